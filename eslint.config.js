@@ -1,0 +1,89 @@
+import eslint from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+/**
+ * Import floors (docs/architecture.md): a file may import its own floor and the floors below it, never one above.
+ * Listed from top to bottom; each entry is a path prefix below the package's `src/`.
+ */
+const floors = {
+  libvirt: [
+    ['index.ts'],
+    ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
+    ['link.ts'],
+    ['connection.ts'],
+    ['transport/', 'stream.ts', 'uri.ts'],
+    ['protocol/'],
+    ['xdr.ts', 'errors.ts', 'enums.ts'],
+  ],
+  'bmc-daemon': [
+    ['cli.ts', 'cli/'],
+    ['daemon.ts'],
+    ['app.ts', 'pages/', 'config/'],
+    ['resources/'],
+    ['redfish/', 'auth/'],
+    ['drivers/'],
+    ['media/'],
+    ['log.ts', 'metrics.ts', 'state-store.ts', 'clock.ts', 'settings.ts', 'version.ts'],
+  ],
+};
+
+const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\\?\.ts$/, '');
+
+function floorRules(name) {
+  const levels = floors[name];
+  return levels.flatMap((paths, level) => {
+    const above = levels.slice(0, level).flat();
+    if (above.length === 0) return [];
+    // A relative import reaches an upper floor by its name at the start of the path below src/.
+    const targets = above.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`));
+    return paths.map((path) => ({
+      files: [`packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`],
+      ignores: ['**/*.test.ts'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              { regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`, message: 'Imports go downwards only: docs/architecture.md.' },
+              ...(name === 'bmc-daemon' && path !== 'drivers/'
+                ? [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]
+                : []),
+            ],
+          },
+        ],
+      },
+    }));
+  });
+}
+
+export default tseslint.config(
+  { ignores: ['**/dist/', '**/dist-types/', '**/node_modules/', '**/.cache/', 'coverage/'] },
+  eslint.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: {
+      parserOptions: {
+        project: ['packages/*/tsconfig.src.json', 'packages/*/tsconfig.test.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/unified-signatures': 'off',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      eqeqeq: 'error',
+    },
+  },
+  { files: ['**/*.test.ts', '**/test/**/*.ts'], rules: { '@typescript-eslint/no-floating-promises': 'error' } },
+  {
+    files: ['**/*.js', '**/*.mjs'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', Buffer: 'readonly' } },
+  },
+  ...floorRules('libvirt'),
+  ...floorRules('bmc-daemon'),
+);

@@ -1,0 +1,25 @@
+/**
+ * One jest for all packages. Suites under `test/` that need libvirtd or QEMU are ordinary tests: `scripts/test` installs what
+ * they need, and RACKLESS_REQUIRE_ALL=1 (set in CI) turns a missing part from a skip into a failure.
+ */
+const project = (name) => ({
+  displayName: name,
+  rootDir: `packages/${name}`,
+  testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } }],
+  },
+  moduleNameMapper: {
+    '^@rackless/libvirt$': '<rootDir>/../libvirt/src/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+});
+
+export default {
+  projects: [project('libvirt'), project('bmc-daemon')],
+  // Two cores: QEMU and libvirtd need one of them.
+  maxWorkers: 2,
+  testTimeout: 20_000,
+};

@@ -1,0 +1,210 @@
+/**
+ * What the resources ask of a hypervisor, in hypervisor words. A driver owns the machines' truth: every call reads or
+ * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
+ */
+import type { ImageRequest } from '../media/image.js';
+
+/** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
+export type DomainState = 'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';
+
+/** libvirt's boot devices (`<boot dev>`), and `usb` for a disk on a USB bus. */
+export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
+
+/** How the machine boots: `bios` is Redfish's Legacy, `efi` its UEFI. */
+export type FirmwareType = 'bios' | 'efi';
+
+export type IndicatorState = 'lit' | 'off' | 'blinking';
+
+/** `disabled`: the machine's own order; `once`: the next boot only; `continuous`: every boot. */
+export type BootOverrideEnabled = 'disabled' | 'once' | 'continuous';
+
+export interface SystemRef {
+  /** Canonical lower-case UUID. */
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface BootSnapshot {
+  /** Kinds that the machine has a device of, `network`, `cdrom`, `hd` first, in that order; `cdrom` always. */
+  readonly available: readonly BootDevice[];
+  readonly enabled: BootOverrideEnabled;
+  /** The override's target; for a machine never touched, the XML's first boot device. */
+  readonly target: BootDevice | 'none';
+  readonly firmware: FirmwareType;
+  /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null where it has no address yet. */
+  readonly firstDevicePath: string | null;
+}
+
+/** One removable drive that virtual media goes into. */
+export interface MediaSnapshot {
+  readonly device: 'cdrom';
+  /** Whether the drive holds an image, whoever put it there. */
+  readonly inserted: boolean;
+  /** URL that the image came from (no credentials); the file's path where the user put it there; null when empty. */
+  readonly image: string | null;
+  /** Last path segment of the image; null when empty. */
+  readonly imageName: string | null;
+  readonly writeProtected: boolean;
+  /** True when the image was inserted over Redfish (ConnectedVia URI), false for the user's own. */
+  readonly viaUri: boolean;
+}
+
+export interface DiskSnapshot {
+  /** Target name: `vda`, `sdb`. */
+  readonly target: string;
+  readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
+  /** `virtio`, `sata`, `scsi`, `ide`, `usb`, `fdc`, `nvme`. */
+  readonly bus: string;
+  /** Path, volume or URL of the source; null for an empty drive. */
+  readonly source: string | null;
+  readonly serial: string | null;
+  readonly readonly: boolean;
+  /** Virtual size; null when the hypervisor does not say (an empty drive, a missing file). */
+  readonly capacityBytes: number | null;
+}
+
+export interface InterfaceSnapshot {
+  /** Lower-case, colon-separated. */
+  readonly mac: string;
+  /** `network`, `bridge`, `user`, `direct`, … */
+  readonly type: string;
+  /** Network, bridge or host device that it is connected to. */
+  readonly source: string | null;
+  readonly model: string | null;
+  readonly linkUp: boolean;
+}
+
+export interface ProcessorTopology {
+  /** vCPUs online at boot. */
+  readonly count: number;
+  readonly sockets: number;
+  readonly coresPerSocket: number;
+  readonly threadsPerCore: number;
+  /** CPU model as the machine's definition names it, `host-passthrough`, `qemu64`; null when it does not. */
+  readonly model: string | null;
+}
+
+/** `<sysinfo type='smbios'>`, absent entries null. */
+export interface SysinfoSnapshot {
+  readonly manufacturer: string | null;
+  readonly product: string | null;
+  readonly version: string | null;
+  readonly serial: string | null;
+  readonly sku: string | null;
+  readonly family: string | null;
+  readonly biosVendor: string | null;
+  readonly biosVersion: string | null;
+}
+
+/** Everything that the resources render of one machine: one read, plain data. */
+export interface SystemSnapshot extends SystemRef {
+  readonly state: DomainState;
+  readonly persistent: boolean;
+  readonly title: string | null;
+  readonly description: string | null;
+  /** libvirt's architecture: `x86_64`, `aarch64`. */
+  readonly architecture: string;
+  /** `pc-q35-7.2`. */
+  readonly machineType: string;
+  readonly sysinfo: SysinfoSnapshot;
+  readonly processors: ProcessorTopology;
+  /** `<memory>`: the memory that the machine boots with. */
+  readonly memoryKiB: number;
+  readonly boot: BootSnapshot;
+  readonly media: readonly MediaSnapshot[];
+  readonly disks: readonly DiskSnapshot[];
+  readonly interfaces: readonly InterfaceSnapshot[];
+  readonly indicator: IndicatorState;
+}
+
+/** What a client may do to power, in libvirt's words. `reboot` is graceful and falls back to a hard one; `reset` is hard. */
+export type PowerAction = 'create' | 'destroy' | 'shutdown' | 'reboot' | 'reset' | 'injectNmi';
+
+/** Absent members stay as they are. `target: 'none'` is the same as `enabled: 'disabled'`. */
+export interface BootChange {
+  readonly enabled?: BootOverrideEnabled;
+  readonly target?: BootDevice | 'none';
+  readonly firmware?: FirmwareType;
+}
+
+export type DriverErrorKind =
+  /** No such machine. */
+  | 'notFound'
+  /** The host does not answer: 503 with Retry-After. */
+  | 'unavailable'
+  /** The machine's state does not allow it: 409. */
+  | 'conflict'
+  /** This hypervisor or this machine can not do it at all. */
+  | 'unsupported'
+  /** A value that the hypervisor refuses. `field` names it. */
+  | 'invalid'
+  /** An image is already in the drive. */
+  | 'mediaInUse'
+  /** The image could not be had: unreachable, refused, 404, TLS. */
+  | 'mediaUnreachable'
+  | 'mediaNotFound'
+  | 'mediaAuth'
+  | 'mediaTls'
+  | 'mediaTooLarge'
+  /** No room for the image on the host. */
+  | 'storageFull'
+  /** Anything else: 500, logged with its cause. */
+  | 'internal';
+
+export class DriverError extends Error {
+  override readonly name = 'DriverError';
+  readonly kind: DriverErrorKind;
+  /** The request's field that is at fault, as a DMTF property path, where there is one. */
+  readonly field: string | undefined;
+
+  /** @param message "doing x on y: why", lower case, without secrets: it is shown to clients. */
+  constructor(kind: DriverErrorKind, message: string, options: { field?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.kind = kind;
+    this.field = options.field;
+  }
+}
+
+export interface OperationOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface InsertOptions extends OperationOptions {
+  /** Called as the download goes on, 0 to 100; not called when the size is unknown. */
+  readonly onProgress?: (percent: number) => void;
+}
+
+/**
+ * One hypervisor, or several hosts behind one driver. Ids are a UUID or a machine's name; a name that is also some machine's
+ * UUID loses to the UUID. Every method rejects with a {@link DriverError}.
+ */
+export interface HypervisorDriver {
+  /** For logs and the page: `libvirt qemu:///system`, `fake`. */
+  readonly name: string;
+  /** Connects in the background; never throws because the host is down. */
+  start(): Promise<void>;
+  /** Ends connections and downloads; partial downloads are removed. */
+  close(): Promise<void>;
+  /** Resolves when the host answers within its time-out; rejects `unavailable` otherwise. */
+  ping(): Promise<void>;
+
+  /** All machines, in no particular order. */
+  listSystems(): Promise<readonly SystemRef[]>;
+  /** One machine, read once. Two reads that find nothing changed may return the same object. */
+  getSystem(id: string): Promise<SystemSnapshot>;
+
+  /**
+   * Resolves when libvirt has carried it out (for `shutdown` and `reboot`: when the guest has been asked; the fall-back of
+   * `reboot` goes on in the background). `create` when running and `destroy` when shut off do nothing.
+   * `create`, `reboot` and `reset` wait for a pending insert of this machine.
+   * @throws {DriverError} conflict for shutdown, reboot, injectNmi on a machine that is shut off.
+   */
+  power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
+  setBoot(id: string, change: BootChange): Promise<void>;
+  setIndicator(id: string, state: IndicatorState): Promise<void>;
+
+  /** Downloads the image (once for all machines) and puts it into the drive. The same URL again resolves at once. */
+  insertMedia(id: string, device: 'cdrom', image: ImageRequest, options?: InsertOptions): Promise<void>;
+  /** Leaves the drive empty. Waits for a pending insert of this machine. An empty drive resolves. */
+  ejectMedia(id: string, device: 'cdrom', options?: OperationOptions): Promise<void>;
+}

@@ -1,0 +1,2 @@
+/** Placeholder of the errors floor; filled with the package. */
+export {};
