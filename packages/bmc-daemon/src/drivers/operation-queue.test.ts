@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { OperationQueue } from './operation-queue.js';
+
+/** An operation that ends when the test says so, and writes down when it begins. */
+function step(log: string[], name: string): { operation: () => Promise<string>; end: () => void; fail: () => void } {
+  let end: () => void = () => undefined;
+  let fail: () => void = () => undefined;
+  const ended = new Promise<string>((resolve, reject) => {
+    end = () => resolve(name);
+    fail = () => reject(new Error(name));
+  });
+  return {
+    operation: () => {
+      log.push(name);
+      return ended;
+    },
+    end,
+    fail,
+  };
+}
+
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+};
+
+describe('operation queue', () => {
+  it('begins an operation only when the earlier one of the machine has ended (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const first = queue.run('a', insert.operation);
+    const second = queue.run('a', powerOn.operation);
+    await settle();
+    expect(log).toEqual(['insert']);
+    insert.end();
+    await expect(first).resolves.toBe('insert');
+    await settle();
+    expect(log).toEqual(['insert', 'power-on']);
+    powerOn.end();
+    await expect(second).resolves.toBe('power-on');
+    expect(queue.isBusy('a')).toBe(false);
+  });
+
+  it('goes on after an operation that failed (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const first = queue.run('a', insert.operation);
+    const second = queue.run('a', powerOn.operation);
+    insert.fail();
+    powerOn.end();
+    await expect(first).rejects.toThrow('insert');
+    await expect(second).resolves.toBe('power-on');
+  });
+
+  it('does not make one machine wait for another (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [slow, quick] = [step(log, 'slow'), step(log, 'quick')];
+    const first = queue.run('a', slow.operation);
+    quick.end();
+    await expect(queue.run('b', quick.operation)).resolves.toBe('quick');
+    slow.end();
+    await first;
+  });
+
+  it('lets a waiting operation leave when its request is aborted (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
+    const controller = new AbortController();
+    const first = queue.run('a', insert.operation);
+    const second = queue.run('a', powerOn.operation, { signal: controller.signal });
+    const third = queue.run('a', eject.operation);
+    controller.abort(new Error('gone'));
+    await expect(second).rejects.toThrow('gone');
+    insert.end();
+    eject.end();
+    await first;
+    await third;
+    expect(log).toEqual(['insert', 'eject']);
+    await expect(queue.run('a', insert.operation, { signal: controller.signal })).rejects.toThrow('gone');
+  });
+
+  it('cancels only what waits under a label, not what runs (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [insert, powerOn, eject] = [step(log, 'insert'), step(log, 'power-on'), step(log, 'eject')];
+    const first = queue.run('a', insert.operation, { label: 'power' });
+    const second = queue.run('a', powerOn.operation, { label: 'power' });
+    const third = queue.run('a', eject.operation, { label: 'media' });
+    queue.cancelWaiting('a', 'power', new Error('switched off'));
+    await expect(second).rejects.toThrow('switched off');
+    insert.end();
+    eject.end();
+    await expect(first).resolves.toBe('insert');
+    await expect(third).resolves.toBe('eject');
+  });
+
+  it('rejects what waits on close and ends when what runs has ended (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const [insert, powerOn] = [step(log, 'insert'), step(log, 'power-on')];
+    const first = queue.run('a', insert.operation);
+    const second = queue.run('a', powerOn.operation);
+    let closed = false;
+    const closing = queue.close().then(() => (closed = true));
+    await expect(second).rejects.toThrow('shutting down');
+    expect(closed).toBe(false);
+    insert.end();
+    await first;
+    await closing;
+    expect(log).toEqual(['insert']);
+    await queue.close();
+  });
+});

@@ -1,0 +1,76 @@
+/**
+ * What a reset type comes to on a machine in a given state: one table for every driver, so that the fake one teaches client
+ * developers the same rules as libvirt does.
+ */
+import { DriverError, type DomainState, type PowerAction } from './driver.js';
+
+/** One call to the hypervisor, in libvirt's words. */
+export type PowerStep = 'create' | 'destroy' | 'resume' | 'shutdown' | 'reboot' | 'reset' | 'injectNmi';
+
+/** Destroy and start anew: the only way out of a state in which a reset would leave the guest where it is. */
+const cycle: readonly PowerStep[] = ['destroy', 'create'];
+const nothing: readonly PowerStep[] = [];
+const refuse = 'refuse';
+type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof refuse>>;
+
+/** `nostate` is what a hypervisor says that cannot tell: taken as running, since it lists the machine as active. */
+const running: Row = {
+  create: nothing,
+  destroy: ['destroy'],
+  shutdown: ['shutdown'],
+  reboot: ['reboot'],
+  reset: ['reset'],
+  injectNmi: ['injectNmi'],
+};
+
+const table: Readonly<Record<DomainState, Row>> = {
+  nostate: running,
+  running,
+  blocked: running,
+  // A paused guest cannot see the ACPI button, and libvirt's reset leaves it paused: it would never come up.
+  paused: { ...running, create: ['resume'], shutdown: refuse, reboot: refuse, reset: cycle },
+  // The guest has finished and QEMU is about to go: "domain is already active" is all that a create would earn.
+  shutdown: { ...running, create: cycle, shutdown: nothing, reboot: cycle, reset: cycle, injectNmi: refuse },
+  shutoff: {
+    create: ['create'],
+    destroy: nothing,
+    shutdown: refuse,
+    reboot: refuse,
+    // DMTF's use-case checker: ForceRestart from Off ends On.
+    reset: ['create'],
+    injectNmi: refuse,
+  },
+  // Kept by `<on_crash>preserve`: On does nothing, for whoever asked for it wants to look at the memory.
+  crashed: { ...running, shutdown: refuse, reboot: refuse, reset: cycle, injectNmi: refuse },
+  pmsuspended: { ...running, shutdown: refuse, reboot: refuse, reset: cycle },
+};
+
+/**
+ * The steps that carry out a power action, in order; none where the machine is already there.
+ * @throws {DriverError} conflict where the state does not allow it: a graceful action needs a guest that runs.
+ */
+export function planPower(action: PowerAction, state: DomainState): readonly PowerStep[] {
+  const steps = table[state][action];
+  if (steps === refuse) throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
+  return steps;
+}
+
+const gerund: Readonly<Record<PowerAction, string>> = {
+  create: 'power-on',
+  destroy: 'power-off',
+  shutdown: 'graceful shutdown',
+  reboot: 'graceful restart',
+  reset: 'restart',
+  injectNmi: 'non-maskable interrupt',
+};
+
+const adjective: Readonly<Record<DomainState, string>> = {
+  nostate: 'in no known state',
+  running: 'running',
+  blocked: 'running',
+  paused: 'paused',
+  shutdown: 'shutting down',
+  shutoff: 'off',
+  crashed: 'crashed',
+  pmsuspended: 'suspended',
+};
