@@ -13,7 +13,7 @@ const floors = {
     ['connection.ts'],
     ['transport/', 'stream.ts', 'uri.ts'],
     ['protocol/'],
-    ['xdr.ts', 'errors.ts', 'enums.ts'],
+    ['xdr.ts', 'errors.ts', 'enums.ts', 'constants/'],
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],

@@ -1,0 +1,12 @@
+/** Calls before `connect.open`: which authentication the daemon wants, and polkit. */
+import { array, int, nothing } from '../xdr.js';
+import { PROGRAM } from './procedure.js';
+import { procedures } from './table.js';
+
+/** @see remote_auth_type */
+export const AuthType = { NONE: 0, SASL: 1, POLKIT: 2 } as const;
+
+export const authProcedures = procedures(PROGRAM.remote, 'auth', {
+  list: { number: 66, args: nothing, result: array(int) },
+  polkit: { number: 70, args: nothing, result: int },
+});

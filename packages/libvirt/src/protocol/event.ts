@@ -1,0 +1,49 @@
+/**
+ * Domain events: which call asks for them, and the messages that libvirtd then sends. Each carries the number of the
+ * callback that asked for it, so several can be told apart on one connection.
+ */
+import { type Codec, int, nothing, optional, string, struct } from '../xdr.js';
+import { hyperNumber, uhyperNumber } from './integer.js';
+import { domain } from './object.js';
+import { type EventProcedure, PROGRAM } from './procedure.js';
+import { procedures } from './table.js';
+
+export const eventProcedures = procedures(PROGRAM.remote, 'connectDomainEvent', {
+  callbackRegisterAny: { number: 316, args: struct({ eventId: int, domain: optional(domain) }), result: int },
+  callbackDeregisterAny: { number: 317, args: struct({ callbackId: int }), result: nothing },
+});
+
+const event = <E>(name: string, number: number, codec: Codec<E>): EventProcedure<E> => ({
+  name: `domainEvent${name}`,
+  program: PROGRAM.remote,
+  number,
+  event: codec,
+});
+
+/** The messages, by the kind of event. */
+export const domainEvents = {
+  lifecycle: event('Lifecycle', 318, struct({ callbackId: int, domain, event: int, detail: int })),
+  reboot: event('Reboot', 319, struct({ callbackId: int, domain })),
+  rtcChange: event('RtcChange', 320, struct({ callbackId: int, domain, utcOffset: hyperNumber })),
+  watchdog: event('Watchdog', 321, struct({ callbackId: int, domain, action: int })),
+  diskChange: event(
+    'DiskChange',
+    327,
+    struct({
+      callbackId: int,
+      domain,
+      oldSourcePath: optional(string),
+      newSourcePath: optional(string),
+      deviceAlias: string,
+      reason: int,
+    }),
+  ),
+  trayChange: event('TrayChange', 328, struct({ callbackId: int, domain, deviceAlias: string, reason: int })),
+  balloonChange: event('BalloonChange', 331, struct({ callbackId: int, domain, actual: uhyperNumber })),
+  deviceRemoved: event('DeviceRemoved', 333, struct({ callbackId: int, domain, deviceAlias: string })),
+  blockJob: event('BlockJob2', 339, struct({ callbackId: int, domain, target: string, type: int, status: int })),
+  agentLifecycle: event('AgentLifecycle', 348, struct({ callbackId: int, domain, state: int, reason: int })),
+  deviceAdded: event('DeviceAdded', 354, struct({ callbackId: int, domain, deviceAlias: string })),
+  deviceRemovalFailed: event('DeviceRemovalFailed', 367, struct({ callbackId: int, domain, deviceAlias: string })),
+  metadataChange: event('MetadataChange', 379, struct({ callbackId: int, domain, type: int, nsUri: optional(string) })),
+} as const;
