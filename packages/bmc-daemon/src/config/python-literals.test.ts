@@ -1,0 +1,197 @@
+import { describe, expect, it } from '@jest/globals';
+import { lineAt, parseAssignments, parseLiteral, toPlain } from './python-literals.js';
+
+/** The one value of `X = <text>`. */
+function read(text: string): unknown {
+  const { assignments, faults } = parseAssignments(`X = ${text}\n`);
+  expect(faults).toEqual([]);
+  expect(assignments).toHaveLength(1);
+  const [assignment] = assignments;
+  return assignment === undefined ? undefined : toPlain(assignment.value);
+}
+
+/** The faults of a text as `line: message`. */
+function faultsOf(text: string): string[] {
+  return parseAssignments(text).faults.map(({ line, message }) => `${line}: ${message}`);
+}
+
+const ONLY =
+  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
+
+describe('literals that are read', () => {
+  it.each([
+    ["'a'", 'a'],
+    ['"it\'s"', "it's"],
+    ["u'text'", 'text'],
+    ["U'text'", 'text'],
+    ["r'C:\\new'", 'C:\\new'],
+    ["r'a\\'b'", "a\\'b"],
+    ["'''two\nlines'''", 'two\nlines'],
+    ['"""a "quoted" word"""', 'a "quoted" word'],
+    ["''", ''],
+    ["'' 'a'", 'a'],
+    ["'a' \"b\" r'\\c'", 'ab\\c'],
+    ["'\\n\\t\\\\\\'\\\"\\x41\\u00e4\\U0001F600\\101\\0'", '\n\t\\\'"Aä😀A\0'],
+    ["'\\d'", '\\d'],
+    ["'one \\\ntwo'", 'one two'],
+    ["'ä # no comment'", 'ä # no comment'],
+  ])('reads the string %s (B12)', (text, value) => {
+    expect(read(text)).toBe(value);
+  });
+
+  it.each([
+    ['8000', 8000],
+    ['-1', -1],
+    ['+1', 1],
+    ['- 1', -1],
+    ['0', 0],
+    ['00', 0],
+    ['0x1F', 31],
+    ['0o17', 15],
+    ['0b101', 5],
+    ['1_000_000', 1_000_000],
+    ['1.5', 1.5],
+    ['.5', 0.5],
+    ['5.', 5],
+    ['1e3', 1000],
+    ['1_0.2_5e-1', 1.025],
+    ['None', null],
+    ['True', true],
+    ['False', false],
+    ['(True)', true],
+    ["('a')", 'a'],
+  ])('reads %s (B12)', (text, value) => {
+    expect(read(text)).toEqual(value);
+  });
+
+  it.each([
+    ['[]', []],
+    ['()', []],
+    ['{}', {}],
+    ['[1, 2,]', [1, 2]],
+    ["('a',)", ['a']],
+    ['1, 2', [1, 2]],
+    ['1,', [1]],
+    ["{'a', 'b'}", ['a', 'b']],
+    ["{'a': {'b': [None, (1, -2)]}, 'c': 'd' 'e',}", { a: { b: [null, [1, -2]] }, c: 'de' }],
+    ["{'a': 1, 'a': 2}", { a: 2 }],
+    ["{('uuid', '1'): [3], 7: 8}", { '["uuid","1"]': [3], '7': 8 }],
+    ["{'__proto__': 1}", Object.fromEntries([['__proto__', 1]])],
+  ])('reads the compound %s (B12)', (text, value) => {
+    expect(read(text)).toEqual(value);
+  });
+
+  it('passes over comments, blank lines, continued lines, semicolons and strings that stand alone (B12)', () => {
+    const text = [
+      '\uFEFF# -*- coding: utf-8 -*-',
+      '"""A long',
+      'comment"""',
+      '',
+      'A = 1  # one',
+      'B = \\',
+      '  2; C = 3',
+      'D = {  # opened',
+      "  'k': (",
+      '',
+      '# in between',
+      "'v'),",
+      '}',
+      'E=[1,\t2]',
+    ].join('\r\n');
+    const { assignments, faults } = parseAssignments(text);
+    expect(faults).toEqual([]);
+    expect(assignments.map(({ name, line, value }) => [name, line, toPlain(value)])).toEqual([
+      ['A', 5, 1],
+      ['B', 6, 2],
+      ['C', 7, 3],
+      ['D', 8, { k: 'v' }],
+      ['E', 14, [1, 2]],
+    ]);
+  });
+
+  it('says on which line a part of a value begins (B12)', () => {
+    const [assignment] = parseAssignments("A = {\n 'UEFI': {\n  'x86_64': 5,\n  'a': [\n1,\n2]}}").assignments;
+    expect(assignment).toBeDefined();
+    if (assignment === undefined) return;
+    expect(lineAt(assignment.value, [])).toBe(1);
+    expect(lineAt(assignment.value, ['UEFI'])).toBe(2);
+    expect(lineAt(assignment.value, ['UEFI', 'x86_64'])).toBe(3);
+    expect(lineAt(assignment.value, ['UEFI', 'a', 1])).toBe(6);
+    expect(lineAt(assignment.value, ['UEFI', 'absent', 'deeper'])).toBe(2);
+  });
+});
+
+describe('everything else is a fault with its line, and nothing is executed', () => {
+  it.each([
+    ['import os', `1: 'import' is Python code; ${ONLY}`],
+    ['if True: A = 1', `1: 'if' is Python code; ${ONLY}`],
+    ["\nA = os.environ['X']", `2: 'os.…' is Python code; ${ONLY}`],
+    ["A = open('/etc/passwd')", `1: 'open(…' is Python code; ${ONLY}`],
+    ["A['b'] = 1", "1: '=' and a value were expected after 'A', not '['"],
+    ['A = B', `1: 'B' is a name: put text in quotes; ${ONLY}`],
+    ['A = true', "1: 'true' is a name: write True"],
+    ['A = null', "1: 'null' is a name: write None"],
+    ['A = lambda: 1', `1: 'lambda' is Python code; ${ONLY}`],
+    ['A = 1 + 1', `1: '+' would have to be calculated; ${ONLY}`],
+    ["A = 'a' % 'b'", `1: '%' would have to be calculated; ${ONLY}`],
+    ['A = 1 if True', `1: 'if' is Python code; ${ONLY}`],
+    ['A = [x for x in y]', `1: 'x' is a name: put text in quotes; ${ONLY}`],
+    ["A = f'{x}'", "1: a string with the prefix 'f' is an expression, which is not read"],
+    ["A = rb'x'", "1: a bytes literal is not a setting: leave the prefix 'rb' out"],
+    ["A = xy'x'", "1: 'xy' is not a prefix of a string"],
+    ["A = 'open\nB = 1", "1: the string that begins here is not closed with '"],
+    ["A = 1\nB = '''open\nC = 1", "2: the string that begins here is not closed with '''"],
+    ["A = '\\x4'", '1: \\x needs 2 hexadecimal digits after it'],
+    ["A = '\\N{DASH}'", '1: \\N{…} is not read: write the character itself'],
+    ["A = '\\U00110000'", '1: \\U00110000 is beyond the last Unicode character'],
+    ['A = 0123', "1: '0123' begins with a zero: write 123, or 0o… for octal"],
+    ['A = 12abc', "1: '12abc' is not a number"],
+    ['A = 1__0', "1: '1__0' is not a number"],
+    ['A = 2j', "1: '2j' is not a number"],
+    ["A = -'a'", "1: a number was expected after '-'"],
+    ['A =', '1: a value was expected, not the end of the file'],
+    ['A = \nB = 2', '1: a value was expected, not the end of the line'],
+    ['A', "1: '=' and a value were expected after 'A', not the end of the file"],
+    ['A: int = 1', "1: write 'A = value', without an annotation"],
+    ['A += 1', "1: '=' and a value were expected after 'A', not '+='"],
+    ['A = B = 1', `1: 'B' is a name: put text in quotes; ${ONLY}`],
+    ['A = 1 = 1', '1: a line assigns to one name only'],
+    ['A = 1 2', "1: '2' was not expected here"],
+    ['  A = 1', '1: the line is indented; an assignment begins at its first column'],
+    ['8000', "1: an assignment 'NAME = value' was expected, not '8000'"],
+    ['A = ]', "1: ']' was not expected here"],
+    ["A = {'a' 1}", "1: ',' or '}' was expected, not '1'"],
+    ["A = {'a': 1, 'b'}", "1: ':' and a value were expected, not '}'"],
+    ['A = {[1]: 2}', '1: a list, set or mapping can not be the key of a mapping'],
+    ['A = {**x}', "1: '**' would have to be calculated; " + ONLY],
+    ['A = $', "1: '$' has no place here"],
+    ['A = [1 2]', "1: ',' or ']' was expected, not '2'"],
+    ['A = [1)', "1: ',' or ']' was expected, not ')'"],
+    [`A = ${'['.repeat(60)}`, '1: brackets are nested more than 50 deep'],
+  ])('refuses %j (B12)', (text, fault) => {
+    expect(faultsOf(text)).toEqual([fault]);
+  });
+
+  it('reports every fault of a file and reads on after each (B12)', () => {
+    const text = "A = foo\nB = 2\nC = [1,\nD = 4\nE = {'x': bar,\n 'y': 1}\nF = 6\nimport os\nG = '7'\n";
+    expect(faultsOf(text)).toEqual([
+      `1: 'foo' is a name: put text in quotes; ${ONLY}`,
+      "3: the '[' that is opened here is never closed",
+      `5: 'bar' is a name: put text in quotes; ${ONLY}`,
+      `8: 'import' is Python code; ${ONLY}`,
+    ]);
+    const names = parseAssignments(text).assignments.map(({ name, value }) => [name, toPlain(value)]);
+    expect(names).toEqual([
+      ['B', 2],
+      ['D', 4],
+      ['F', 6],
+      ['G', '7'],
+    ]);
+  });
+
+  it('reads one literal by itself and nothing beside it (B12)', () => {
+    expect(toPlain(parseLiteral(" {'a': 1} "))).toEqual({ a: 1 });
+    expect(() => parseLiteral('1; B = 2')).toThrow("';' was not expected here");
+    expect(() => parseLiteral('')).toThrow('a value was expected, not the end of the file');
+  });
+});
