@@ -6,19 +6,27 @@
 import type { ZodType } from 'zod';
 import type { Message } from './messages.js';
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
-export type JsonObject = { readonly [key: string]: Json | undefined };
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/** A member that is `undefined` is not sent. */
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/** A value, or a promise of it: what is known at once need not wait. */
+export type Awaitable<T> = T | Promise<T>;
 
 /** The `{name}` parts of a URI template, as a type. */
 export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}}${infer Rest}`
-  ? { readonly [K in Name]: string } & UriParams<Rest>
+  ? Readonly<Record<Name, string>> & UriParams<Rest>
   : unknown;
 
 /** Who asks. `user` is null where no AUTH_FILE is set. */
 export interface Requester {
   readonly user: string | null;
+  /** The peer's IP address. */
   readonly address: string;
   readonly requestId: string;
+  /** Aborted when the client goes away before it was answered. */
   readonly signal: AbortSignal;
 }
 
@@ -30,18 +38,36 @@ export interface ResourceRequest<Services, Params> {
 
 /**
  * What a write answers. Nothing: 204, or for a PATCH 200 with the resource read again. `messages` go into
- * `@Message.ExtendedInfo` of that resource. `created`: 201 + Location. `task`: 202 + Location of the monitor.
+ * `@Message.ExtendedInfo` of that resource (after a POST or DELETE: 200 with them as the body). `created`: 201 + Location with
+ * the resource there as the body. `task`: 202 + Location of the monitor, with the Task resource as the body.
  */
 export interface WriteResult {
   readonly messages?: readonly Message[];
-  readonly created?: { readonly location: string; readonly body: JsonObject; readonly headers?: Readonly<Record<string, string>> };
-  readonly task?: { readonly monitor: string; readonly body: JsonObject };
+  readonly created?: { readonly location: string; readonly headers?: Readonly<Record<string, string>> };
+  readonly task?: { readonly monitor: string; readonly task: string };
+}
+
+/** A GET that is not 200: a task monitor is 202 while the task runs and 204 when it is done. A 204 has no body. */
+export interface GetStatus {
+  readonly status: 200 | 202 | 204;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RenderContext<Services, Params> {
+  /** The canonical URI, which is `@odata.id`. */
+  readonly self: string;
+  /** As in `self`. */
+  readonly params: Params;
+  readonly services: Services;
 }
 
 export interface PatchDefinition<Services, Params, Entity, Body> {
-  /** Strict: an unknown property is a fault. */
+  /**
+   * `z.strictObject`: a property that it does not name is a fault (PropertyNotWritable where the resource shows it,
+   * PropertyUnknown otherwise). `@odata.*` members never reach it.
+   */
   readonly body: ZodType<Body>;
-  apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Promise<WriteResult | undefined>;
+  apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
 export interface ActionDefinition<Services, Params, Entity, Body> {
@@ -49,13 +75,14 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   /** No body, `{}` and an empty body with a JSON content type are the same as `{}`. Default false: 400 without a body. */
   readonly bodyOptional?: boolean;
   /** Annotations beside `target`, such as `ResetType@Redfish.AllowableValues`. */
-  readonly parameters?: (entity: Entity) => JsonObject;
-  /** Where not every machine can do it. */
-  readonly available?: (entity: Entity) => boolean;
-  run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Promise<WriteResult | undefined>;
+  parameters?(entity: Entity): JsonObject;
+  /** Where not every machine can do it: false leaves the action out and answers its URI with 404. */
+  available?(entity: Entity): boolean;
+  run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
-export interface ResourceDefinition<Services, Uri extends string, Entity> {
+/** The parts of a resource that have no body of their own; see {@link ResourceDefinition}. */
+interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** Entity of the PrivilegeRegistry: `ComputerSystem`, `ComputerSystemCollection`. */
   readonly entity: string;
   /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
@@ -64,20 +91,75 @@ export interface ResourceDefinition<Services, Uri extends string, Entity> {
   readonly uri: Uri;
   /** Other spellings that answer the same, with the same parameters. */
   readonly aliases?: readonly string[];
-  /** Needs no credentials. */
+  /** GET and HEAD need no credentials. */
   readonly open?: boolean;
-  /** Reads what the resource is about, once a request. @throws RedfishError 404 for an unknown id. */
-  load(request: ResourceRequest<Services, UriParams<Uri>>): Promise<Entity>;
+  /**
+   * Reads what the resource is about, once a request (twice for a PATCH: before, and for the answer). The result is also
+   * the key of the rendering's cache: the same object again means that nothing changed, so never a mutated one.
+   * @throws RedfishError 404 for an unknown id.
+   */
+  load(request: ResourceRequest<Services, Params>): Awaitable<Entity>;
   /** Parameters as `@odata.id` spells them (a UUID where the request gave a name). Default: as requested. */
-  canonicalParams?(entity: Entity, params: UriParams<Uri>): UriParams<Uri>;
-  /** Pure. Everything but `@odata.*`, annotations and `Actions`, which the pipeline adds. `self` is the canonical URI. */
-  render(entity: Entity, context: { readonly self: string; readonly params: UriParams<Uri>; readonly services: Services }): JsonObject;
-  /** Top-level properties that an ETag leaves out: `DateTime`. */
+  canonicalParams?(entity: Entity, params: Params): Params;
+  /**
+   * Everything but `@odata.id/type/context`, the annotations of annotate.ts and `Actions`, which the pipeline adds. A function
+   * of the entity and constants only, volatile properties excepted: it is not called again for the same entity object.
+   */
+  render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
+  /** Top-level properties that an ETag leaves out: `DateTime`. They are rendered anew for every request. */
   readonly volatile?: readonly string[];
-  readonly patch?: PatchDefinition<Services, UriParams<Uri>, Entity, never>;
+  /** Default: 200. */
+  status?(entity: Entity): GetStatus;
+  delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
+}
+
+/**
+ * One resource, as its file declares it. `PatchBody`, `PostBody` and `ActionBodies` are inferred from the zod schemas, the
+ * entity from what `load` returns (so `load` stands before everything that takes the entity).
+ */
+export interface ResourceDefinition<
+  Services,
+  Uri extends string,
+  Entity extends object,
+  PatchBody,
+  PostBody,
+  ActionBodies extends Readonly<Record<ActionName, unknown>>,
+> extends ResourceHead<Services, Uri, UriParams<Uri>, Entity> {
+  readonly patch?: PatchDefinition<Services, UriParams<Uri>, Entity, PatchBody>;
   /** POST on the resource itself (a collection's create). */
-  readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, never>;
-  readonly delete?: (entity: Entity, request: ResourceRequest<Services, UriParams<Uri>>) => Promise<WriteResult | undefined>;
-  /** Keyed as in the Actions block: `#ComputerSystem.Reset`. */
-  readonly actions?: Readonly<Record<`#${string}.${string}`, ActionDefinition<Services, UriParams<Uri>, Entity, never>>>;
+  readonly post?: ActionDefinition<Services, UriParams<Uri>, Entity, PostBody>;
+  /** Keyed as in the Actions block: `#ComputerSystem.Reset`; served at `<uri>/Actions/ComputerSystem.Reset`. */
+  readonly actions?: {
+    readonly [K in keyof ActionBodies]: ActionDefinition<Services, UriParams<Uri>, Entity, ActionBodies[K]>;
+  };
+}
+
+/** `#ComputerSystem.Reset`. */
+export type ActionName = `#${string}.${string}`;
+
+/** Path parameters by name, when the template is not known to the type system. */
+export type Params = Readonly<Record<string, string>>;
+
+/** A resource as the pipeline sees it: any entity, any body. Made by {@link resourceDefiner}, never by hand. */
+export interface Resource<Services> extends ResourceHead<Services, string, Params, object> {
+  readonly patch?: PatchDefinition<Services, Params, object, unknown>;
+  readonly post?: ActionDefinition<Services, Params, object, unknown>;
+  readonly actions?: Readonly<Record<ActionName, ActionDefinition<Services, Params, object, unknown>>>;
+}
+
+/**
+ * Gives `defineResource` for one type of services: `export const defineResource = resourceDefiner<Services>()`, once. What it
+ * returns has the types of the literal erased, so that a list of resources is an array of one type.
+ */
+export function resourceDefiner<Services>() {
+  return function defineResource<
+    const Uri extends string,
+    Entity extends object,
+    PatchBody,
+    PostBody,
+    ActionBodies extends Readonly<Record<ActionName, unknown>>,
+  >(definition: ResourceDefinition<Services, Uri, Entity, PatchBody, PostBody, ActionBodies>): Resource<Services> {
+    // The router fills in exactly the parameters that the template names, which the type system can not see through `Uri`.
+    return definition as unknown as Resource<Services>;
+  };
 }

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedfishError, refuse, renderError } from './errors.js';
+import { message, renderMessage } from './messages.js';
+
+describe('RedfishError', () => {
+  it('takes status and text from the message (B13)', () => {
+    const error = refuse('ResourceNotFound', 'ComputerSystem', 'x');
+    expect([error.status, error.message, error.headers]).toEqual([404, "There is no ComputerSystem named 'x'.", {}]);
+  });
+
+  it('keeps the cause for the log (B13)', () => {
+    const cause = new Error('socket closed');
+    expect(new RedfishError(500, [message('InternalError')], {}, cause).cause).toBe(cause);
+  });
+});
+
+describe('renderError', () => {
+  it('names the message itself when there is one (B13)', () => {
+    const only = message('PropertyUnknown', 'Foo');
+    expect(renderError([only])).toEqual({
+      error: {
+        code: 'Base.1.22.PropertyUnknown',
+        message: 'This resource has no property Foo.',
+        '@Message.ExtendedInfo': [renderMessage(only)],
+      },
+    });
+  });
+
+  it('says GeneralError when there are several, and lists them all (B13)', () => {
+    const several = [message('PropertyUnknown', 'Foo'), message('PropertyMissing', 'Bar')];
+    expect(renderError(several)).toEqual({
+      error: {
+        code: 'Base.1.22.GeneralError',
+        message: 'The request failed; @Message.ExtendedInfo says why.',
+        '@Message.ExtendedInfo': several.map(renderMessage),
+      },
+    });
+  });
+});

@@ -1,0 +1,56 @@
+/** The one error that resources and stages throw to answer with a Redfish error body, and the body itself (DSP0266 §8.6). */
+import {
+  baseRegistry,
+  message,
+  messageId,
+  messageStatus,
+  messageTable,
+  messageText,
+  renderMessage,
+  type Message,
+  type MessageArguments,
+  type MessageKey,
+} from './messages.js';
+import type { JsonObject } from './resource.js';
+
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * An answer that is an error. Every fault of a request travels in one of these.
+ * @param status 4xx or 5xx.
+ * @param messages at least one; a single one gives the body's `code` and `message`, several are under GeneralError.
+ * @param headers sent beside the usual ones: `Allow`, `Retry-After`, `WWW-Authenticate`.
+ * @param cause goes to the log, never to the client.
+ */
+export class RedfishError extends Error {
+  override readonly name = 'RedfishError';
+  readonly status: number;
+  readonly messages: readonly Message[];
+  readonly headers: Headers;
+
+  constructor(status: number, messages: readonly Message[], headers: Headers = {}, cause?: unknown) {
+    super(messages.map(messageText).join(' '), cause === undefined ? undefined : { cause });
+    this.status = status;
+    this.messages = messages;
+    this.headers = headers;
+  }
+}
+
+/** A refusal with one message, with the status that the message's table entry names: `refuse('ResourceNotFound', 'ComputerSystem', id)`. */
+export function refuse<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): RedfishError {
+  const only = message(key, ...args);
+  return new RedfishError(messageStatus(only), [only]);
+}
+
+/** The body of an error: `{error: {code, message, @Message.ExtendedInfo}}`. */
+export function renderError(messages: readonly Message[]): JsonObject {
+  const [only, ...others] = messages;
+  const single = only !== undefined && others.length === 0;
+  return {
+    error: {
+      code: single ? messageId(only) : `${baseRegistry}.GeneralError`,
+      message: single ? messageText(only) : messageTable.GeneralError.text,
+      '@Message.ExtendedInfo': messages.map(renderMessage),
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { about, message, messageTable, messageText, renderMessage, withDetail } from './messages.js';
+
+interface RegistryMessage {
+  readonly NumberOfArgs: number;
+  readonly ParamTypes?: readonly string[];
+  readonly MessageSeverity: string;
+  readonly Message: string;
+}
+
+const schemas = process.env['RACKLESS_REDFISH_SCHEMAS'];
+
+describe('messages', () => {
+  it('renders id, text, arguments, severity, resolution and the place in the body (B13)', () => {
+    expect(renderMessage(about(message('PropertyValueNotInList', 'Floppy', 'Target'), '#/Boot/Target'))).toEqual({
+      '@odata.type': '#Message.v1_3_0.Message',
+      MessageId: 'Base.1.22.PropertyValueNotInList',
+      Message: "The value 'Floppy' is not one that the property Target accepts.",
+      MessageArgs: ['Floppy', 'Target'],
+      MessageSeverity: 'Warning',
+      Resolution: 'Choose one of the accepted values.',
+      RelatedProperties: ['#/Boot/Target'],
+    });
+  });
+
+  it('adds a detail as a sentence of its own and keeps the arguments strings (B13)', () => {
+    const subject = withDetail(message('StringValueTooLong', 'abc', 2), 'Two is plenty.');
+    expect(messageText(subject)).toBe("The string 'abc' is longer than 2 characters. Two is plenty.");
+    expect(renderMessage(subject)['MessageArgs']).toEqual(['abc', '2']);
+  });
+
+  it('does not expand placeholders that come with an argument (B13)', () => {
+    expect(messageText(message('PropertyValueFormatError', '%2$&', 'UUID'))).toBe(
+      "The value '%2$&' has the wrong format for the property UUID.",
+    );
+  });
+
+  it.each(Object.entries(messageTable))('%s names exactly its arguments in its text (B13)', (_key, entry) => {
+    const named = [...entry.text.matchAll(/%(\d)/g)].map((match) => Number(match[1])).sort();
+    expect(named).toEqual(entry.args.map((_, index) => index + 1));
+  });
+
+  if (schemas === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
+    it.skip('agrees with the Base registry: RACKLESS_REDFISH_SCHEMAS is not set (B13)', () => undefined);
+    return;
+  }
+  it('agrees with the Base registry in keys, arguments and severity, not in wording (B13)', () => {
+    // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+    const text = readFileSync(join(schemas ?? '', 'registries/Base.1.22.1.json'), 'utf8');
+    const registry = JSON.parse(text) as { readonly Messages: Readonly<Record<string, RegistryMessage>> };
+    for (const [key, entry] of Object.entries(messageTable)) {
+      const theirs = registry.Messages[key];
+      expect({ key, args: entry.args, severity: entry.severity }).toEqual({
+        key,
+        args: theirs?.NumberOfArgs === 0 ? [] : theirs?.ParamTypes,
+        severity: theirs?.MessageSeverity,
+      });
+      expect(entry.text).not.toBe(theirs?.Message);
+    }
+  });
+});
