@@ -1,0 +1,234 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ImageRequest } from '../../media/image.js';
+import { DriverError, type DriverErrorKind } from '../driver.js';
+import { FakeDriver } from './fake-driver.js';
+import { emptyDrive, sampleMachines } from './sample-machines.js';
+
+const [off, running] = ['node-1', 'node-2'];
+
+function image(url: string, extra: Partial<ImageRequest> = {}): ImageRequest {
+  return { url: new URL(url), writeProtected: true, verifyCertificate: true, ...extra };
+}
+
+async function kindOf(promise: Promise<unknown>): Promise<DriverErrorKind> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof DriverError) return error.kind;
+    throw error;
+  }
+  throw new Error('resolved');
+}
+
+/** A driver whose downloads end when the test says so. */
+function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (error?: Error) => void } {
+  let finish: (error?: Error) => void = () => undefined;
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const ended = new Promise<void>((resolve, reject) => {
+    finish = (error) => {
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+  });
+  const driver = new FakeDriver({
+    fetchImage: (_image, { signal }) => {
+      begin();
+      return Promise.race([
+        ended,
+        new Promise<never>((_resolve, reject) =>
+          signal?.addEventListener('abort', () => reject(signal.reason as Error)),
+        ),
+      ]);
+    },
+  });
+  return { driver, begun, finish };
+}
+
+describe('fake driver', () => {
+  it('finds a machine by UUID in any case and by name, and no other (B3)', async () => {
+    const driver = new FakeDriver();
+    const machine = await driver.getSystem(off);
+    await expect(driver.getSystem(machine.uuid.toUpperCase())).resolves.toBe(machine);
+    await expect(kindOf(driver.getSystem('node-9'))).resolves.toBe('notFound');
+  });
+
+  it("lets a name that is some machine's UUID lose to the UUID (B3)", async () => {
+    const [first, second] = sampleMachines(2);
+    if (first === undefined || second === undefined) throw new Error('two machines expected');
+    const driver = new FakeDriver({ machines: [{ ...first, name: second.uuid }, second] });
+    await expect(driver.getSystem(second.uuid)).resolves.toBe(second);
+  });
+
+  it('makes as many machines as asked, each with its own UUID, name and MAC (B3)', async () => {
+    for (const count of [0, 1, 200]) {
+      const driver = new FakeDriver({ machines: sampleMachines(count) });
+      const list = await driver.listSystems();
+      expect(new Set(list.map(({ uuid }) => uuid)).size).toBe(count);
+      expect(new Set(list.map(({ name }) => name)).size).toBe(count);
+    }
+    expect(new Set(sampleMachines(300).map(({ interfaces }) => interfaces[0]?.mac)).size).toBe(300);
+  });
+
+  it('carries out the power table (B5)', async () => {
+    const driver = new FakeDriver();
+    const state = async (id: string): Promise<string> => (await driver.getSystem(id)).state;
+    await driver.power(off, 'create');
+    await expect(state(off)).resolves.toBe('running');
+    await driver.power(off, 'shutdown');
+    await expect(state(off)).resolves.toBe('shutoff');
+    await expect(kindOf(driver.power(off, 'injectNmi'))).resolves.toBe('conflict');
+    await driver.power(off, 'reset');
+    await expect(state(off)).resolves.toBe('running');
+    await driver.power(off, 'injectNmi');
+    await driver.power(off, 'destroy');
+    await driver.power(off, 'destroy');
+    await expect(state(off)).resolves.toBe('shutoff');
+  });
+
+  it('boots a one-time override once, and the own disk from then on (B6)', async () => {
+    const driver = new FakeDriver();
+    await driver.setBoot(off, { enabled: 'once', target: 'cdrom' });
+    await driver.power(off, 'create');
+    expect(driver.bootedFrom(off)).toBe('cdrom');
+    expect((await driver.getSystem(off)).boot).toMatchObject({ enabled: 'disabled', target: 'none' });
+    await driver.power(off, 'reset');
+    expect(driver.bootedFrom(off)).toBe('hd');
+  });
+
+  it('boots a continuous override every time, and refuses a device that the machine lacks (B6)', async () => {
+    const driver = new FakeDriver();
+    await driver.setBoot(running, { target: 'network' });
+    for (const action of ['reset', 'reboot'] as const) {
+      await driver.power(running, action);
+      expect(driver.bootedFrom(running)).toBe('network');
+    }
+    await expect(kindOf(driver.setBoot(running, { target: 'fd' }))).resolves.toBe('invalid');
+    await driver.setBoot(running, { firmware: 'bios' });
+    expect((await driver.getSystem(running)).boot).toMatchObject({ target: 'network', firmware: 'bios' });
+  });
+
+  it('makes power-on, restart and eject wait for a pending insert (B9)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const order: string[] = [];
+    const note = (name: string) => () => void order.push(name);
+    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')).then(note('insert'));
+    await begun;
+    const powerOn = driver.power(off, 'create').then(note('on'));
+    const restart = driver.power(off, 'reset').then(note('restart'));
+    const eject = driver.ejectMedia(off, 'cdrom').then(note('eject'));
+    await driver.power(running, 'reset');
+    expect(order).toEqual([]);
+    expect((await driver.getSystem(off)).state).toBe('shutoff');
+    finish();
+    await Promise.all([insert, powerOn, restart, eject]);
+    expect(order).toEqual(['insert', 'on', 'restart', 'eject']);
+  });
+
+  it('switches off at once during a pending insert, and the power-on that waited does not come after it (B9)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    await begun;
+    const powerOn = kindOf(driver.power(off, 'create'));
+    await driver.power(off, 'destroy');
+    await expect(powerOn).resolves.toBe('conflict');
+    finish();
+    await insert;
+    expect((await driver.getSystem(off)).state).toBe('shutoff');
+  });
+
+  it('leaves the drive empty when the image cannot be had, and takes another then (B9)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    finish(new DriverError('mediaTooLarge', 'too large'));
+    await expect(insert).resolves.toBe('mediaTooLarge');
+    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+  });
+
+  it('ends a pending insert when it closes (B9)', async () => {
+    const { driver, begun } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    await driver.close();
+    await expect(insert).resolves.toBe('unavailable');
+  });
+});
+
+describe('fake driver with an image server', () => {
+  let server: Server;
+  let base: string;
+  const seen: string[] = [];
+
+  beforeEach(async () => {
+    seen.length = 0;
+    server = createServer((request, response) => {
+      seen.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.authorization ?? '-'}`);
+      const path = new URL(request.url ?? '/', 'http://server.test').pathname;
+      if (path === '/moved.iso') response.writeHead(302, { Location: '/disc%20one.iso' }).end();
+      else if (path === '/loop.iso') response.writeHead(302, { Location: '/loop.iso' }).end();
+      else if (path === '/secret.iso' && request.headers.authorization === undefined) response.writeHead(401).end();
+      else if (path === '/gone.iso') response.writeHead(404).end();
+      else if (path === '/broken.iso') response.writeHead(503).end();
+      else response.writeHead(200, { 'Content-Length': 1 << 30 }).write('image');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('inserts an image that the server has, under the name it was asked for (B9)', async () => {
+    const driver = new FakeDriver();
+    await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
+    expect((await driver.getSystem(off)).media).toEqual([
+      {
+        device: 'cdrom',
+        inserted: true,
+        image: `${base}/disc%20one.iso?token=t`,
+        imageName: 'disc one.iso',
+        writeProtected: true,
+        viaUri: true,
+      },
+    ]);
+    await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
+    expect(seen).toHaveLength(1);
+    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}/other.iso`)))).resolves.toBe('mediaInUse');
+    await driver.ejectMedia(off, 'cdrom');
+    await driver.ejectMedia(off, 'cdrom');
+    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+  });
+
+  it.each<[string, DriverErrorKind]>([
+    ['/gone.iso', 'mediaNotFound'],
+    ['/secret.iso', 'mediaAuth'],
+    ['/broken.iso', 'mediaUnreachable'],
+    ['/loop.iso', 'mediaUnreachable'],
+  ])('refuses %s with %s (B9)', async (path, kind) => {
+    const driver = new FakeDriver();
+    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}${path}`)))).resolves.toBe(kind);
+    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+  });
+
+  it('refuses an image whose server does not listen, or does not speak TLS (B9)', async () => {
+    const driver = new FakeDriver();
+    await expect(kindOf(driver.insertMedia(off, 'cdrom', image(base.replace('http', 'https'))))).resolves.toBe(
+      'mediaTls',
+    );
+    await expect(kindOf(driver.insertMedia(off, 'cdrom', image('http://127.0.0.1:1/a.iso')))).resolves.toBe(
+      'mediaUnreachable',
+    );
+  });
+
+  it('follows a redirect and gives the credentials to the server (B9)', async () => {
+    const driver = new FakeDriver();
+    await driver.insertMedia(off, 'cdrom', image(`${base}/moved.iso`, { userName: 'u', password: 'p' }));
+    const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
+    expect(seen).toEqual([`GET /moved.iso ${authorization}`, `GET /disc%20one.iso ${authorization}`]);
+  });
+});

@@ -1,0 +1,215 @@
+/**
+ * Machines in memory that behave: for a first look without libvirt (`--fake`), for developers of clients, and for tests. Power,
+ * boot override and media follow the same tables as the libvirt driver; only the guests are missing, so they obey at once.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { ImageRequest } from '../../media/image.js';
+import { afterBoot, mergeBootOverride, overrideDevice } from '../boot-override.js';
+import {
+  DriverError,
+  type BootChange,
+  type BootDevice,
+  type HypervisorDriver,
+  type IndicatorState,
+  type InsertOptions,
+  type MediaSnapshot,
+  type OperationOptions,
+  type PowerAction,
+  type SystemRef,
+  type SystemSnapshot,
+} from '../driver.js';
+import { OperationQueue } from '../operation-queue.js';
+import { planPower, type PowerStep } from '../power.js';
+import { probeImage } from './probe-image.js';
+import { emptyDrive, sampleMachines } from './sample-machines.js';
+
+/** Actions that start a guest anew, and so wait for the image that it might boot from. */
+const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset']);
+
+export interface FakeDriverOptions {
+  /** Default: {@link sampleMachines}. */
+  readonly machines?: readonly SystemSnapshot[];
+  /** How an image is had. Default: {@link probeImage}, which asks for it and reads no further than its headers. */
+  readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
+}
+
+/** A {@link HypervisorDriver} whose machines live in memory. Snapshots are replaced, never changed. */
+export class FakeDriver implements HypervisorDriver {
+  readonly name = 'fake';
+  readonly #machines: Map<string, SystemSnapshot>;
+  readonly #bootedFrom = new Map<string, BootDevice>();
+  readonly #queue = new OperationQueue();
+  readonly #closing = new AbortController();
+  readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
+
+  constructor(options: FakeDriverOptions = {}) {
+    this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
+    this.#fetchImage = options.fetchImage ?? probeImage;
+  }
+
+  async start(): Promise<void> {
+    await setImmediate();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
+    await this.#queue.close();
+  }
+
+  async ping(): Promise<void> {
+    await setImmediate();
+  }
+
+  async listSystems(): Promise<readonly SystemRef[]> {
+    await setImmediate();
+    return [...this.#machines.values()].map(({ uuid, name }) => ({ uuid, name }));
+  }
+
+  async getSystem(id: string): Promise<SystemSnapshot> {
+    // As with libvirt, an answer is never there within the same turn of the event loop.
+    await setImmediate();
+    return this.#find(id);
+  }
+
+  async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
+    const { uuid } = this.#find(id);
+    if (bootsGuest.has(action)) {
+      await this.#queue.run(uuid, () => this.#carryOut(uuid, action), { ...options, label: 'power' });
+      return;
+    }
+    if (action === 'destroy') {
+      this.#queue.cancelWaiting(
+        uuid,
+        'power',
+        new DriverError('conflict', 'power-on: the machine was switched off meanwhile'),
+      );
+    }
+    await this.#carryOut(uuid, action);
+  }
+
+  async setBoot(id: string, change: BootChange): Promise<void> {
+    await setImmediate();
+    const { uuid, boot } = this.#find(id);
+    if (change.target !== undefined && change.target !== 'none' && !boot.available.includes(change.target)) {
+      throw new DriverError('invalid', `setting the boot target: the machine has no ${change.target} device`, {
+        field: 'Boot/BootSourceOverrideTarget',
+      });
+    }
+    this.#update(uuid, {
+      boot: { ...boot, ...mergeBootOverride(boot, change), firmware: change.firmware ?? boot.firmware },
+    });
+  }
+
+  async setIndicator(id: string, state: IndicatorState): Promise<void> {
+    await setImmediate();
+    this.#update(this.#find(id).uuid, { indicator: state });
+  }
+
+  async insertMedia(id: string, device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
+    const { uuid } = this.#find(id);
+    const url = image.url.href;
+    const insert = async (): Promise<void> => {
+      const present = this.#drive(uuid, device);
+      if (present.inserted) {
+        if (present.image === url) return;
+        throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
+      }
+      const signal = AbortSignal.any([this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+      await this.#fetchImage(image, { ...options, signal });
+      this.#setDrive(uuid, {
+        ...emptyDrive,
+        inserted: true,
+        image: url,
+        imageName: imageName(image.url),
+        viaUri: true,
+      });
+    };
+    await this.#queue.run(uuid, insert, { signal: options.signal, label: 'media' });
+  }
+
+  async ejectMedia(id: string, device: 'cdrom', options: OperationOptions = {}): Promise<void> {
+    const { uuid } = this.#find(id);
+    const eject = async (): Promise<void> => {
+      await setImmediate();
+      this.#setDrive(uuid, { ...this.#drive(uuid, device), ...emptyDrive });
+    };
+    await this.#queue.run(uuid, eject, { signal: options.signal, label: 'media' });
+  }
+
+  /** What the guest last started from; undefined when it has not started since the driver was made. There is no guest to ask. */
+  bootedFrom(id: string): BootDevice | undefined {
+    return this.#bootedFrom.get(this.#find(id).uuid);
+  }
+
+  /** Adds or replaces a machine, as somebody with virsh would, behind the daemon's back. */
+  define(machine: SystemSnapshot): void {
+    this.#machines.set(machine.uuid, machine);
+  }
+
+  #find(id: string): SystemSnapshot {
+    const found =
+      this.#machines.get(id.toLowerCase()) ?? [...this.#machines.values()].find((machine) => machine.name === id);
+    if (found === undefined)
+      throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
+    return found;
+  }
+
+  #update(uuid: string, change: Partial<SystemSnapshot>): void {
+    this.#machines.set(uuid, { ...this.#find(uuid), ...change });
+  }
+
+  async #carryOut(uuid: string, action: PowerAction): Promise<void> {
+    await setImmediate();
+    for (const step of planPower(action, this.#find(uuid).state)) this.#step(uuid, step);
+  }
+
+  #step(uuid: string, step: PowerStep): void {
+    switch (step) {
+      case 'create':
+      case 'reboot':
+      case 'reset':
+        this.#boot(uuid);
+        return;
+      case 'resume':
+        this.#update(uuid, { state: 'running' });
+        return;
+      case 'destroy':
+      case 'shutdown':
+        this.#update(uuid, { state: 'shutoff' });
+        return;
+      case 'injectNmi':
+        return;
+    }
+  }
+
+  #boot(uuid: string): void {
+    const { boot } = this.#find(uuid);
+    const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
+    this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
+    this.#update(uuid, { state: 'running', boot: { ...boot, ...afterBoot(boot) } });
+  }
+
+  /** The only drive that there is so far; `device` of the calls names it. */
+  #drive(uuid: string, device: MediaSnapshot['device']): MediaSnapshot {
+    const [drive] = this.#find(uuid).media;
+    if (drive === undefined) {
+      throw new DriverError('unsupported', `looking up the drive ${device}: the machine has none`);
+    }
+    return drive;
+  }
+
+  #setDrive(uuid: string, drive: MediaSnapshot): void {
+    this.#update(uuid, { media: [drive] });
+  }
+}
+
+/** Last segment of the path, as a person would read it. */
+function imageName(url: URL): string {
+  const segment = url.pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // Not valid percent-encoding: the server's own spelling is the best name there is.
+    return segment;
+  }
+}

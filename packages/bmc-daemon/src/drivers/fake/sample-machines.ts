@@ -1,0 +1,130 @@
+/** Machines that exist nowhere but in memory: three different ones by hand, and as many more as a test or a benchmark asks for. */
+import { untouchedOverride } from '../boot-override.js';
+import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
+
+const gibiBytes = 1024 ** 3;
+const gibiKiB = 1024 ** 2;
+
+/** An empty drive, as eject leaves it. */
+export const emptyDrive: MediaSnapshot = {
+  device: 'cdrom',
+  inserted: false,
+  image: null,
+  imageName: null,
+  writeProtected: true,
+  viaUri: false,
+};
+
+const cdrom: DiskSnapshot = {
+  target: 'sda',
+  device: 'cdrom',
+  bus: 'sata',
+  source: null,
+  serial: null,
+  readonly: true,
+  capacityBytes: null,
+};
+
+function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
+  return {
+    target,
+    device: 'disk',
+    bus,
+    source: `/var/lib/libvirt/images/${target}.qcow2`,
+    serial: null,
+    readonly: false,
+    capacityBytes: capacityGib * gibiBytes,
+  };
+}
+
+/** MAC addresses of QEMU's range, the machine's number in the last but one byte and the interface's in the last. */
+function network(machine: number, index: number): InterfaceSnapshot {
+  const tail = [machine >> 8, machine & 255, index].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
+  return { mac: `52:54:00:${tail}`, type: 'network', source: 'default', model: 'virtio', linkUp: true };
+}
+
+/** Deterministic, so that a bookmark and a client's configuration survive a restart of the daemon. */
+function sampleUuid(machine: number): string {
+  return `5ac4fa6e-0000-4000-8000-${machine.toString(16).padStart(12, '0')}`;
+}
+
+/** A small UEFI machine that is off; the others are made from it. */
+function machine(number: number, name: string): SystemSnapshot {
+  return {
+    uuid: sampleUuid(number),
+    name,
+    state: 'shutoff',
+    persistent: true,
+    title: null,
+    description: null,
+    architecture: 'x86_64',
+    machineType: 'pc-q35-7.2',
+    sysinfo: {
+      manufacturer: null,
+      product: null,
+      version: null,
+      serial: null,
+      sku: null,
+      family: null,
+      biosVendor: null,
+      biosVersion: null,
+    },
+    processors: { count: 2, sockets: 1, coresPerSocket: 2, threadsPerCore: 1, model: 'host-passthrough' },
+    memoryKiB: 2 * gibiKiB,
+    boot: {
+      available: ['network', 'cdrom', 'hd'],
+      ...untouchedOverride('hd'),
+      firmware: 'efi',
+      firstDevicePath: 'PciRoot(0x0)/Pci(0x2,0x2)/Pci(0x0,0x0)',
+    },
+    media: [emptyDrive],
+    disks: [disk('vda', 'virtio', 20), cdrom],
+    interfaces: [network(number, 0)],
+    indicator: 'lit',
+  };
+}
+
+/** A larger one with a vendor's name in its SMBIOS, two sockets, two disks on two buses and two networks, running. */
+function server(number: number, name: string): SystemSnapshot {
+  return {
+    ...machine(number, name),
+    state: 'running',
+    sysinfo: {
+      manufacturer: 'Example Servers',
+      product: 'ES-1000',
+      version: '2',
+      serial: 'ES1000-0002',
+      sku: 'ES-1000-A',
+      family: 'ES',
+      biosVendor: 'Example Servers',
+      biosVersion: '1.4',
+    },
+    processors: { count: 8, sockets: 2, coresPerSocket: 2, threadsPerCore: 2, model: 'EPYC' },
+    memoryKiB: 24 * gibiKiB,
+    disks: [disk('vda', 'virtio', 40), disk('sdb', 'sata', 100), cdrom],
+    interfaces: [network(number, 0), { ...network(number, 1), linkUp: false }],
+  };
+}
+
+/** An old one: BIOS, half a GiB, an IDE disk, off. */
+function legacy(number: number, name: string): SystemSnapshot {
+  const bios = machine(number, name);
+  return {
+    ...bios,
+    machineType: 'pc-i440fx-7.2',
+    processors: { count: 1, sockets: 1, coresPerSocket: 1, threadsPerCore: 1, model: 'qemu64' },
+    memoryKiB: 512 * 1024,
+    boot: { ...bios.boot, firmware: 'bios', firstDevicePath: 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Primary,Master)' },
+    disks: [disk('hda', 'ide', 8), { ...cdrom, target: 'hdc', bus: 'ide' }],
+  };
+}
+
+/**
+ * Sample machines, always the same: a UEFI machine that is off, a two-socket server that runs, an old BIOS machine that is off,
+ * and from the fourth on copies of the first.
+ * @param count 0 and up.
+ */
+export function sampleMachines(count = 3): readonly SystemSnapshot[] {
+  const special = [machine(1, 'node-1'), server(2, 'node-2'), legacy(3, 'node-3')];
+  return Array.from({ length: count }, (_, index) => special[index] ?? machine(index + 1, `node-${index + 1}`));
+}
