@@ -35,7 +35,9 @@ function floorRules(name) {
     const above = levels.slice(0, level).flat();
     if (above.length === 0) return [];
     // A relative import reaches an upper floor by its name at the start of the path below src/.
-    const targets = above.map((path) => (path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`));
+    const targets = above.map((path) =>
+      path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`,
+    );
     return paths.map((path) => ({
       files: [`packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`],
       ignores: ['**/*.test.ts'],
@@ -44,7 +46,10 @@ function floorRules(name) {
           'error',
           {
             patterns: [
-              { regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`, message: 'Imports go downwards only: docs/architecture.md.' },
+              {
+                regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`,
+                message: 'Imports go downwards only: docs/architecture.md.',
+              },
               ...(name === 'bmc-daemon' && path !== 'drivers/'
                 ? [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]
                 : []),
