@@ -8,3 +8,31 @@ export interface ImageRequest {
   /** Verify the image server's certificate. */
   readonly verifyCertificate: boolean;
 }
+
+/**
+ * The address as people may read it, in logs, errors and events: without credentials, and with `…` in place of the query,
+ * which carries the token of a pre-signed URL.
+ */
+export function maskedUrl(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`;
+}
+
+/**
+ * The address as the machine's metadata keeps it: without user name, password and fragment. The query stays, for a client
+ * that inserts the same address again has to be recognised.
+ */
+export function storedUrl(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}${url.search}`;
+}
+
+/** `image.iso` of `https://host/path/image.iso?token=…`; the host's name where the path ends in a slash. */
+export function imageName(url: URL): string {
+  const segment = url.pathname.split('/').findLast((part) => part !== '');
+  if (segment === undefined) return url.hostname;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A stray `%` is legal in what a server accepts; the name is for people, so the raw one will do.
+    return segment;
+  }
+}

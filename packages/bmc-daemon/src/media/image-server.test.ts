@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { ImageError } from './image-error.js';
+import { inspectImage, openImage, type ImageServerLimits } from './image-server.js';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const limits: ImageServerLimits = { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 };
+const never = new AbortController().signal;
+const servers: Server[] = [];
+let folder: string;
+let tls: { key: Buffer; cert: Buffer; caFile: string };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rackless-image-server-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+  ]);
+  tls = { key: await readFile(key), cert: await readFile(cert), caFile: cert };
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function listen(server: Server, scheme = 'http'): Promise<URL> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // The address of a listening TCP server is never a path.
+  return new URL(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/images/boot.iso`);
+}
+const serve = (handler: Handler): Promise<URL> => listen(createServer(handler));
+const serveTls = (handler: Handler): Promise<URL> => listen(createTlsServer(tls, handler), 'https');
+
+const image = (url: URL, more = {}): Parameters<typeof openImage>[0] => ({ url, verifyCertificate: true, ...more });
+async function failure(promise: Promise<unknown>): Promise<{ kind: string; message: string }> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ImageError)) throw new Error(`expected an ImageError, got ${String(error)}`);
+  return { kind: error.kind, message: error.message };
+}
+const read = async (url: URL, more = {}, bounds = limits, signal = never): Promise<string> =>
+  (await buffer((await openImage(image(url, more), bounds, signal)).body)).toString();
+
+describe('openImage', () => {
+  it('gives the body and what tells this content from the next (B9)', async () => {
+    const url = await serve((request, response) => {
+      response.writeHead(200, { etag: '"v1"', 'last-modified': 'Mon, 01 Jan 2024 00:00:00 GMT', 'content-length': 5 });
+      response.end('bytes');
+    });
+    const { validator, body } = await openImage(image(url), limits, never);
+    expect(validator).toEqual({ etag: '"v1"', lastModified: 'Mon, 01 Jan 2024 00:00:00 GMT', sizeBytes: 5 });
+    expect((await buffer(body)).toString()).toBe('bytes');
+  });
+
+  it('follows redirects, and sends user name and password to the first origin only (B9)', async () => {
+    const seen: (string | undefined)[] = [];
+    const second = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end('image');
+    });
+    const first = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      const location = request.url === '/images/boot.iso' ? '/elsewhere.iso' : second.href;
+      response.writeHead(302, { location }).end();
+    });
+    expect(await read(first, { userName: 'u', password: 'pä:ss' })).toBe('image');
+    const basic = `Basic ${Buffer.from('u:pä:ss').toString('base64')}`;
+    expect(seen).toEqual([basic, basic, undefined]);
+  });
+
+  it('gives up after five redirects (B9)', async () => {
+    let requests = 0;
+    const url = await serve((request, response) => {
+      requests += 1;
+      response.writeHead(301, { location: request.url }).end();
+    });
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: more than 5 redirects`,
+    });
+    expect(requests).toBe(6);
+  });
+
+  it('refuses a redirect to a scheme other than http and https (B9)', async () => {
+    const url = await serve((_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end());
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: redirected to the scheme file:`,
+    });
+  });
+
+  it.each([
+    [401, 'mediaAuth'],
+    [403, 'mediaAuth'],
+    [404, 'mediaNotFound'],
+    [410, 'mediaNotFound'],
+    [500, 'mediaUnreachable'],
+    [206, 'mediaUnreachable'],
+  ])('makes of the status %d the error %s, and shows no query (B9)', async (status, kind) => {
+    const url = await serve((_request, response) => response.writeHead(status).end());
+    const shown = url.href;
+    url.search = '?token=secret';
+    expect(await failure(read(url, { userName: 'u', password: 'secret' }))).toEqual({
+      kind,
+      message: `reading image ${shown}?…: the server answered ${status}`,
+    });
+  });
+
+  it('names a server that refuses the connection (B9)', async () => {
+    const url = await serve(() => undefined);
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: connection refused`,
+    });
+  });
+
+  it('names a host that does not exist (B9)', async () => {
+    const { kind } = await failure(read(new URL('http://image-server.invalid/boot.iso')));
+    expect(kind).toBe('mediaUnreachable');
+  });
+
+  it('gives up on a server that accepts and says nothing (B9)', async () => {
+    const url = await serve(() => undefined);
+    expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 50 }))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: the server was silent for 0.05 s`,
+    });
+  });
+
+  it('gives up on a server that falls silent within the image (B9)', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('half');
+    });
+    expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 50 }))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: the server was silent for 0.05 s`,
+    });
+  });
+
+  it('does not take a slow reader for a silent server (B9)', async () => {
+    const bytes = Buffer.alloc(8_000_000, 1);
+    const url = await serve((_request, response) => response.end(bytes));
+    const { body } = await openImage(image(url), { ...limits, idleTimeoutMs: 40, maxBytes: 10_000_000 }, never);
+    // Longer than the server may be silent, by the same clock.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect((await buffer(body)).length).toBe(8_000_000);
+  });
+
+  it('fails when the connection breaks within the image (B9)', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('half', () => response.destroy());
+    });
+    expect((await failure(read(url))).kind).toBe('mediaUnreachable');
+  });
+
+  it('refuses an image over the limit before reading it (B9)', async () => {
+    const url = await serve((_request, response) =>
+      response.writeHead(200, { 'content-length': 1_000_001 }).write('x'),
+    );
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaTooLarge',
+      message: `reading image ${url.href}: larger than the limit of 1000000 bytes`,
+    });
+  });
+
+  it('stops at the limit when the server does not say how much is coming (B9)', async () => {
+    const url = await serve((_request, response) => {
+      response.write(Buffer.alloc(600_000));
+      response.end(Buffer.alloc(600_000));
+    });
+    expect((await failure(read(url))).kind).toBe('mediaTooLarge');
+  });
+
+  it('ends when the caller gives up, before the answer and within it (B9)', async () => {
+    const controller = new AbortController();
+    const silent = await serve(() => controller.abort());
+    expect((await failure(read(silent, {}, limits, controller.signal))).kind).toBe('aborted');
+
+    const second = new AbortController();
+    const half = await serve((_request, response) => response.writeHead(200, { 'content-length': 100 }).write('half'));
+    const { body } = await openImage(image(half), limits, second.signal);
+    body.once('data', () => second.abort());
+    expect((await failure(buffer(body))).kind).toBe('aborted');
+  });
+
+  it('verifies the certificate unless told not to, and trusts the CA file beside the built-in ones (B9)', async () => {
+    const url = await serveTls((_request, response) => response.end('image'));
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaTls',
+      message: `reading image ${url.href}: the server's certificate or TLS is not acceptable (DEPTH_ZERO_SELF_SIGNED_CERT)`,
+    });
+    expect(await read(url, { verifyCertificate: false })).toBe('image');
+    expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
+  });
+
+  it('names a CA file that cannot be read (B9)', async () => {
+    const caFile = join(folder, 'missing.pem');
+    expect(await failure(read(new URL('https://127.0.0.1/x'), {}, { ...limits, caFile }))).toEqual({
+      kind: 'mediaTls',
+      message: `reading the certificate authorities of ${caFile}: ENOENT`,
+    });
+  });
+
+  it('takes plain text on a TLS address for a TLS fault (B9)', async () => {
+    const plain = await serve((_request, response) => response.end());
+    const url = new URL(plain.href.replace('http:', 'https:'));
+    expect((await failure(read(url))).kind).toBe('mediaTls');
+  });
+});
+
+describe('inspectImage', () => {
+  it('gives the validator by HEAD (B9)', async () => {
+    const methods: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      methods.push(request.method);
+      response.writeHead(200, { etag: '"v1"', 'content-length': 5 }).end();
+    });
+    expect(await inspectImage(image(url), limits, never)).toEqual({ etag: '"v1"', lastModified: null, sizeBytes: 5 });
+    expect(methods).toEqual(['HEAD']);
+  });
+
+  it('gives null where the server does not do HEAD (B9)', async () => {
+    const url = await serve((_request, response) => response.writeHead(405).end());
+    expect(await inspectImage(image(url), limits, never)).toBeNull();
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { imageName, maskedUrl, storedUrl } from './image.js';
+import { imageVolumeName, imageVolumePrefix, isOwnVolume, isPartVolume, partVolumeName } from './image-key.js';
+
+const secretive = new URL('https://user:pass@host:8443/a/b%20c.iso?token=secret#part');
+
+describe('image addresses', () => {
+  it('show neither credentials nor query to people (B9)', () => {
+    expect(maskedUrl(secretive)).toBe('https://host:8443/a/b%20c.iso?…');
+    expect(maskedUrl(new URL('http://host/x.iso'))).toBe('http://host/x.iso');
+  });
+
+  it('are stored without credentials, with the query that tells them apart (B9)', () => {
+    expect(storedUrl(secretive)).toBe('https://host:8443/a/b%20c.iso?token=secret');
+  });
+
+  it.each([
+    ['https://host/a/b%20c.iso?x', 'b c.iso'],
+    ['https://host/a/', 'a'],
+    ['https://host/', 'host'],
+    ['https://host/100%.iso', '100%.iso'],
+  ])('name the image of %s %s (B9)', (url, name) => expect(imageName(new URL(url))).toBe(name));
+});
+
+describe('image volumes', () => {
+  const validator = { etag: '"1"', lastModified: null, sizeBytes: 5 };
+
+  it('are named by address and content, in hexadecimal only (B9)', () => {
+    const name = imageVolumeName('http://host/../../etc/passwd', validator);
+    expect(name).toMatch(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/);
+    expect(name.startsWith(imageVolumePrefix('http://host/../../etc/passwd'))).toBe(true);
+    expect(imageVolumeName('http://host/../../etc/passwd', { ...validator, etag: '"2"' })).not.toBe(name);
+    expect(imageVolumeName('http://host/other', validator)).not.toBe(name);
+  });
+
+  it('are told from the files of the user (B9)', () => {
+    const name = imageVolumeName('http://host/x.iso', validator);
+    expect([isOwnVolume(name), isPartVolume(name)]).toEqual([true, false]);
+    expect([isOwnVolume(partVolumeName(name)), isPartVolume(partVolumeName(name))]).toEqual([true, true]);
+    expect(['debian.iso', 'rackless-notes.iso', `my-${name}`, `${name}.bak`].filter(isOwnVolume)).toEqual([]);
+  });
+});
