@@ -3,7 +3,7 @@
  * boot override and media follow the same tables as the libvirt driver; only the guests are missing, so they obey at once.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { ImageRequest } from '../../media/image.js';
+import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { afterBoot, mergeBootOverride, overrideDevice } from '../boot-override.js';
 import {
   DriverError,
@@ -37,6 +37,8 @@ export interface FakeDriverOptions {
 export class FakeDriver implements HypervisorDriver {
   readonly name = 'fake';
   readonly #machines: Map<string, SystemSnapshot>;
+  /** The same object until the machines change: what is rendered from it can be kept. */
+  #list: readonly SystemRef[] | undefined;
   readonly #bootedFrom = new Map<string, BootDevice>();
   readonly #queue = new OperationQueue();
   readonly #closing = new AbortController();
@@ -62,7 +64,8 @@ export class FakeDriver implements HypervisorDriver {
 
   async listSystems(): Promise<readonly SystemRef[]> {
     await setImmediate();
-    return [...this.#machines.values()].map(({ uuid, name }) => ({ uuid, name }));
+    this.#list ??= [...this.#machines.values()].map(({ uuid, name }) => ({ uuid, name }));
+    return this.#list;
   }
 
   async getSystem(id: string): Promise<SystemSnapshot> {
@@ -107,7 +110,7 @@ export class FakeDriver implements HypervisorDriver {
 
   async insertMedia(id: string, device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     const { uuid } = this.#find(id);
-    const url = image.url.href;
+    const url = storedUrl(image.url);
     const insert = async (): Promise<void> => {
       const present = this.#drive(uuid, device);
       if (present.inserted) {
@@ -144,6 +147,7 @@ export class FakeDriver implements HypervisorDriver {
   /** Adds or replaces a machine, as somebody with virsh would, behind the daemon's back. */
   define(machine: SystemSnapshot): void {
     this.#machines.set(machine.uuid, machine);
+    this.#list = undefined;
   }
 
   #find(id: string): SystemSnapshot {
@@ -200,16 +204,5 @@ export class FakeDriver implements HypervisorDriver {
 
   #setDrive(uuid: string, drive: MediaSnapshot): void {
     this.#update(uuid, { media: [drive] });
-  }
-}
-
-/** Last segment of the path, as a person would read it. */
-function imageName(url: URL): string {
-  const segment = url.pathname.split('/').at(-1) ?? '';
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // Not valid percent-encoding: the server's own spelling is the best name there is.
-    return segment;
   }
 }
