@@ -1,0 +1,226 @@
+/**
+ * The order in which a machine tries its devices, and an override of it that can be taken back exactly.
+ *
+ * libvirt knows two ways to say it, `<os><boot dev>` by kind and `<boot order>` per device, and refuses both at once. An
+ * override always uses the second, because only it can name one device before another of the same kind.
+ */
+import { DriverError } from '../../driver.js';
+import type { BootDevice } from '../../driver.js';
+import type { BootableDevice, Devices } from './device.js';
+import type { Domain } from './domain.js';
+import { readDomain } from './domain.js';
+import { attributeNode, child, childElements, parseXml } from './parse.js';
+import type { XmlDocument, XmlElement } from './parse.js';
+import { applySplices, insertChild, removeElement, spaceBefore } from './splice.js';
+import type { Splice } from './splice.js';
+
+/** One step of a boot order: the device tried, and as what kind. */
+export interface BootStep {
+  readonly kind: BootDevice;
+  readonly device: BootableDevice;
+}
+
+/**
+ * What an override took away, enough to put it back byte for byte. Serialisable; see `metadata.ts`.
+ * `os`: the `<boot dev>` elements, each with the white space before it and the number of its sibling nodes before it that are
+ * not `<boot>`. `devices`: each `<boot order>` that there was, by device key, with the number as written.
+ */
+export interface SavedBootOrder {
+  readonly os: readonly { readonly at: number; readonly markup: string }[];
+  readonly devices: readonly { readonly key: string; readonly order: string }[];
+}
+
+/** What QEMU is to be told about one device; -1: it is not to boot from it. */
+export interface BootIndex {
+  readonly key: string;
+  readonly alias: string;
+  /** For `qom-set` and `qom-get`: QEMU's id of the device is libvirt's alias. */
+  readonly qomPath: string;
+  readonly bootIndex: number;
+}
+
+const DEVICE_OF_BOOT_DEV: Readonly<Record<string, BootDevice>> = {
+  hd: 'hd',
+  cdrom: 'cdrom',
+  network: 'network',
+  fd: 'fd',
+};
+
+/** Devices that can have a `<boot order>`, in the order of the XML. */
+export function bootableDevices(devices: Devices): readonly BootableDevice[] {
+  return [...devices.disks, ...devices.interfaces, ...devices.hostDevices].sort(
+    (a, b) => a.element.start - b.element.start,
+  );
+}
+
+/** What kind of boot device it is; null for a passed-through one, which may be anything. */
+export function bootKind(device: BootableDevice): BootDevice | null {
+  if (device.kind === 'interface') return 'network';
+  if (device.kind !== 'disk') return null;
+  if (device.device === 'cdrom') return 'cdrom';
+  if (device.device === 'floppy') return 'fd';
+  return device.bus === 'usb' ? 'usb' : 'hd';
+}
+
+/** Kinds that the machine has a device of: `network`, `cdrom`, `hd` first. */
+export function availableBootDevices(devices: Devices): readonly BootDevice[] {
+  const kinds = new Set(bootableDevices(devices).map(bootKind));
+  // libvirt's `hd` is any disk, one on a USB bus too.
+  const has = (kind: BootDevice): boolean => kinds.has(kind) || (kind === 'hd' && kinds.has('usb'));
+  return (['network', 'cdrom', 'hd', 'fd', 'usb'] as const).filter(has);
+}
+
+/**
+ * The devices that the machine tries, in its order: by `<boot order>` where any device has one, else by `<os><boot dev>`, which
+ * libvirt reads as the first device of each kind (qemuProcessPrepareDeviceBootorder); with neither, the first disk.
+ */
+export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
+  const devices = bootableDevices(domain.devices);
+  const ordered = devices
+    .filter((device) => device.bootOrder !== null)
+    .sort((a, b) => (a.bootOrder ?? 0) - (b.bootOrder ?? 0));
+  if (ordered.length > 0) return ordered.map((device) => ({ kind: bootKind(device) ?? 'hd', device }));
+  const wanted = domain.os.bootDevices.length > 0 ? domain.os.bootDevices : ['hd'];
+  return wanted.flatMap((name) => {
+    const kind = DEVICE_OF_BOOT_DEV[name];
+    const device = devices.find((candidate) => isOfKind(candidate, kind));
+    return kind === undefined || device === undefined ? [] : [{ kind, device }];
+  });
+}
+
+/** What a machine boots from when nobody overrides it; its first `<boot dev>` where it has no such device. */
+export function firstBootDevice(domain: Domain): BootDevice {
+  const first = effectiveBootOrder(domain)[0]?.kind ?? DEVICE_OF_BOOT_DEV[domain.os.bootDevices[0] ?? 'hd'];
+  return first ?? 'hd';
+}
+
+/** The order with the devices of one kind first, those that were in it before the others, then the rest as it was. */
+export function orderWithFirst(domain: Domain, target: BootDevice): readonly BootStep[] {
+  const order = effectiveBootOrder(domain);
+  const all = bootableDevices(domain.devices).filter((device) => isOfKind(device, target));
+  const known = order.filter((step) => all.includes(step.device));
+  // A USB disk boots as `hd` only after the built-in ones: it is what the machine has if it has nothing else.
+  const others = all
+    .filter((device) => !known.some((step) => step.device === device))
+    .sort((a, b) => Number(bootKind(a) !== target) - Number(bootKind(b) !== target));
+  return [
+    ...known,
+    ...others.map((device) => ({ kind: target, device })),
+    ...order.filter((step) => !all.includes(step.device)),
+  ];
+}
+
+/**
+ * Boot numbers for QEMU, from LIVE XML (which has the aliases): 1 up along `keys`, -1 for every other device that can boot.
+ * A number may be in use by one device only, so unset all of them before setting new ones (host-facts: "Duplicate index refused").
+ * @param keys device keys in boot order, `effectiveBootOrder(domain).map(({ device }) => device.key)`.
+ */
+export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
+  return bootableDevices(liveDomain.devices).flatMap(({ key, alias }) => {
+    if (alias === null) return [];
+    const position = keys.indexOf(key);
+    return [{ key, alias, qomPath: `/machine/peripheral/${alias}`, bootIndex: position < 0 ? -1 : position + 1 }];
+  });
+}
+
+/** Device keys of an order, for {@link bootIndexes}. */
+export function deviceKeys(order: readonly BootStep[]): readonly string[] {
+  return order.map(({ device }) => device.key);
+}
+
+/**
+ * The definition with the devices of one kind first, by `<boot order>` per device.
+ * @param saved what an earlier override took away: the new one is built on the user's own order, not on that override.
+ * @returns `saved` to keep for {@link restoreBootOrder}.
+ * @throws {DriverError} invalid, where the machine has no device of that kind.
+ */
+export function withBootOrder(
+  xml: string,
+  target: BootDevice,
+  saved?: SavedBootOrder,
+): { readonly xml: string; readonly saved: SavedBootOrder } {
+  const original = saved === undefined ? xml : restoreBootOrder(xml, saved);
+  const document = parseXml(original);
+  const domain = readDomain(document);
+  const order = orderWithFirst(domain, target);
+  if (!order.some(({ device }) => isOfKind(device, target))) {
+    throw new DriverError('invalid', `setting the boot order of ${domain.name}: it has no ${target} device`, {
+      field: 'Boot/BootSourceOverrideTarget',
+    });
+  }
+  const os = child(document.root, 'os');
+  const splices = [
+    ...childElements(os, 'boot').map((boot) => removeElement(document, boot)),
+    ...order.map(({ device }, index) => setBootOrder(document, device.element, index + 1)),
+  ];
+  return { xml: applySplices(original, splices), saved: saveBootOrder(document, domain) };
+}
+
+/** The user's own order again. Devices that were added since keep no number that the user's order has. */
+export function restoreBootOrder(xml: string, saved: SavedBootOrder): string {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const orders = new Map(saved.devices.map(({ key, order }) => [key, order]));
+  const devices = bootableDevices(domain.devices).flatMap(({ key, element }) => {
+    const boot = child(element, 'boot');
+    const order = orders.get(key);
+    if (boot !== undefined && order === undefined) return [removeBootOrder(document, element, boot)];
+    const node = attributeNode(boot, 'order');
+    if (order === undefined) return [];
+    if (node === undefined) return [setBootOrder(document, element, Number(order))];
+    return [{ start: node.valueStart, end: node.valueEnd, text: order }];
+  });
+  return applySplices(xml, [...devices, ...restoreOsBoot(document, saved)]);
+}
+
+function saveBootOrder(document: XmlDocument, domain: Domain): SavedBootOrder {
+  const os = child(document.root, 'os');
+  const isBoot = (node: unknown): boolean => childElements(os, 'boot').some((boot) => boot === node);
+  return {
+    os: childElements(os, 'boot').map((boot) => ({
+      at: os?.nodes.slice(0, os.nodes.indexOf(boot)).filter((node) => !isBoot(node)).length ?? 0,
+      markup: document.source.slice(spaceBefore(document.source, boot.start), boot.end),
+    })),
+    devices: bootableDevices(domain.devices).flatMap(({ key, element }) => {
+      const node = attributeNode(child(element, 'boot'), 'order');
+      return node === undefined ? [] : [{ key, order: document.source.slice(node.valueStart, node.valueEnd) }];
+    }),
+  };
+}
+
+function restoreOsBoot(document: XmlDocument, saved: SavedBootOrder): readonly Splice[] {
+  const os = child(document.root, 'os');
+  if (os === undefined) return [];
+  // Whatever <boot dev> has come since would clash with the user's own.
+  const present = childElements(os, 'boot');
+  const rest = os.nodes.filter((node) => node.kind === 'other' || !present.includes(node));
+  return [
+    ...present.map((boot) => removeElement(document, boot)),
+    ...saved.os.map(({ at, markup }) => {
+      const offset = rest[Math.min(at, rest.length) - 1]?.end ?? os.contentStart;
+      return { start: offset, end: offset, text: markup };
+    }),
+  ];
+}
+
+function isOfKind(device: BootableDevice, kind: BootDevice | undefined): boolean {
+  const own = bootKind(device);
+  return own === kind || (kind === 'hd' && own === 'usb');
+}
+
+function setBootOrder(document: XmlDocument, device: XmlElement, order: number): Splice {
+  const boot = child(device, 'boot');
+  const node = attributeNode(boot, 'order');
+  if (node !== undefined) return { start: node.valueStart, end: node.valueEnd, text: String(order) };
+  // Behind <target>, where libvirt writes it itself; the place has no meaning.
+  const after = child(device, 'target') ?? child(device, 'model') ?? child(device, 'mac') ?? child(device, 'source');
+  return insertChild(document, device, `<boot order='${order}'/>`, after);
+}
+
+/** Takes back {@link setBootOrder}, `<interface type='user'/>` that it made a pair of tags included. */
+function removeBootOrder(document: XmlDocument, device: XmlElement, boot: XmlElement): Splice {
+  const removal = removeElement(document, boot);
+  const wasSelfClosing =
+    removal.start === device.contentStart && removal.start < boot.start && boot.end === device.contentEnd;
+  return wasSelfClosing ? { start: device.contentStart - 1, end: device.end, text: '/>' } : removal;
+}

@@ -1,0 +1,83 @@
+/**
+ * UEFI device paths, worked out from the addresses in a domain's XML as OVMF names them.
+ * @see UEFI specification 2.10, 10.3 "Device Path Nodes" and 10.6 "Device Path to Text Conversion Rules"
+ */
+import type { BootableDevice, Controller, Devices } from './device.js';
+import type { DeviceAddress } from './address.js';
+
+/** SCSI controllers of QEMU that number their disks by unit instead of by target and LUN. */
+const PARALLEL_SCSI = new Set(['lsilogic', 'buslogic', 'ncr53c90', 'am53c974', 'dc390']);
+
+/**
+ * `PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)`; null where an address on the way is missing or is of a kind that has no
+ * standard node (virtio-mmio, ccw).
+ */
+export function devicePath(device: BootableDevice, devices: Devices): string | null {
+  const { address } = device;
+  if (address === null) return null;
+  if (address.type === 'pci') {
+    const path = pciPath(address, devices);
+    if (path === null || device.kind !== 'interface') return path;
+    // The second field is the ARP hardware type: 1, Ethernet.
+    return `${path}/MAC(${device.mac.replaceAll(':', '').toUpperCase()},0x1)`;
+  }
+  if (address.type === 'usb') {
+    const controller = controllerPath('usb', address.bus, devices);
+    const ports = address.ports.map((port) => `/USB(${hex(port - 1)},0x0)`);
+    return controller === null ? null : `${controller}${ports.join('')}`;
+  }
+  if (address.type === 'drive' && device.kind === 'disk') return drivePath(device.bus, address, devices);
+  return null;
+}
+
+function drivePath(bus: string, address: DeviceAddress & { type: 'drive' }, devices: Devices): string | null {
+  const { controller: index, target, unit } = address;
+  const controller = controllerPath(bus, index, devices);
+  if (controller === null) return null;
+  switch (bus) {
+    case 'sata':
+      // 0xFFFF: directly connected, no port multiplier.
+      return `${controller}/Sata(${hex(unit)},0xFFFF,0x0)`;
+    case 'ide':
+      return `${controller}/Ata(${address.bus === 0 ? 'Primary' : 'Secondary'},${unit === 0 ? 'Master' : 'Slave'},0x0)`;
+    case 'scsi': {
+      const model = findController('scsi', index, devices)?.model ?? '';
+      return `${controller}/Scsi(${PARALLEL_SCSI.has(model) ? `${hex(unit)},0x0` : `${hex(target)},${hex(unit)}`})`;
+    }
+    default:
+      return null;
+  }
+}
+
+function findController(type: string, index: number, devices: Devices): Controller | undefined {
+  return devices.controllers.find((controller) => controller.type === type && controller.index === index);
+}
+
+function controllerPath(type: string, index: number, devices: Devices): string | null {
+  const address = findController(type, index, devices)?.address;
+  return address?.type === 'pci' ? pciPath(address, devices) : null;
+}
+
+/** The chain of bridges from the root down, `bus` being the index of the controller that each is plugged into. */
+function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): string | null {
+  const nodes: string[] = [];
+  let at = address;
+  // A chain longer than the number of controllers would be a loop.
+  for (let hops = 0; hops <= devices.controllers.length; hops += 1) {
+    nodes.unshift(`Pci(${hex(at.slot)},${hex(at.function)})`);
+    if (at.bus === 0) return ['PciRoot(0x0)', ...nodes].join('/');
+    const bridge = findController('pci', at.bus, devices);
+    // An expander bus is a root of its own, named by its bus number.
+    const busNumber = bridge?.busNumber ?? null;
+    if (busNumber !== null && bridge?.model?.endsWith('expander-bus') === true) {
+      return [`PciRoot(${hex(busNumber)})`, ...nodes].join('/');
+    }
+    if (bridge?.address?.type !== 'pci') return null;
+    at = bridge.address;
+  }
+  return null;
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16).toUpperCase()}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * What a domain's XML says, as plain data in libvirt's words. Reads live and inactive XML alike; aliases are in live XML only.
+ * @see https://libvirt.org/formatdomain.html
+ */
+import { DriverError } from '../../driver.js';
+import type { FirmwareType, ProcessorTopology, SysinfoSnapshot } from '../../driver.js';
+import { readDevices } from './device.js';
+import type { Devices } from './device.js';
+import { attribute, child, childElements, parseXml, textOf } from './parse.js';
+import type { XmlDocument, XmlElement } from './parse.js';
+import { readMemoryKiB } from './size.js';
+
+export interface Loader {
+  readonly path: string | null;
+  /** `pflash`, `rom`; null where the firmware is selected by libvirt. */
+  readonly type: string | null;
+  readonly readonly: boolean;
+  readonly secure: boolean;
+}
+
+export interface OperatingSystem {
+  /** `hvm`. */
+  readonly type: string | null;
+  /** `x86_64`, `aarch64`. */
+  readonly architecture: string;
+  /** `pc-q35-7.2`. */
+  readonly machineType: string;
+  /** `<os firmware>`: libvirt selects the firmware; null where the definition names it itself or has none. */
+  readonly firmware: string | null;
+  readonly loader: Loader | null;
+  readonly nvram: { readonly path: string | null; readonly template: string | null } | null;
+  /** `<boot dev>` in their order: `hd`, `cdrom`, `network`, `fd`. */
+  readonly bootDevices: readonly string[];
+  readonly bootMenu: boolean;
+  /** A kernel is booted directly: no boot order has any effect. */
+  readonly directKernel: boolean;
+}
+
+export interface Domain {
+  /** Canonical, lower case. */
+  readonly uuid: string;
+  readonly name: string;
+  /** libvirt's number of the running instance; null when it is shut off. */
+  readonly id: number | null;
+  /** `kvm`, `qemu`. */
+  readonly type: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly os: OperatingSystem;
+  readonly firmware: FirmwareType;
+  readonly emulator: string | null;
+  readonly sysinfo: SysinfoSnapshot;
+  readonly processors: ProcessorTopology;
+  /** `<memory>`: what the machine boots with. */
+  readonly memoryKiB: number;
+  /** `<currentMemory>`: what the balloon leaves of it. */
+  readonly currentMemoryKiB: number;
+  readonly devices: Devices;
+}
+
+/** Reads a domain's XML. @throws {DriverError} internal, where it is no domain. */
+export function readDomain(xml: string | XmlDocument): Domain {
+  const { root } = typeof xml === 'string' ? parseXml(xml) : xml;
+  const uuid = textOf(child(root, 'uuid'));
+  const name = textOf(child(root, 'name'));
+  if (root.name !== 'domain' || name === null) {
+    throw new DriverError('internal', 'reading domain xml: it has no <domain> with a name');
+  }
+  const id = attribute(root, 'id');
+  const os = readOperatingSystem(child(root, 'os'));
+  const memoryKiB = readMemoryKiB(child(root, 'memory'));
+  const currentMemory = child(root, 'currentMemory');
+  return {
+    uuid: uuid?.toLowerCase() ?? '',
+    name,
+    id: id === null ? null : Number(id),
+    type: attribute(root, 'type') ?? '',
+    title: textOf(child(root, 'title')),
+    description: textOf(child(root, 'description')),
+    os,
+    firmware: firmwareType(os),
+    emulator: textOf(child(root, 'devices', 'emulator')),
+    sysinfo: readSysinfo(root),
+    processors: readProcessors(root),
+    memoryKiB,
+    currentMemoryKiB: currentMemory === undefined ? memoryKiB : readMemoryKiB(currentMemory),
+    devices: readDevices(child(root, 'devices')),
+  };
+}
+
+function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
+  const type = child(os, 'type');
+  const loader = child(os, 'loader');
+  const nvram = child(os, 'nvram');
+  return {
+    type: textOf(type),
+    architecture: attribute(type, 'arch') ?? '',
+    machineType: attribute(type, 'machine') ?? '',
+    firmware: attribute(os, 'firmware'),
+    loader:
+      loader === undefined
+        ? null
+        : {
+            path: textOf(loader),
+            type: attribute(loader, 'type'),
+            readonly: attribute(loader, 'readonly') === 'yes',
+            secure: attribute(loader, 'secure') === 'yes',
+          },
+    nvram: nvram === undefined ? null : { path: textOf(nvram), template: attribute(nvram, 'template') },
+    bootDevices: childElements(os, 'boot').flatMap((boot) => attribute(boot, 'dev') ?? []),
+    bootMenu: attribute(child(os, 'bootmenu'), 'enable') === 'yes',
+    directKernel: textOf(child(os, 'kernel')) !== null,
+  };
+}
+
+/** UEFI firmware is the only kind that is mapped as flash memory; what libvirt selects itself is stated. */
+function firmwareType(os: OperatingSystem): FirmwareType {
+  if (os.firmware !== null) return os.firmware === 'efi' ? 'efi' : 'bios';
+  return os.loader?.type === 'pflash' ? 'efi' : 'bios';
+}
+
+function readSysinfo(root: XmlElement): SysinfoSnapshot {
+  const smbios = childElements(root, 'sysinfo').find((candidate) => attribute(candidate, 'type') === 'smbios');
+  const entry = (table: string, name: string): string | null =>
+    textOf(childElements(child(smbios, table), 'entry').find((candidate) => attribute(candidate, 'name') === name));
+  return {
+    manufacturer: entry('system', 'manufacturer'),
+    product: entry('system', 'product'),
+    version: entry('system', 'version'),
+    serial: entry('system', 'serial'),
+    sku: entry('system', 'sku'),
+    family: entry('system', 'family'),
+    biosVendor: entry('bios', 'vendor'),
+    biosVersion: entry('bios', 'version'),
+  };
+}
+
+function readProcessors(root: XmlElement): ProcessorTopology {
+  const vcpu = child(root, 'vcpu');
+  const maximum = Number(textOf(vcpu) ?? 1);
+  const cpu = child(root, 'cpu');
+  const topology = child(cpu, 'topology');
+  const part = (name: string, fallback: number): number => Number(attribute(topology, name) ?? fallback);
+  const mode = attribute(cpu, 'mode');
+  return {
+    count: Number(attribute(vcpu, 'current') ?? maximum),
+    // Without a topology libvirt gives QEMU one socket per vCPU.
+    sockets: part('sockets', maximum),
+    coresPerSocket: part('dies', 1) * part('clusters', 1) * part('cores', 1),
+    threadsPerCore: part('threads', 1),
+    model: textOf(child(cpu, 'model')) ?? (mode === 'custom' ? null : mode),
+  };
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
+import {
+  attribute,
+  attributeNode,
+  child,
+  childElements,
+  decodeText,
+  encodeAttribute,
+  encodeText,
+  parseXml,
+  textOf,
+} from './parse.js';
+import type { XmlElement } from './parse.js';
+
+const everyElement = (element: XmlElement): readonly XmlElement[] => [
+  element,
+  ...element.nodes.flatMap((node) => (node.kind === 'element' ? everyElement(node) : [])),
+];
+
+describe('parseXml', () => {
+  it('says where every tag and value stands (B8)', () => {
+    for (const source of [unusualXml, q35Xml]) {
+      for (const element of everyElement(parseXml(source).root)) {
+        expect(source.startsWith(`<${element.name}`, element.start)).toBe(true);
+        expect(source.slice(0, element.contentStart).endsWith('>')).toBe(true);
+        expect(source.slice(element.start, element.end)).toMatch(
+          element.selfClosing ? /\/>$/ : new RegExp(`</${element.name}>$`),
+        );
+        for (const { name, value, start, valueStart, valueEnd, end } of element.attributes) {
+          expect(source.startsWith(name, start)).toBe(true);
+          expect(decodeText(source.slice(valueStart, valueEnd))).toBe(value);
+          expect(source.charAt(valueStart - 1)).toBe(source.slice(valueEnd, end));
+        }
+      }
+    }
+  });
+
+  it('decodes entities, character references and CDATA (B8)', () => {
+    const { root } = parseXml(unusualXml);
+    expect(textOf(child(root, 'name'))).toBe('odd & "quoted" \u2603');
+    expect(textOf(child(root, 'title'))).toBe('a <title>');
+    expect(attribute(child(root, 'devices', 'graphics'), 'passwd')).toBe(`p"'s's`);
+    const info = child(root, 'metadata')?.nodes[0];
+    expect(info?.kind === 'element' ? info.text : null).toBe(` <disk device='cdrom'/> & `);
+  });
+
+  it('resolves prefixes, and takes no foreign element for one of libvirt (B8)', () => {
+    const { root } = parseXml(
+      `<domain xmlns:q='urn:q'><metadata><os xmlns='urn:o'><boot/></os><q:os><boot dev='x'/></q:os></metadata><os/></domain>`,
+    );
+    const [plain, prefixed] = child(root, 'metadata')?.nodes ?? [];
+    expect(plain?.kind === 'element' ? [plain.namespace, plain.localName] : null).toEqual(['urn:o', 'os']);
+    expect(prefixed?.kind === 'element' ? [prefixed.namespace, prefixed.localName] : null).toEqual(['urn:q', 'os']);
+    expect(childElements(child(root, 'metadata'), 'os')).toEqual([]);
+    expect(child(root, 'os', 'boot')).toBeUndefined();
+  });
+
+  it.each([
+    ['', 'no element'],
+    ['<a>', 'a is not closed'],
+    ['<a></b>', 'unexpected end tag b'],
+    ['<a/><b/>', 'a second root element'],
+    ['<a>\n<b c=d/></a>', 'the value of c is not quoted'],
+    [`<a b='1' b='2'/>`, 'b twice'],
+    ['<a b/>', 'attribute b has no value'],
+    ['<a', 'the tag a does not end'],
+    ['<a><!-- </a>', 'missing -->'],
+    ['<x:a/>', 'the prefix of x:a is not declared'],
+    ['<a/>text', 'text outside the root element'],
+    ['<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>', 'a declaration that libvirt does not write'],
+    ['<a>&nbsp;</a>', 'unknown entity in "&nbsp;"'],
+    ['<a>& b</a>', 'unknown entity in "& b"'],
+  ])('refuses %j: %s (B8)', (source, why) => {
+    expect(() => parseXml(source)).toThrow(why);
+  });
+
+  it('names the line of a fault and never the text, which may hold a password (B8)', () => {
+    expect(() => parseXml(`<a>\n<graphics passwd='secret'\n</a>`)).toThrow(/^reading domain xml on line 3: .*missing$/);
+  });
+});
+
+describe('encoding', () => {
+  it('reads back what it wrote, in text and in either kind of quotes (B8)', () => {
+    // What XML 1.0 allows at all: no control characters but tab and line ends.
+    const anyText = fc
+      .string({ unit: 'binary' })
+      .map((text) => text.replace(/[\p{Cc}\ufffe\uffff]/gu, (control) => ('\t\n\r'.includes(control) ? control : '')));
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const source = `<a b='${encodeAttribute(text)}' c="${encodeAttribute(text, '"')}">${encodeText(text)}</a>`;
+        const { root } = parseXml(source);
+        expect([attribute(root, 'b'), attribute(root, 'c'), root.text]).toEqual([text, text, text]);
+        expect(attributeNode(root, 'd')).toBeUndefined();
+      }),
+    );
+  });
+});
