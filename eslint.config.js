@@ -9,7 +9,7 @@ const floors = {
   libvirt: [
     ['index.ts'],
     ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
-    ['link.ts'],
+    ['event-iterator.ts', 'link.ts'],
     ['connection.ts'],
     ['transport/', 'stream.ts', 'uri.ts'],
     ['protocol/'],

@@ -39,7 +39,7 @@ export const domainEvents = {
     }),
   ),
   trayChange: event('TrayChange', 328, struct({ callbackId: int, domain, deviceAlias: string, reason: int })),
-  balloonChange: event('BalloonChange', 331, struct({ callbackId: int, domain, actual: uhyperNumber })),
+  balloonChange: event('BalloonChange', 331, struct({ callbackId: int, domain, actualKiB: uhyperNumber })),
   deviceRemoved: event('DeviceRemoved', 333, struct({ callbackId: int, domain, deviceAlias: string })),
   blockJob: event('BlockJob2', 339, struct({ callbackId: int, domain, target: string, type: int, status: int })),
   agentLifecycle: event('AgentLifecycle', 348, struct({ callbackId: int, domain, state: int, reason: int })),
