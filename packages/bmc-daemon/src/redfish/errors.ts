@@ -1,10 +1,9 @@
 /** The one error that resources and stages throw to answer with a Redfish error body, and the body itself (DSP0266 §8.6). */
+import { baseRegistry, messageTable } from './base-registry.js';
 import {
-  baseRegistry,
   message,
   messageId,
   messageStatus,
-  messageTable,
   messageText,
   renderMessage,
   type Message,

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { about, message, messageTable, messageText, renderMessage, withDetail } from './messages.js';
+import { messageTable } from './base-registry.js';
+import { about, message, messageText, renderMessage, withDetail } from './messages.js';
 
 interface RegistryMessage {
   readonly NumberOfArgs: number;

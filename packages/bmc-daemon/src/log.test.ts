@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLog, type LogOptions } from './log.js';
+
+const collect = (options: Partial<LogOptions> = {}) => {
+  const written: string[] = [];
+  const log = createLog({ level: 'info', format: 'json', write: (lines) => written.push(lines), ...options });
+  const lines = () => {
+    log.flush();
+    return written.join('').split('\n').slice(0, -1);
+  };
+  return { log, lines, written };
+};
+const anyTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as unknown;
+const parse = (line: string | undefined) => JSON.parse(line ?? '') as unknown;
+const request = { id: 'r1', user: 'admin', method: 'GET', path: '/redfish/v1', status: 200, ms: 1.25 };
+
+describe('createLog', () => {
+  it('writes one JSON object per request with id, user, method, path, status and ms (B16)', () => {
+    const { log, lines } = collect();
+    log.request(request);
+    expect(lines().map(parse)).toEqual([{ time: anyTime, level: 'info', message: 'request', ...request }]);
+  });
+
+  it('writes a line for people on a terminal (B16)', () => {
+    const { log, lines } = collect({ format: 'human' });
+    log.request(request);
+    log.request({ ...request, user: null, status: 401, refused: 'wrong password' });
+    log.warn('no such file', { file: '/etc/x', tries: 2 });
+    expect(lines().map((line) => line.replace(/^\d\d:\d\d:\d\d/, 'TIME'))).toEqual([
+      'TIME admin GET /redfish/v1 200 1.3 ms r1',
+      'TIME - GET /redfish/v1 401 1.3 ms r1 (wrong password)',
+      'TIME warn: no such file file=/etc/x tries=2',
+    ]);
+  });
+
+  it('lets no client forge a second line (B16)', () => {
+    const { log, lines } = collect({ format: 'human' });
+    log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).toContain('eve\\x0a00:00:00 admin GET /\\x1b[2J');
+  });
+
+  it('masks secrets by their names and in URLs, at any depth (B16)', () => {
+    const { log, lines } = collect();
+    log.info('inserting', {
+      body: {
+        Image: 'https://u:p@host/a.iso?token=x',
+        UserName: 'me',
+        Password: 'hunter2',
+        list: [{ 'X-Auth-Token': 'abc' }],
+      },
+      Authorization: 'Basic Zm9v',
+      url: new URL('http://host/a?b=c'),
+    });
+    expect(parse(lines()[0])).toEqual({
+      time: anyTime,
+      level: 'info',
+      message: 'inserting',
+      body: {
+        Image: 'https://host/a.iso?******',
+        UserName: 'me',
+        Password: '******',
+        list: [{ 'X-Auth-Token': '******' }],
+      },
+      Authorization: '******',
+      url: 'http://host/a?******',
+    });
+  });
+
+  it('tells an error with all its causes (B16)', () => {
+    const { log, lines } = collect();
+    log.error('answering failed', { error: new Error('reading a on b', { cause: new Error('socket closed') }) });
+    expect(parse(lines()[0])).toEqual({
+      time: anyTime,
+      level: 'error',
+      message: 'answering failed',
+      error: expect.stringMatching(/^reading a on b: socket closed \[at /),
+    });
+  });
+
+  it('leaves out what is below its level (B16)', () => {
+    const { log, lines } = collect({ level: 'warn' });
+    log.info('quiet');
+    log.request(request);
+    log.warn('loud');
+    expect(lines()).toHaveLength(1);
+  });
+
+  it('writes the lines of one turn together, and an error at once (B16)', async () => {
+    const { log, written } = collect();
+    log.info('one');
+    log.info('two');
+    expect(written).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(written.map((lines) => lines.split('\n').length - 1)).toEqual([2]);
+    log.error('three');
+    expect(written).toHaveLength(2);
+  });
+});

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { maskUrl } from './mask-url.js';
+
+describe('maskUrl', () => {
+  it.each([
+    ['http://images/a.iso', 'http://images/a.iso'],
+    ['https://u:p@images:8443/a.iso?token=x&sig=y#f', 'https://images:8443/a.iso?******'],
+    ['https://u:p@ss@images/a@b.iso#frag?ment', 'https://images/a@b.iso'],
+    ['https://images/a.iso?justatoken', 'https://images/a.iso?******'],
+    ['not a url?token=x', 'not a url?******'],
+    ['file:///srv/a.iso', 'file:///srv/a.iso'],
+  ])('shows %s as %s (B16)', (url, shown) => {
+    expect(maskUrl(url)).toBe(shown);
+  });
+
+  it('takes a URL object (B16)', () => {
+    expect(maskUrl(new URL('https://u:p@images/a.iso?t=1'))).toBe('https://images/a.iso?******');
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * The messages of the Base registry that we send, in our own words: a table and nothing else. Keys, argument types and
+ * severities are the registry's (a test compares them); the HTTP status is what the message usually travels with.
+ * @see https://redfish.dmtf.org/registries/Base.1.22.1.json
+ */
+/** `MessageId` is `<registry>.<key>`; the errata version is not part of it (DSP0266, MessageId format). */
+export const baseRegistry = 'Base.1.22';
+
+export type Severity = 'OK' | 'Warning' | 'Critical';
+type ArgumentType = 'string' | 'number';
+export type Arguments<Types extends readonly ArgumentType[]> = {
+  readonly [K in keyof Types]: Types[K] extends 'number' ? number : string;
+};
+
+interface Template<Types extends readonly ArgumentType[]> {
+  readonly status: number;
+  readonly severity: Severity;
+  readonly args: Types;
+  /** `%1` is the first argument. */
+  readonly text: string;
+  readonly resolution: string;
+}
+
+function template<const Types extends readonly ArgumentType[]>(
+  status: number,
+  severity: Severity,
+  args: Types,
+  text: string,
+  resolution: string,
+): Template<Types> {
+  return { status, severity, args, text, resolution };
+}
+
+const none = 'No action is needed.';
+const leaveOut = 'Leave the property out and send the request again.';
+const correctValue = 'Correct the value and send the request again.';
+const correctArray = 'Correct the length of the array and send the request again.';
+const correctString = 'Correct the length of the string and send the request again.';
+
+const s1 = ['string'] as const;
+const s2 = ['string', 'string'] as const;
+const s3 = ['string', 'string', 'string'] as const;
+const sn = ['string', 'number'] as const;
+
+/** Every message we send, by its key in the Base registry. */
+// One row each: a table is read by its columns.
+// prettier-ignore
+export const messageTable = {
+  Success: template(200, 'OK', [], 'Done.', none),
+  Created: template(201, 'OK', [], 'The resource was created.', none),
+  GeneralError: template(500, 'Critical', [], 'The request failed; @Message.ExtendedInfo says why.', 'Follow the resolutions of the messages in @Message.ExtendedInfo.'),
+  InternalError: template(500, 'Critical', [], 'The service failed inside while working on the request; it goes on serving.', 'Send the request again; if it fails again, look for its X-Request-Id in the log of the service.'),
+
+  // Bodies
+  MalformedJSON: template(400, 'Critical', [], 'The body is not JSON.', 'Correct the syntax of the body and send the request again.'),
+  EmptyJSON: template(400, 'Warning', [], 'The body is an empty object, and the request needs content.', 'Put at least one property into the body.'),
+  UnrecognizedRequestBody: template(400, 'Warning', [], 'The body can not be understood.', 'Send a JSON object with Content-Type application/json.'),
+  PayloadTooLarge: template(413, 'Critical', [], 'The body is larger than this service accepts.', 'Send a smaller body.'),
+  NoOperation: template(400, 'Warning', [], 'The body asks for no change, and nothing was changed.', 'Put at least one writable property into the body.'),
+  MaximumErrorsExceeded: template(400, 'Critical', [], 'There are more faults than are listed.', 'Correct the listed faults and send the request again.'),
+
+  // Properties of a body
+  PropertyUnknown: template(400, 'Warning', s1, 'This resource has no property %1.', leaveOut),
+  PropertyNotWritable: template(400, 'Warning', s1, 'The property %1 is read-only.', leaveOut),
+  PropertyMissing: template(400, 'Warning', s1, 'The property %1 is required and was not sent.', 'Add the property and send the request again.'),
+  PropertyValueTypeError: template(400, 'Warning', s2, "The value '%1' has the wrong type for the property %2.", correctValue),
+  PropertyValueFormatError: template(400, 'Warning', s2, "The value '%1' has the wrong format for the property %2.", correctValue),
+  PropertyValueNotInList: template(400, 'Warning', s2, "The value '%1' is not one that the property %2 accepts.", 'Choose one of the accepted values.'),
+  PropertyValueOutOfRange: template(400, 'Warning', s2, "The value '%1' is outside the range of the property %2.", correctValue),
+  PropertyValueError: template(400, 'Warning', s1, 'The value of the property %1 is not valid.', correctValue),
+  PropertyValueIncorrect: template(400, 'Warning', s2, "The property %1 can not take the value '%2'.", correctValue),
+  PropertyValueConflict: template(400, 'Warning', s2, "The property '%1' was not written: its value contradicts that of the property '%2'.", 'Change one of the two and send the request again.'),
+  PropertyValueExternalConflict: template(409, 'Warning', s2, "The property '%1' was not set to '%2': the machine's configuration does not allow this value.", 'Change the configuration of the machine, or choose another value.'),
+  PropertyValueModified: template(200, 'Warning', s2, "The property %1 was set to '%2', which is not exactly what was asked for.", none),
+  PropertyNotUpdated: template(200, 'Critical', s1, 'The property %1 was not changed by the service; everything else goes on.', 'Look into the configuration and the log of the service for the reason.'),
+  StringValueTooLong: template(400, 'Warning', sn, "The string '%1' is longer than %2 characters.", correctString),
+  StringValueTooShort: template(400, 'Warning', sn, "The string '%1' is shorter than %2 characters.", correctString),
+  ArraySizeTooLong: template(400, 'Warning', sn, 'The array of the property %1 has more than %2 members.', correctArray),
+  ArraySizeTooShort: template(400, 'Warning', sn, 'The array of the property %1 has fewer than %2 members.', correctArray),
+
+  // Actions
+  ActionNotSupported: template(400, 'Critical', s1, 'This resource can not perform the action %1.', "Choose one of the actions in the resource's Actions."),
+  ActionParameterUnknown: template(400, 'Warning', s2, 'The action %1 has no parameter %2.', 'Leave the parameter out and send the request again.'),
+  ActionParameterMissing: template(400, 'Critical', s2, 'The action %1 needs the parameter %2, which was not sent.', 'Add the parameter and send the request again.'),
+  ActionParameterValueTypeError: template(400, 'Warning', s3, "The value '%1' has the wrong type for the parameter %2 of the action %3.", correctValue),
+  ActionParameterValueFormatError: template(400, 'Warning', s3, "The value '%1' has the wrong format for the parameter %2 of the action %3.", correctValue),
+  ActionParameterValueNotInList: template(400, 'Warning', s3, "The value '%1' is not one that the parameter %2 of the action %3 accepts.", 'Choose one of the accepted values.'),
+  ActionParameterValueOutOfRange: template(400, 'Warning', s3, "The value '%1' is outside the range of the parameter %2 of the action %3.", correctValue),
+  ActionParameterValueError: template(400, 'Warning', s2, 'The value of the parameter %1 of the action %2 is not valid.', correctValue),
+  ActionParameterNotSupported: template(400, 'Warning', s2, 'The parameter %1 of the action %2 is not supported here.', 'Leave the parameter out and send the request again.'),
+  ActionParameterValueConflict: template(400, 'Warning', s2, "The parameter '%1' can not be '%2' here.", 'Choose a value that this service can work with.'),
+
+  // Queries, headers, methods, preconditions
+  QueryParameterUnsupported: template(501, 'Warning', s1, "The query parameter '%1' is not supported.", 'Send the request without it.'),
+  QueryNotSupported: template(501, 'Warning', [], 'Queries are not supported.', 'Send the request without a query.'),
+  QueryNotSupportedOnResource: template(400, 'Warning', [], 'This resource does not support the query.', 'Send the request without a query.'),
+  QueryNotSupportedOnOperation: template(400, 'Warning', [], 'This method does not support the query.', 'Send the request without a query.'),
+  QueryParameterValueFormatError: template(400, 'Warning', s2, "The value '%1' has the wrong format for the query parameter %2.", correctValue),
+  HeaderInvalid: template(400, 'Critical', s1, "The header '%1' has a value that can not be accepted.", 'Correct the header and send the request again.'),
+  HeaderMissing: template(400, 'Critical', s1, "The header '%1' is required and was not sent.", 'Add the header and send the request again.'),
+  OperationNotAllowed: template(405, 'Critical', [], 'This resource does not answer this HTTP method.', 'Use one of the methods in the Allow header.'),
+  PreconditionFailed: template(412, 'Critical', [], 'The resource has changed since the ETag in If-Match was read.', 'Read the resource again and repeat the request with its new ETag.'),
+  PreconditionRequired: template(428, 'Critical', [], 'The request needs an If-Match header.', 'Read the resource and send its ETag in If-Match.'),
+
+  // Who may
+  AccessUnauthorized: template(401, 'Critical', [], 'The request needs a valid user name and password.', 'Send the request with valid credentials.'),
+  NoValidSession: template(401, 'Critical', [], 'The request does not belong to a valid session.', 'Create a session, or send a user name and password.'),
+  InsufficientPrivilege: template(403, 'Critical', [], 'The account is not allowed to do this.', 'Use an account with the necessary privilege, or change the role of this one.'),
+
+  // Resources
+  ResourceMissingAtURI: template(404, 'Critical', s1, "There is nothing at the URI '%1'.", 'Correct the URI; the service root at /redfish/v1 links to everything that is served.'),
+  ResourceNotFound: template(404, 'Critical', s2, "There is no %1 named '%2'.", 'Read the collection for the names that exist.'),
+  ResourceInUse: template(409, 'Warning', [], 'The resource is in a state or in use in a way that does not allow this now.', 'Bring the resource into another state, or wait, and send the request again.'),
+  ResourceAlreadyExists: template(400, 'Critical', s3, "There is a %1 already whose %2 is '%3'.", 'Use another value, or work with the existing resource.'),
+  ResourceCannotBeDeleted: template(405, 'Critical', [], 'This resource can not be deleted.', none),
+  ResourceExhaustion: template(503, 'Critical', s1, "The resource '%1' has nothing left to serve the request with.", 'Send the request again later.'),
+  ChassisPowerStateOnRequired: template(409, 'Warning', s1, "The machine '%1' must be on for this.", 'Power the machine on and send the request again.'),
+  ChassisPowerStateOffRequired: template(409, 'Warning', s1, "The machine '%1' must be off for this.", 'Power the machine off and send the request again.'),
+
+  // The world outside
+  ServiceTemporarilyUnavailable: template(503, 'Critical', s1, 'The service can not answer at the moment; ask again in %1 seconds.', 'Wait for the time given and send the request again.'),
+  ServiceShuttingDown: template(503, 'Critical', [], 'The service is going down and takes no more requests.', 'Send the request again when the service is back.'),
+  OperationFailed: template(502, 'Warning', [], 'A part of the service that the request needs has failed.', 'Send the request again.'),
+  OperationTimeout: template(503, 'Warning', [], 'A part of the service that the request needs did not answer in time.', 'Read the resource for its present state before sending the request again.'),
+  CouldNotEstablishConnection: template(502, 'Critical', s1, "There was no answer from '%1'.", 'Check that the URI is right and can be reached from the host of this service.'),
+  ResourceAtUriUnauthorized: template(400, 'Critical', s2, "The server of '%1' refused access: %2.", 'Send a user name and password that the server accepts.'),
+  AccessDenied: template(400, 'Critical', s1, "No trusted connection to '%1' was possible.", 'Check the certificate of the server, or the settings for verifying it.'),
+  SourceDoesNotSupportProtocol: template(400, 'Critical', s2, "'%1' can not be fetched over the protocol %2.", 'Use a URI of a supported protocol.'),
+  InsufficientStorage: template(507, 'Critical', [], 'There is not enough room on the host for this.', 'Free some storage on the host and send the request again.'),
+} satisfies Readonly<Record<string, Template<readonly ArgumentType[]>>>;

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { DriverError, type DriverErrorKind } from '../drivers/driver.js';
+import { toRedfishError } from './driver-errors.js';
+import { RedfishError, refuse } from './errors.js';
+import { messageId, messageText } from './messages.js';
+
+const path = '/redfish/v1/Systems/a';
+const insert = {
+  path,
+  action: 'VirtualMedia.InsertMedia',
+  body: { Image: 'https://u:p@images/a.iso?token=geheim', Password: 'geheim' },
+};
+const boot = { path, body: { Boot: { BootSourceOverrideTarget: 'Pxe' } } };
+const seen = (error: RedfishError) => ({
+  status: error.status,
+  ids: error.messages.map(messageId),
+  args: error.messages.map(({ args }) => args),
+  related: error.messages.map(({ related }) => related),
+  headers: error.headers,
+});
+const answer = (kind: DriverErrorKind, context: Parameters<typeof toRedfishError>[1], field?: string) =>
+  seen(toRedfishError(new DriverError(kind, 'doing it on host: no', field === undefined ? {} : { field }), context));
+
+describe('toRedfishError', () => {
+  it.each<[DriverErrorKind, number, string, readonly string[], readonly string[]]>([
+    ['notFound', 404, 'ResourceMissingAtURI', [path], []],
+    ['conflict', 409, 'ResourceInUse', [], []],
+    ['unsupported', 400, 'ActionNotSupported', ['VirtualMedia.InsertMedia'], []],
+    ['mediaInUse', 409, 'ResourceInUse', [], []],
+    ['mediaUnreachable', 502, 'CouldNotEstablishConnection', ['https://images/a.iso?******'], ['#/Image']],
+    ['mediaNotFound', 400, 'ResourceMissingAtURI', ['https://images/a.iso?******'], ['#/Image']],
+    [
+      'mediaAuth',
+      400,
+      'ResourceAtUriUnauthorized',
+      ['https://images/a.iso?******', 'user name or password not accepted'],
+      ['#/Image'],
+    ],
+    ['mediaTls', 400, 'AccessDenied', ['https://images/a.iso?******'], ['#/Image']],
+    ['mediaTooLarge', 400, 'ActionParameterValueConflict', ['Image', 'https://images/a.iso?******'], ['#/Image']],
+    ['storageFull', 507, 'InsufficientStorage', [], []],
+  ])('answers %s in an action with %i %s (B13)', (kind, status, key, args, related) => {
+    expect(answer(kind, insert)).toEqual({
+      status,
+      ids: [`Base.1.22.${key}`],
+      args: [args],
+      related: [related],
+      headers: {},
+    });
+  });
+
+  it('answers a host that is down with 503 and Retry-After (B13)', () => {
+    expect(answer('unavailable', { path })).toEqual({
+      status: 503,
+      ids: ['Base.1.22.ServiceTemporarilyUnavailable'],
+      args: [['5']],
+      related: [[]],
+      headers: { 'Retry-After': '5' },
+    });
+  });
+
+  it('names the property and value that the hypervisor refuses (B13)', () => {
+    const field = 'Boot.BootSourceOverrideTarget';
+    const common = { args: [[field, 'Pxe']], related: [['#/Boot/BootSourceOverrideTarget']], headers: {} };
+    expect(answer('invalid', boot, field)).toEqual({
+      status: 400,
+      ids: ['Base.1.22.PropertyValueIncorrect'],
+      ...common,
+    });
+    expect(answer('unsupported', boot, field)).toEqual({
+      status: 409,
+      ids: ['Base.1.22.PropertyValueExternalConflict'],
+      ...common,
+    });
+    expect(answer('invalid', insert, 'Image').ids).toEqual(['Base.1.22.ActionParameterValueError']);
+  });
+
+  it('answers 501 where the machine can not do it and no property is at fault (B13)', () => {
+    expect([answer('unsupported', boot).status, answer('unsupported', boot).ids]).toEqual([
+      501,
+      ['Base.1.22.GeneralError'],
+    ]);
+  });
+
+  it("adds the driver's sentence to the message (B13)", () => {
+    const [only] = toRedfishError(
+      new DriverError('mediaInUse', 'inserting a.iso into cd of vm1: b.iso is inserted'),
+      insert,
+    ).messages;
+    expect(only && messageText(only)).toBe(
+      'The resource is in a state or in use in a way that does not allow this now. inserting a.iso into cd of vm1: b.iso is inserted.',
+    );
+  });
+
+  it.each([
+    new Error('virDomainCreate: secret path'),
+    new DriverError('internal', 'virDomainCreate: secret path'),
+    'text',
+  ])('shows nothing of an unforeseen error and keeps it as the cause (B13)', (fault) => {
+    const error = toRedfishError(fault, insert);
+    expect(seen(error)).toEqual({
+      status: 500,
+      ids: ['Base.1.22.InternalError'],
+      args: [[]],
+      related: [[]],
+      headers: {},
+    });
+    expect(error.message).not.toContain('secret');
+    expect(error.cause).toBe(fault);
+  });
+
+  it('leaves a RedfishError as it is (B13)', () => {
+    const error = refuse('InsufficientPrivilege');
+    expect(toRedfishError(error, { path })).toBe(error);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import { DriverError } from '../drivers/driver.js';
+import { runLongOperation, type LongOperation } from './long-operation.js';
+import { message, type Message } from './messages.js';
+import { createTaskStore } from './task-store.js';
+
+const options = (waitMs: number) => {
+  const tasks = createTaskStore({ limit: 10, now: () => new Date(0) });
+  const failed: string[] = [];
+  return {
+    tasks,
+    failed,
+    waitMs,
+    onTaskFailed: (failure: Error, name: string) => failed.push(`${name}: ${failure.message}`),
+  };
+};
+const operation = (run: LongOperation['run']): LongOperation => ({
+  name: 'Insert a.iso',
+  context: { path: '/target', action: 'VirtualMedia.InsertMedia', body: {} },
+  run,
+});
+const deferred = () => {
+  let resolve: (messages: readonly Message[] | undefined) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<readonly Message[] | undefined>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+};
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('runLongOperation', () => {
+  it('answers like a plain operation when it is done in time (B9)', async () => {
+    const settings = options(60_000);
+    expect(
+      await runLongOperation(
+        operation(() => Promise.resolve(undefined)),
+        settings,
+      ),
+    ).toBeUndefined();
+    const done = [message('Success')];
+    expect(
+      await runLongOperation(
+        operation(() => Promise.resolve(done)),
+        settings,
+      ),
+    ).toEqual({ messages: done });
+    const broken = new DriverError('storageFull', 'no');
+    await expect(
+      runLongOperation(
+        operation(() => Promise.reject(broken)),
+        settings,
+      ),
+    ).rejects.toBe(broken);
+    expect(settings.tasks.list()).toEqual([]);
+  });
+
+  it('becomes a task when it takes longer, and the work goes on (B9)', async () => {
+    const settings = options(1);
+    const work = deferred();
+    let progress: (percent: number) => void = () => undefined;
+    const result = await runLongOperation(
+      operation((report) => {
+        report(5);
+        progress = report;
+        return work.promise;
+      }),
+      settings,
+    );
+    const [record] = settings.tasks.list();
+    expect(record).toMatchObject({ name: 'Insert a.iso', targetUri: '/target', state: 'Running', percent: 5 });
+    const id = record?.id ?? '';
+    expect(result).toEqual({
+      task: { monitor: `/redfish/v1/TaskService/TaskMonitors/${id}`, task: `/redfish/v1/TaskService/Tasks/${id}` },
+    });
+    progress(60);
+    expect(settings.tasks.get(id)?.percent).toBe(60);
+    work.resolve(undefined);
+    await turn();
+    expect(settings.tasks.get(id)).toMatchObject({ state: 'Completed', percent: 100 });
+  });
+
+  it('keeps and reports the failure of a task (B9)', async () => {
+    const settings = options(1);
+    const work = deferred();
+    await runLongOperation(
+      operation(() => work.promise),
+      settings,
+    );
+    work.reject(new DriverError('storageFull', 'writing a.iso on host: no space'));
+    await turn();
+    expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });
+    expect(settings.failed).toEqual([
+      'Insert a.iso: There is not enough room on the host for this. writing a.iso on host: no space.',
+    ]);
+  });
+});

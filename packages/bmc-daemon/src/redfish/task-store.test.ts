@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { refuse } from './errors.js';
+import { message } from './messages.js';
+import { createTaskStore } from './task-store.js';
+
+const clock = () => {
+  let now = Date.UTC(2024, 0, 1);
+  return () => new Date((now += 1000));
+};
+const names = (store: ReturnType<typeof createTaskStore>) => store.list().map(({ name }) => name);
+
+describe('createTaskStore', () => {
+  it('follows a task from its start to its end (B9)', () => {
+    const store = createTaskStore({ limit: 5, now: clock() });
+    const { id } = store.create({ name: 'Insert', targetUri: '/t' });
+    expect(store.get(id)).toEqual({
+      id,
+      name: 'Insert',
+      targetUri: '/t',
+      state: 'Running',
+      startTime: new Date('2024-01-01T00:00:01Z'),
+      endTime: null,
+      percent: null,
+      messages: [],
+      failure: null,
+    });
+    store.progress(id, 41.9);
+    expect(store.get(id)?.percent).toBe(41);
+    store.complete(id, [message('Success')]);
+    expect(store.get(id)).toMatchObject({
+      state: 'Completed',
+      percent: 100,
+      endTime: new Date('2024-01-01T00:00:02Z'),
+    });
+    store.progress(id, 50);
+    store.fail(id, refuse('InternalError'));
+    expect(store.get(id)).toMatchObject({ state: 'Completed', percent: 100, failure: null });
+  });
+
+  it('keeps what a failed task would have been answered with (B9)', () => {
+    const store = createTaskStore({ limit: 5, now: clock() });
+    const { id } = store.create({ name: 'Insert', targetUri: '/t' });
+    const failure = refuse('InsufficientStorage');
+    store.fail(id, failure);
+    expect(store.get(id)).toMatchObject({ state: 'Exception', failure, messages: failure.messages, percent: null });
+  });
+
+  it('forgets the oldest finished task beyond its limit, never a running one (B9)', () => {
+    const store = createTaskStore({ limit: 2, now: clock() });
+    const first = store.create({ name: 'first', targetUri: '/' });
+    const second = store.create({ name: 'second', targetUri: '/' });
+    store.create({ name: 'third', targetUri: '/' });
+    expect(names(store)).toEqual(['first', 'second', 'third']);
+    store.complete(second.id, []);
+    expect(names(store)).toEqual(['first', 'third']);
+    store.complete(first.id, []);
+    store.create({ name: 'fourth', targetUri: '/' });
+    expect(names(store)).toEqual(['third', 'fourth']);
+  });
+
+  it('removes a finished task on request, not a running one (B9)', () => {
+    const store = createTaskStore({ limit: 2, now: clock() });
+    const { id } = store.create({ name: 'first', targetUri: '/' });
+    expect(store.remove(id)).toBe(false);
+    store.complete(id, []);
+    expect([store.remove(id), store.remove(id), store.list()]).toEqual([true, false, []]);
+  });
+
+  it('lists the same array until something changes, and a record is never changed in place (B9)', () => {
+    const store = createTaskStore({ limit: 2, now: clock() });
+    const record = store.create({ name: 'first', targetUri: '/' });
+    const before = store.list();
+    expect(store.list()).toBe(before);
+    store.progress(record.id, 10);
+    expect(store.list()).not.toBe(before);
+    expect(record.percent).toBeNull();
+  });
+});
