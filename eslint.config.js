@@ -23,7 +23,7 @@ const floors = {
     ['redfish/', 'auth/'],
     ['drivers/'],
     ['media/'],
-    ['log.ts', 'metrics.ts', 'state-store.ts', 'clock.ts', 'settings.ts', 'version.ts'],
+    ['log.ts', 'mask-url.ts', 'metrics.ts', 'state-store.ts', 'clock.ts', 'text-file.ts', 'version.ts'],
   ],
 };
 

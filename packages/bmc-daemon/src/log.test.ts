@@ -22,7 +22,7 @@ describe('createLog', () => {
   });
 
   it('writes a line for people on a terminal (B16)', () => {
-    const { log, lines } = collect({ format: 'human' });
+    const { log, lines } = collect({ format: 'text' });
     log.request(request);
     log.request({ ...request, user: null, status: 401, refused: 'wrong password' });
     log.warn('no such file', { file: '/etc/x', tries: 2 });
@@ -34,7 +34,7 @@ describe('createLog', () => {
   });
 
   it('lets no client forge a second line (B16)', () => {
-    const { log, lines } = collect({ format: 'human' });
+    const { log, lines } = collect({ format: 'text' });
     log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toContain('eve\\x0a00:00:00 admin GET /\\x1b[2J');

@@ -39,15 +39,15 @@ export interface Log {
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** `json`: one object per line, for machines. `human`: a line for a terminal. */
-  readonly format: 'json' | 'human';
+  /** `json`: one object per line, for machines. `text`: a line for a terminal. */
+  readonly format: 'json' | 'text';
   /** Takes whole lines, several at a time. Default: standard output. */
   readonly write?: (lines: string) => void;
 }
 
 /** The format for standard output: JSON unless people are looking. */
 export function outputFormat(): LogOptions['format'] {
-  return process.stdout.isTTY ? 'human' : 'json';
+  return process.stdout.isTTY ? 'text' : 'json';
 }
 
 /** Makes the logger. Nothing needs closing; {@link Log.flush} before the process ends. */
@@ -55,7 +55,7 @@ export function createLog(options: LogOptions): Log {
   const lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
   const logger = createLogger({
     level: options.level,
-    format: format.printf(options.format === 'json' ? jsonLine : humanLine),
+    format: format.printf(options.format === 'json' ? jsonLine : textLine),
   });
   // A pipe instead of a transport: winston's stream transport schedules a callback for every line.
   logger.pipe(lines);
@@ -120,7 +120,7 @@ function jsonLine({ level, message, request, fields }: Line): string {
   return JSON.stringify({ time, level, message, ...request, ...fields });
 }
 
-function humanLine({ level, message, request, fields }: Line): string {
+function textLine({ level, message, request, fields }: Line): string {
   const time = new Date().toISOString().slice(11, 19);
   if (request !== undefined) {
     const { user, method, path, status, ms, id, refused } = request;

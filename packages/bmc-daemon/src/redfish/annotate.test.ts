@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { annotate } from './annotate.js';
+
+const status = { State: 'Enabled', Health: 'OK', HealthRollup: 'OK' };
+const resource = {
+  Status: status,
+  MemorySummary: { Status: status },
+  Redundancy: [{ Status: status }],
+  ServiceEntryPointUUID: 'b9a1b5a0-0000-0000-0000-000000000001',
+  Absent: undefined,
+};
+const both = { ...status, HealthRollUp: 'OK' };
+const copyright = expect.stringContaining('DMTF') as unknown;
+
+describe('annotate', () => {
+  it('sends what was rendered in strict mode (B2)', () => {
+    expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
+  });
+
+  it('adds Copyright and HealthRollUp in every Status otherwise (B2)', () => {
+    expect(annotate(resource, 'ComputerSystem', { strict: false })).toEqual({
+      ...resource,
+      Status: both,
+      MemorySummary: { Status: both },
+      Redundancy: [{ Status: both }],
+      '@Redfish.Copyright': copyright,
+    });
+  });
+
+  it("makes a Manager's ServiceEntryPointUUID null otherwise (B2)", () => {
+    expect(annotate(resource, 'Manager', { strict: false })['ServiceEntryPointUUID']).toBeNull();
+    expect(annotate({ Name: 'x' }, 'Chassis', { strict: false })).toEqual({
+      Name: 'x',
+      '@Redfish.Copyright': copyright,
+    });
+  });
+});

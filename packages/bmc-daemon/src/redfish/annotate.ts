@@ -1,0 +1,44 @@
+/**
+ * The one place for EMULATOR_DMTF_STRICT. Off, the service is as its specification has it, on, as DMTF's validators want it;
+ * resources render the DMTF form and know nothing of the switch (B2).
+ */
+import type { Json, JsonObject } from './resource.js';
+
+export interface AnnotateOptions {
+  readonly strict: boolean;
+}
+
+const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.org/about/policies/copyright';
+
+/** What is sent for a rendered resource: in strict mode the same, otherwise with what the specification adds. */
+export function annotate(resource: JsonObject, entity: string, { strict }: AnnotateOptions): JsonObject {
+  if (strict) return resource;
+  return {
+    ...withHealthRollUp(resource),
+    // The specification has null; DMTF's protocol validator needs the service root's UUID.
+    ...(entity === 'Manager' ? { ServiceEntryPointUUID: null } : {}),
+    '@Redfish.Copyright': copyright,
+  };
+}
+
+/** `HealthRollUp`, the specification's spelling, beside DMTF's `HealthRollup` in every Status. */
+function withHealthRollUp(object: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([name, value]): [string, Json | undefined][] =>
+      name === 'HealthRollup'
+        ? [
+            [name, value],
+            ['HealthRollUp', value],
+          ]
+        : [[name, value === undefined ? undefined : descend(value)]],
+    ),
+  );
+}
+
+function descend(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  return isArray(value) ? value.map(descend) : withHealthRollUp(value);
+}
+
+/** `Array.isArray` does not narrow readonly arrays. */
+const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { entityTag, ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
+
+describe('entityTag', () => {
+  it('is strong, quoted and a function of the text (B14)', () => {
+    expect(entityTag('a')).toMatch(/^"[\w-]{22}"$/);
+    expect(entityTag('a')).toBe(entityTag('a'));
+    expect(entityTag('a')).not.toBe(entityTag('b'));
+  });
+});
+
+describe('If-Match and If-None-Match', () => {
+  it.each([
+    ['"x"', true, true],
+    ['*', true, true],
+    [' "y" ,"x"', true, true],
+    ['W/"x"', false, true],
+    ['"y", W/"x"', false, true],
+    ['"y"', false, false],
+    ['x', false, false],
+    ['"x"foobar', false, false],
+    ['"x" "y"', false, false],
+    ['', false, false],
+  ])('%j against "x": If-Match %j, If-None-Match %j (B14)', (header, match, noneMatch) => {
+    expect([ifMatchHolds(header, '"x"'), ifNoneMatchHolds(header, '"x"')]).toEqual([match, noneMatch]);
+  });
+});

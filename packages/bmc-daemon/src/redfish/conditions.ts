@@ -1,0 +1,25 @@
+/** ETags: how a body gets one, and what If-Match and If-None-Match say about it (RFC 9110 §13.1). */
+import { createHash } from 'node:crypto';
+
+/** A strong, quoted entity tag of this text. 128 bits: nobody meets two bodies with one tag. */
+export function entityTag(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}
+
+/** Whether a write may go on: the tag is among those of If-Match, by strong comparison, or the header is `*`. */
+export function ifMatchHolds(header: string, etag: string): boolean {
+  return header.trim() === '*' || tags(header).includes(etag);
+}
+
+/** Whether the client has this body already (304): weak comparison, so `W/"x"` counts as `"x"`. */
+export function ifNoneMatchHolds(header: string, etag: string): boolean {
+  // Nearly every client sends back the one tag that it was given.
+  if (header === etag) return true;
+  return header.trim() === '*' || tags(header).some((tag) => tag.replace(/^W\//, '') === etag);
+}
+
+/** The header's tags; none where it is not a list of tags at all, such as `"x"foobar`. */
+function tags(header: string): readonly string[] {
+  if (!/^\s*(W\/)?"[^"]*"(\s*,\s*(W\/)?"[^"]*")*\s*$/.test(header)) return [];
+  return header.match(/(W\/)?"[^"]*"/g) ?? [];
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { createRouter } from './router.js';
+
+const router = createRouter([
+  { template: '/redfish', target: 'versions' },
+  { template: '/redfish/v1', target: 'root' },
+  { template: '/redfish/v1/$metadata', target: 'metadata' },
+  { template: '/redfish/v1/Systems', target: 'systems' },
+  { template: '/redfish/v1/Systems/{systemId}', target: 'system' },
+  { template: '/redfish/v1/Systems/{systemId}/Memory/{memoryId}', target: 'memory' },
+  { template: '/redfish/v1/Systems/special/Bios', target: 'special bios' },
+]);
+const found = (path: string) => {
+  const match = router.match(path);
+  return match && [match.target, match.params];
+};
+
+describe('createRouter', () => {
+  it.each([
+    ['/redfish', 'versions', {}],
+    ['/redfish/', 'versions', {}],
+    ['/redfish/v1', 'root', {}],
+    ['/redfish/v1/', 'root', {}],
+    ['/redfish/v1/%24metadata', 'metadata', {}],
+    ['/redfish/v1/Systems/', 'systems', {}],
+    ['/redfish/v1/Systems/web%201', 'system', { systemId: 'web 1' }],
+    ['/redfish/v1/Systems/a%2Fb/', 'system', { systemId: 'a/b' }],
+    ['/redfish/v1/Systems/__proto__', 'system', { systemId: '__proto__' }],
+    ['/redfish/v1/Systems/a/Memory/DIMM0', 'memory', { systemId: 'a', memoryId: 'DIMM0' }],
+    ['/redfish/v1/Systems/special/Bios', 'special bios', {}],
+    ['/redfish/v1/Systems/special/Memory/b', 'memory', { systemId: 'special', memoryId: 'b' }],
+    ['/redfish/v1/Systems/special', 'system', { systemId: 'special' }],
+  ])('finds %s (B3)', (path, target, params) => {
+    expect(found(path)).toEqual([target, params]);
+    expect(found(path)).toEqual([target, params]);
+  });
+
+  it.each([
+    '/',
+    '/redfish/v2',
+    '/redfish/v1//',
+    '/redfish/v1//Systems',
+    '/redfish/v1/Systems//',
+    '/redfish/v1/systems',
+    '/redfish/v1/Systems/a/Bios',
+    '/redfish/v1/Systems/%zz',
+    '/redfish/v1/Systems/%2e%2e/../x',
+    'redfish',
+    '',
+  ])('finds nothing at %j (B3)', (path) => {
+    expect(found(path)).toBeUndefined();
+  });
+
+  it('refuses two routes for one path (B3)', () => {
+    const routes = ['/a/{x}', '/a/{y}'].map((template) => ({ template, target: template }));
+    expect(() => createRouter(routes)).toThrow('declaring /a/{y}: /a/{x} is the same path');
+  });
+
+  it('answers the same after more paths than it remembers (B3)', () => {
+    for (let index = 0; index < 5000; index += 1) router.match(`/redfish/v1/Systems/${index}`);
+    expect(found('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);
+  });
+});

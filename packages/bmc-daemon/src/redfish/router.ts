@@ -1,0 +1,118 @@
+/** Finds what a path names, among URI templates that are compiled once. */
+import type { Params } from './resource.js';
+
+export interface Route<Target> {
+  /** `/redfish/v1/Systems/{systemId}`. */
+  readonly template: string;
+  readonly target: Target;
+}
+
+export interface Match<Target> extends Route<Target> {
+  /** Decoded. */
+  readonly params: Params;
+}
+
+export interface Router<Target> {
+  /** @param path without its query; with or without a trailing slash, percent-encoded or not. */
+  match(path: string): Match<Target> | undefined;
+}
+
+interface Node<Target> {
+  readonly literals: Map<string, Node<Target>>;
+  wildcard: Node<Target> | undefined;
+  leaf: { readonly route: Route<Target>; readonly names: readonly string[] } | undefined;
+}
+
+/**
+ * Clients ask for the same few paths again and again; this many are remembered with their parameters. Beyond that they are
+ * forgotten all at once, so that guessed paths can not fill the memory.
+ */
+const rememberedPaths = 4096;
+
+/** @throws {Error} if two routes have the same template: a fault in the list of resources. */
+export function createRouter<Target>(routes: readonly Route<Target>[]): Router<Target> {
+  const root = createNode<Target>();
+  for (const route of routes) insert(root, route);
+
+  const remembered = new Map<string, Match<Target>>();
+  return {
+    match(path) {
+      const known = remembered.get(path);
+      if (known !== undefined) return known;
+      const found = search(root, path);
+      if (found === undefined) return undefined;
+      if (remembered.size >= rememberedPaths) remembered.clear();
+      remembered.set(path, found);
+      return found;
+    },
+  };
+}
+
+function createNode<Target>(): Node<Target> {
+  return { literals: new Map(), wildcard: undefined, leaf: undefined };
+}
+
+function insert<Target>(root: Node<Target>, route: Route<Target>): void {
+  const names: string[] = [];
+  let node = root;
+  for (const segment of segments(route.template)) {
+    const name = /^\{(.+)\}$/.exec(segment)?.[1];
+    if (name !== undefined) {
+      names.push(name);
+      node = node.wildcard ??= createNode();
+      continue;
+    }
+    const next = node.literals.get(segment) ?? createNode<Target>();
+    node.literals.set(segment, next);
+    node = next;
+  }
+  if (node.leaf !== undefined)
+    throw new Error(`declaring ${route.template}: ${node.leaf.route.template} is the same path`);
+  node.leaf = { route, names };
+}
+
+/** One trailing slash is no segment (B3). */
+function segments(path: string): readonly string[] {
+  const parts = path.split('/').slice(1);
+  return parts.length > 1 && parts.at(-1) === '' ? parts.slice(0, -1) : parts;
+}
+
+function search<Target>(root: Node<Target>, path: string): Match<Target> | undefined {
+  const parts: string[] = [];
+  for (const segment of segments(path)) {
+    const part = decode(segment);
+    // An empty segment is nobody's id.
+    if (part === undefined || part === '') return undefined;
+    parts.push(part);
+  }
+  const found = descend(root, parts, 0, []);
+  if (found === undefined) return undefined;
+  const { leaf, values } = found;
+  return { ...leaf.route, params: Object.fromEntries(leaf.names.map((name, index) => [name, values[index] ?? ''])) };
+}
+
+/** Segments are decoded one by one, so that an encoded slash stays inside of its segment. */
+function decode(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // `%zz` encodes nothing; there is no such path.
+    return undefined;
+  }
+}
+
+/** A literal segment wins over a parameter; if it leads nowhere, the parameter is tried. */
+function descend<Target>(
+  node: Node<Target>,
+  parts: readonly string[],
+  depth: number,
+  values: readonly string[],
+): { readonly leaf: NonNullable<Node<Target>['leaf']>; readonly values: readonly string[] } | undefined {
+  const part = parts[depth];
+  if (part === undefined) return node.leaf === undefined ? undefined : { leaf: node.leaf, values };
+  const literal = node.literals.get(part);
+  const found = literal && descend(literal, parts, depth + 1, values);
+  if (found !== undefined || node.wildcard === undefined) return found;
+  return descend(node.wildcard, parts, depth + 1, [...values, part]);
+}
