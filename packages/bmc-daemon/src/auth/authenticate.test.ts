@@ -1,0 +1,304 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hash, compare } from 'bcrypt';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Authenticate } from '../redfish/authenticate.js';
+import { RedfishError } from '../redfish/errors.js';
+import { createPasswordAuthentication, decoyOfCost, networkOf } from './authenticate.js';
+import { PasswordFileError } from './password-file.js';
+
+const run = promisify(execFile);
+
+let folder: string;
+let file: string;
+let server: Server | undefined;
+/** Milliseconds of the fake clock; a sleep moves it on. */
+let time: number;
+let slept: number[];
+let logged: string[];
+
+const log = {
+  info: (message: string) => logged.push(`info ${message}`),
+  warn: (message: string) => logged.push(`warn ${message}`),
+  error: (message: string) => logged.push(`error ${message}`),
+};
+
+function authentication(): Authenticate {
+  return createPasswordAuthentication(file, {
+    log,
+    now: () => time,
+    sleep: async (ms) => {
+      slept.push(ms);
+      time += ms;
+      await Promise.resolve();
+    },
+  });
+}
+
+/** A real server that answers what `authenticate` says of a request, and whether it took a promise. */
+async function serve(authenticate: Authenticate): Promise<(credentials?: string) => Promise<unknown>> {
+  server = createServer((request, response) => {
+    const answer = authenticate(request);
+    const promised = answer instanceof Promise;
+    Promise.resolve(answer).then(
+      (result) => response.end(JSON.stringify({ ...result, promised })),
+      (error: unknown) => {
+        response.end(
+          JSON.stringify(
+            error instanceof RedfishError ? { status: error.status, headers: error.headers } : String(error),
+          ),
+        );
+      },
+    );
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  // The server listens on TCP, so its address is an object.
+  const { port } = server.address() as AddressInfo;
+  return async (credentials) => {
+    const headers =
+      credentials === undefined ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+    return (await fetch(`http://127.0.0.1:${port}/`, { headers })).json();
+  };
+}
+
+/** The faults that stop the start. */
+function startFaults(): readonly string[] {
+  try {
+    createPasswordAuthentication(file, { log });
+  } catch (error) {
+    if (error instanceof PasswordFileError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+async function writeUsers(users: Readonly<Record<string, string>>): Promise<void> {
+  const lines = await Promise.all(
+    Object.entries(users).map(async ([user, password]) => `${user}:${await hash(password, 4)}\n`),
+  );
+  writeFileSync(file, lines.join(''));
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-auth-'));
+  file = path.join(folder, 'users');
+  time = 0;
+  slept = [];
+  logged = [];
+});
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+describe('authentication by password file', () => {
+  it("lets in whom Debian's htpasswd -cB made, and nobody else (B10)", async () => {
+    await run('htpasswd', ['-cbB', file, 'admin', 'pa:ss wörd']);
+    const ask = await serve(authentication());
+    expect(await ask()).toEqual({ refused: 'no credentials', promised: false });
+    expect(await ask('admin')).toEqual({ refused: 'credentials of no use', promised: false });
+    expect(await ask('admin:wrong')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
+    expect(await ask('Admin:pa:ss wörd')).toEqual({ refused: 'unknown user', attemptedUser: 'Admin', promised: true });
+    expect(await ask('admin:pa:ss wörd')).toEqual({ user: 'admin', promised: true });
+  });
+
+  it('answers a password that it verified before without a promise, and others by bcrypt again (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    const ask = await serve(authentication());
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
+    expect(await ask('admin:secrets')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
+  });
+
+  it('asks one question for a client that opens many connections at once (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    const ask = await serve(authentication());
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask('admin:secret')));
+    expect(answers.filter((answer) => JSON.stringify(answer).includes('"user":"admin"'))).toHaveLength(30);
+    expect(slept).toEqual([]);
+  });
+
+  it('slows whoever guesses, and lets the right password in after its wait; a remembered one never waits (B10)', async () => {
+    await writeUsers({ admin: 'secret', other: 'secret' });
+    const ask = await serve(authentication());
+    await ask('other:secret');
+    // Four are free, the fifth sets the first gap, which then doubles.
+    for (let attempt = 0; attempt < 7; attempt += 1) await ask(`admin:wrong ${attempt}`);
+    expect(slept).toEqual([500, 1000]);
+    expect(await ask('other:secret')).toEqual({ user: 'other', promised: false });
+    expect(slept).toEqual([500, 1000]);
+
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
+    expect(slept).toEqual([500, 1000, 2000]);
+    for (let attempt = 0; attempt < 6; attempt += 1) await ask(`admin:wrong ${attempt}`);
+    expect(slept).toEqual([500, 1000, 2000, 500]);
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
+  });
+
+  it('refuses a guess whose turn is too far away and says when to come again (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    // Nobody's sleep ends, so every attempt stands in the same moment.
+    const authenticate = createPasswordAuthentication(file, {
+      log,
+      now: () => 0,
+      sleep: () => new Promise(() => undefined),
+    });
+    const ask = await serve(authenticate);
+    for (let attempt = 0; attempt < 5; attempt += 1) await ask(`admin:wrong ${attempt}`);
+    const waiting = Array.from({ length: 5 }, (_, index) => ask(`admin:guess ${index}`));
+    const first = await Promise.race(waiting);
+    expect(first).toEqual({
+      refused: 'too many wrong passwords',
+      attemptedUser: 'admin',
+      retryAfterSeconds: 8,
+      promised: true,
+    });
+    server?.closeAllConnections();
+    await Promise.allSettled(waiting);
+  });
+
+  it('slows one address that tries many names (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    const ask = await serve(authentication());
+    for (let attempt = 0; attempt < 30; attempt += 1) await ask(`name${attempt}:wrong`);
+    expect(slept.length).toBeGreaterThan(0);
+  });
+
+  it('answers 503 with Retry-After where too many passwords wait for bcrypt (B10)', async () => {
+    writeFileSync(file, `admin:${await hash('secret', 10)}\n`);
+    const ask = await serve(authentication());
+    const answers = await Promise.all(Array.from({ length: 90 }, (_, index) => ask(`user${index}:wrong`)));
+    expect(answers).toContainEqual({ status: 503, headers: { 'Retry-After': '1' } });
+  });
+
+  it('verifies unknown users against a hash of the same cost that bcrypt really computes (B10)', async () => {
+    const decoy = decoyOfCost(4);
+    expect(decoy).toMatch(/^\$2b\$04\$[./A-Za-z0-9]{53}$/);
+    const salt = decoy.slice(0, 29);
+    // A salt that bcrypt refused would be answered at once, and that is what a guesser would measure.
+    const made = await hash('x', salt);
+    expect(made.slice(0, 7)).toBe('$2b$04$');
+    expect(await compare('x', made)).toBe(true);
+    expect(await compare('x', decoy)).toBe(false);
+  });
+});
+
+describe('a password file that changes', () => {
+  it('is read again: new passwords hold, old ones and remembered ones are out (B10)', async () => {
+    await writeUsers({ admin: 'old', other: 'same' });
+    const ask = await serve(authentication());
+    await ask('admin:old');
+    await ask('other:same');
+    await writeUsers({ admin: 'new' });
+    // Within the interval the last look holds.
+    expect(await ask('admin:old')).toEqual({ user: 'admin', promised: false });
+    time += 1000;
+    expect(await ask('admin:old')).toEqual({ refused: 'wrong password', attemptedUser: 'admin', promised: true });
+    expect(await ask('other:same')).toEqual({ refused: 'unknown user', attemptedUser: 'other', promised: true });
+    expect(await ask('admin:new')).toEqual({ user: 'admin', promised: true });
+    expect(logged).toEqual(['info password file read again']);
+  });
+
+  it('is noticed whatever the way it was replaced: in place with the same size and time, or by renaming (B10)', async () => {
+    await writeUsers({ admin: 'old1' });
+    utimesSync(file, 1000, 1000);
+    const ask = await serve(authentication());
+    await ask('admin:old1');
+    await writeUsers({ admin: 'new2' });
+    utimesSync(file, 1000, 1000);
+    time += 1000;
+    expect(await ask('admin:new2')).toEqual({ user: 'admin', promised: true });
+
+    const original = file;
+    file = path.join(folder, 'next');
+    await writeUsers({ admin: 'new3' });
+    renameSync(file, original);
+    file = original;
+    time += 1000;
+    expect(await ask('admin:new3')).toEqual({ user: 'admin', promised: true });
+  });
+
+  it('keeps the others in when a line is damaged, and lets nobody in who is not in the file as it is now (B10)', async () => {
+    await writeUsers({ admin: 'secret', gone: 'secret' });
+    const ask = await serve(authentication());
+    await ask('admin:secret');
+    await ask('gone:secret');
+    writeFileSync(file, `gone:plain\nadmin:${await hash('secret', 4)}\n`);
+    time += 1000;
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: true });
+    expect(await ask('gone:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'gone', promised: true });
+    expect(logged).toEqual([
+      `error ${file}:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER; this line lets nobody in`,
+      'info password file read again',
+    ]);
+  });
+
+  it('lets nobody in while it is gone, and the same users when it is back (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    const kept = path.join(folder, 'kept');
+    copyFileSync(file, kept);
+    const ask = await serve(authentication());
+    await ask('admin:secret');
+    rmSync(file);
+    time += 1000;
+    expect(await ask('admin:secret')).toEqual({ refused: 'unknown user', attemptedUser: 'admin', promised: true });
+    copyFileSync(kept, file);
+    time += 1000;
+    // The same hash, so the remembered password still holds.
+    expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
+    expect(logged).toEqual([
+      'error nobody can log in until the password file can be read',
+      'info password file read again',
+    ]);
+  });
+});
+
+describe('a password file at the start', () => {
+  it.each([
+    ['is missing', undefined, 'there is no such file'],
+    ['is not UTF-8', Buffer.from([0x61, 0xff]), 'it is not UTF-8'],
+  ])('stops it when the file %s (B10)', (_, content, reason) => {
+    if (content !== undefined) writeFileSync(file, content);
+    expect(startFaults()).toEqual([`${file}: the password file can not be read: ${reason}`]);
+  });
+
+  it('stops it for every line of another kind, naming all of them (B10)', async () => {
+    await run('htpasswd', ['-cbm', file, 'md5', 'secret']);
+    await run('htpasswd', ['-bs', file, 'sha', 'secret']);
+    await run('htpasswd', ['-bB', file, 'good', 'secret']);
+    const advice = 'which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER';
+    expect(startFaults()).toEqual([
+      `${file}:1: the password is hashed with MD5 (htpasswd -m, its default), ${advice}`,
+      `${file}:2: the password is hashed with SHA-1 (htpasswd -s), ${advice}`,
+    ]);
+  });
+
+  it('warns of a file without users (B10)', () => {
+    writeFileSync(file, '# nobody\n');
+    createPasswordAuthentication(file, { log });
+    expect(logged).toEqual([`warn ${file}: the password file has no user: nobody can log in`]);
+  });
+});
+
+describe('addresses that count as one', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1:2:3:4%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ])('%s is of %s (B10)', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+});
