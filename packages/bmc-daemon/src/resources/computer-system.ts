@@ -1,0 +1,190 @@
+/** A virtual machine as a server: what it is, how it boots, and its power. */
+import { z } from 'zod';
+import { DriverError, type IndicatorState, type PowerAction, type SystemSnapshot } from '../drivers/driver.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { runLongOperation } from '../redfish/long-operation.js';
+import { about, message, withDetail } from '../redfish/messages.js';
+import type { JsonObject, WriteResult } from '../redfish/resource.js';
+import { vendor, version } from '../version.js';
+import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
+import { inOrder } from './members.js';
+import { totalMemoryGiB } from './memory.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabledWithParts, powerState, systemStatus } from './status.js';
+
+const indicatorOut = {
+  lit: 'Lit',
+  off: 'Off',
+  blinking: 'Blinking',
+} as const satisfies Readonly<Record<IndicatorState, string>>;
+
+const indicatorIn = {
+  Lit: 'lit',
+  Off: 'off',
+  Blinking: 'blinking',
+} as const satisfies Readonly<Record<(typeof indicatorOut)[IndicatorState], IndicatorState>>;
+
+/** The reset types in the specification's order, each with what it is for the hypervisor. */
+const resetTypes = {
+  On: 'create',
+  ForceOff: 'destroy',
+  GracefulShutdown: 'shutdown',
+  GracefulRestart: 'reboot',
+  ForceRestart: 'reset',
+  Nmi: 'injectNmi',
+  ForceOn: 'create',
+} as const satisfies Readonly<Record<string, PowerAction>>;
+
+const resetTypeNames = [
+  'On',
+  'ForceOff',
+  'GracefulShutdown',
+  'GracefulRestart',
+  'ForceRestart',
+  'Nmi',
+  'ForceOn',
+] as const;
+type ResetType = keyof typeof resetTypes;
+
+const resetAction = 'ComputerSystem.Reset';
+
+const systemCollection = defineResource({
+  entity: 'ComputerSystemCollection',
+  odataType: '#ComputerSystemCollection.ComputerSystemCollection',
+  uri: '/redfish/v1/Systems',
+  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
+  render: (machines, { self }) =>
+    renderCollection(
+      'Computer System Collection',
+      machines.map(({ uuid }) => `${self}/${uuid}`),
+    ),
+});
+
+const computerSystem = defineResource({
+  entity: 'ComputerSystem',
+  odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+  uri: '/redfish/v1/Systems/{systemId}',
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: (system, { self }) => renderSystem(system, self),
+  patch: {
+    body: z.strictObject({
+      Boot: bootBody.optional(),
+      IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
+    }),
+    apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
+      // The whole body is judged before anything is changed.
+      const change = body.Boot === undefined ? {} : bootChange(system, body.Boot);
+      if (body.IndicatorLED !== undefined) {
+        await services.driver.setIndicator(system.uuid, indicatorIn[body.IndicatorLED]);
+      }
+      const ignored = services.settings.ignoreBootDevice && body.Boot !== undefined ? ignoredProperties(body.Boot) : [];
+      const wanted = ignored.length === 0 ? change : { ...(change.firmware && { firmware: change.firmware }) };
+      if (Object.keys(wanted).length > 0) await services.driver.setBoot(system.uuid, wanted);
+      if (ignored.length === 0) return undefined;
+      services.log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', {
+        system: system.uuid,
+        ignored,
+      });
+      return {
+        messages: ignored.map((name) =>
+          withDetail(
+            about(message('PropertyNotUpdated', name), `#/Boot/${name}`),
+            'EMULATOR_IGNORE_BOOT_DEVICE is set: the firmware of the machine chooses.',
+          ),
+        ),
+      };
+    },
+  },
+  actions: {
+    '#ComputerSystem.Reset': {
+      body: z.strictObject({ ResetType: z.enum(resetTypeNames) }),
+      parameters: (): JsonObject => ({ 'ResetType@Redfish.AllowableValues': resetTypeNames }),
+      run: (system, { ResetType }, { services }) => reset(system, ResetType, services),
+    },
+  },
+});
+
+function renderSystem(system: SystemSnapshot, self: string): JsonObject {
+  const { uuid, sysinfo, processors } = system;
+  return {
+    Id: uuid,
+    UUID: uuid,
+    Name: system.name,
+    ...(system.description === null ? {} : { Description: system.description }),
+    SystemType: 'Virtual',
+    Manufacturer: sysinfo.manufacturer ?? vendor,
+    Model: sysinfo.product ?? `${vendor} ${version}`,
+    SubModel: system.machineType,
+    SerialNumber: sysinfo.serial,
+    SKU: sysinfo.sku,
+    BiosVersion: sysinfo.biosVersion,
+    Status: systemStatus(system.state),
+    PowerState: powerState(system.state),
+    Boot: renderBoot(system.boot),
+    ProcessorSummary: {
+      // The specification counts CPUs as the guest does, where DMTF counts packages; the members are packages.
+      Count: processors.count,
+      LogicalProcessorCount: processors.count,
+      Model: processors.model,
+      Status: enabledWithParts,
+    },
+    MemorySummary: { TotalSystemMemoryGiB: totalMemoryGiB(system.memoryKiB), Status: enabledWithParts },
+    Bios: reference(`${self}/Bios`),
+    Processors: reference(`${self}/Processors`),
+    Memory: reference(`${self}/Memory`),
+    EthernetInterfaces: reference(`${self}/EthernetInterfaces`),
+    SimpleStorage: reference(`${self}/SimpleStorage`),
+    Storage: reference(`${self}/Storage`),
+    VirtualMedia: reference(`${self}/VirtualMedia`),
+    IndicatorLED: indicatorOut[system.indicator],
+    Links: {
+      Chassis: [reference(`/redfish/v1/Chassis/${uuid}`)],
+      'Chassis@odata.count': 1,
+      ManagedBy: [reference(`/redfish/v1/Managers/${uuid}`)],
+      'ManagedBy@odata.count': 1,
+    },
+  };
+}
+
+/**
+ * Carries out a reset type; a task where it takes long: a power-on waits for the image that is on its way, and libvirt needs
+ * 12 s to destroy a QEMU that hangs.
+ */
+async function reset(system: SystemSnapshot, type: ResetType, services: Services): Promise<WriteResult | undefined> {
+  const action = resetTypes[type];
+  if (services.settings.disablePowerOff && (action === 'destroy' || action === 'shutdown')) {
+    const fault = about(message('ActionParameterValueConflict', 'ResetType', type), '#/ResetType');
+    throw new RedfishError(400, [withDetail(fault, 'EMULATOR_DISABLE_POWER_OFF is set.')]);
+  }
+  return runLongOperation(
+    {
+      name: `${type} of ${system.name}`,
+      context: {
+        action: resetAction,
+        body: { ResetType: type },
+        path: `/redfish/v1/Systems/${system.uuid}/Actions/${resetAction}`,
+      },
+      run: async () => {
+        try {
+          await services.driver.power(system.uuid, action);
+        } catch (error) {
+          throw explain(error, action, system);
+        }
+        return undefined;
+      },
+    },
+    services.operations,
+  );
+}
+
+/** A guest that is off has nobody to ask: its own message, with the chassis that has to be on. */
+function explain(error: unknown, action: PowerAction, { uuid }: SystemSnapshot): unknown {
+  const needsGuest = action === 'shutdown' || action === 'reboot' || action === 'injectNmi';
+  if (!needsGuest || !(error instanceof DriverError) || error.kind !== 'conflict') return error;
+  return refuse('ChassisPowerStateOnRequired', uuid);
+}
+
+/** The collection of systems and its members. */
+export const computerSystemResources = [systemCollection, computerSystem];

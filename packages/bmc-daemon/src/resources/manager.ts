@@ -1,0 +1,60 @@
+/** The management controller of a machine, which is this daemon as the machine's client sees it. */
+import type { JsonObject } from '../redfish/resource.js';
+import { product, vendor, version } from '../version.js';
+import { inOrder } from './members.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource } from './services.js';
+import { enabled } from './status.js';
+
+const managerCollection = defineResource({
+  entity: 'ManagerCollection',
+  odataType: '#ManagerCollection.ManagerCollection',
+  uri: '/redfish/v1/Managers',
+  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'descending'),
+  render: (machines, { self }): JsonObject => ({
+    ...renderCollection(
+      'Manager Collection',
+      machines.map(({ uuid }) => `${self}/${uuid}`),
+    ),
+    Oem: {},
+  }),
+});
+
+const manager = defineResource({
+  entity: 'Manager',
+  odataType: '#Manager.v1_24_0.Manager',
+  uri: '/redfish/v1/Managers/{managerId}',
+  load: ({ params, services }) => services.driver.getSystem(params.managerId),
+  canonicalParams: ({ uuid }) => ({ managerId: uuid }),
+  volatile: ['DateTime'],
+  render: ({ uuid, name }, { self, services }) => ({
+    Id: uuid,
+    UUID: uuid,
+    Name: `${name}-Manager`,
+    Description: `Management controller of ${name}`,
+    ManagerType: 'BMC',
+    Manufacturer: vendor,
+    Model: product,
+    FirmwareVersion: version,
+    PowerState: 'On',
+    // The controller's clock runs on UTC, whatever the host's time zone; the offset is spelled as a number, not as Z.
+    DateTime: services
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, '+00:00'),
+    DateTimeLocalOffset: '+00:00',
+    ServiceEntryPointUUID: services.serviceUuid,
+    Status: enabled,
+    VirtualMedia: reference(`${self}/VirtualMedia`),
+    Links: {
+      ManagerForServers: [reference(`/redfish/v1/Systems/${uuid}`)],
+      'ManagerForServers@odata.count': 1,
+      // Empty, as the specification has it, although the chassis says who manages it.
+      ManagerForChassis: [],
+      'ManagerForChassis@odata.count': 0,
+    },
+  }),
+});
+
+/** The collection of managers and its members. */
+export const managerResources = [managerCollection, manager];

@@ -1,0 +1,28 @@
+/** What the resources work with, and the `defineResource` that they are made by. */
+import type { HypervisorDriver } from '../drivers/driver.js';
+import type { Log } from '../log.js';
+import type { LongOperationOptions } from '../redfish/long-operation.js';
+import { resourceDefiner } from '../redfish/resource.js';
+
+/** The settings that resources look at, under their names in config/settings.ts. */
+export interface ResourceSettings {
+  /** A change of the boot target is answered and not made. */
+  readonly ignoreBootDevice: boolean;
+  /** ForceOff and GracefulShutdown are refused. */
+  readonly disablePowerOff: boolean;
+  /** Image servers have to show a certificate that we trust. */
+  readonly vmediaVerifySsl: boolean;
+}
+
+export interface Services {
+  readonly driver: HypervisorDriver;
+  /** UUID of the service root: canonical, and the same after every restart. */
+  readonly serviceUuid: string;
+  readonly now: () => Date;
+  readonly log: Pick<Log, 'warn'>;
+  /** How power and media actions become tasks, and where the tasks are. */
+  readonly operations: LongOperationOptions;
+  readonly settings: ResourceSettings;
+}
+
+export const defineResource = resourceDefiner<Services>();
