@@ -1,0 +1,48 @@
+/** Disks by bus, in the short form that Ironic's inspection reads first. */
+import type { SystemSnapshot } from '../drivers/driver.js';
+import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource } from './services.js';
+import { enabled, enabledWithParts } from './status.js';
+
+const simpleStorageCollection = defineResource({
+  entity: 'SimpleStorageCollection',
+  odataType: '#SimpleStorageCollection.SimpleStorageCollection',
+  uri: '/redfish/v1/Systems/{systemId}/SimpleStorage',
+  load: ({ params, services }) => services.driver.getSystem(params.systemId),
+  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
+  render: ({ disks }, { self }) =>
+    renderCollection(
+      'Simple Storage Collection',
+      diskBuses(disks).map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const simpleStorage = defineResource({
+  entity: 'SimpleStorage',
+  odataType: '#SimpleStorage.v1_3_2.SimpleStorage',
+  uri: '/redfish/v1/Systems/{systemId}/SimpleStorage/{simpleStorageId}',
+  load: async ({ params, services }): Promise<{ system: SystemSnapshot; bus: DiskBus }> => {
+    const system = await services.driver.getSystem(params.systemId);
+    return { system, bus: findBus(system, params.simpleStorageId, 'SimpleStorage') };
+  },
+  canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
+  render: ({ system, bus }) => ({
+    Id: bus.id,
+    Name: `${busName(bus.id)} Simple Storage`,
+    Devices: bus.disks.map((disk) => ({
+      Name: disk.target,
+      // sushy wants an integer or nothing.
+      ...(disk.capacityBytes === null ? {} : { CapacityBytes: disk.capacityBytes }),
+      Status: enabled,
+    })),
+    Status: enabledWithParts,
+    Links: {
+      Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`),
+      Storage: reference(`/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}`),
+    },
+  }),
+});
+
+/** Simple storage under a system. */
+export const simpleStorageResources = [simpleStorageCollection, simpleStorage];
