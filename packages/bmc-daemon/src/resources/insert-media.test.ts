@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedfishError } from '../redfish/errors.js';
+import { messageText } from '../redfish/messages.js';
+import { imageRequest, insertMediaBody, type InsertMediaBody } from './insert-media.js';
+
+const verify = { verifyCertificate: true };
+
+function faultsOf(body: InsertMediaBody): readonly { key: string; text: string; related: readonly string[] }[] {
+  try {
+    imageRequest(body, verify);
+  } catch (error) {
+    if (!(error instanceof RedfishError)) throw error;
+    expect(error.status).toBe(400);
+    return error.messages.map((fault) => ({ key: fault.key, text: messageText(fault), related: fault.related }));
+  }
+  throw new Error('accepted');
+}
+
+describe('InsertMedia body', () => {
+  it('asks for its image, write-protected and verified as configured (B9)', () => {
+    expect(imageRequest({ Image: 'http://h/a.iso', Inserted: true, TransferProtocolType: 'HTTP' }, verify)).toEqual({
+      url: new URL('http://h/a.iso'),
+      writeProtected: true,
+      verifyCertificate: true,
+    });
+    expect(imageRequest({ Image: 'https://h/a.iso', WriteProtected: false }, { verifyCertificate: false })).toEqual({
+      url: new URL('https://h/a.iso'),
+      writeProtected: true,
+      verifyCertificate: false,
+    });
+  });
+
+  it('takes credentials out of the URL, and UserName and Password before them (B9)', () => {
+    const request = imageRequest({ Image: 'http://us%40er:p%3Aw@h/a.iso?token=t' }, verify);
+    expect(request.url.href).toBe('http://h/a.iso?token=t');
+    expect(request).toMatchObject({ userName: 'us@er', password: 'p:w' });
+    expect(imageRequest({ Image: 'http://a:b@h/a.iso', UserName: 'c', Password: 'd' }, verify)).toMatchObject({
+      url: new URL('http://h/a.iso'),
+      userName: 'c',
+      password: 'd',
+    });
+    const nulls = imageRequest({ Image: 'http://h/a.iso', UserName: null, Password: null }, verify);
+    expect(nulls).not.toHaveProperty('userName');
+    expect(nulls).not.toHaveProperty('password');
+    expect(imageRequest({ Image: 'http://a:%@h/a.iso' }, verify)).toMatchObject({ password: '%' });
+  });
+
+  it('refuses what is no URL, without repeating secrets that are in it (B9)', () => {
+    expect(faultsOf({ Image: '' })).toHaveLength(1);
+    const [fault] = faultsOf({ Image: '//user:secret@h/a.iso?token=hidden' });
+    expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
+    expect(fault?.text).not.toMatch(/secret|hidden/);
+  });
+
+  it.each(['file:///etc/passwd', 'ftp://h/a.iso', 'nfs://h/a.iso', 'cifs://h/a.iso'])(
+    'refuses the scheme of %s (B9)',
+    (image) => {
+      expect(faultsOf({ Image: image })).toMatchObject([{ key: 'SourceDoesNotSupportProtocol', related: ['#/Image'] }]);
+    },
+  );
+
+  it('refuses a TransferProtocolType that the URL contradicts, and names both (B9)', () => {
+    expect(faultsOf({ Image: 'http://h/a.iso', TransferProtocolType: 'HTTPS' })).toMatchObject([
+      { key: 'ActionParameterValueConflict', related: ['#/TransferProtocolType', '#/Image'] },
+    ]);
+  });
+
+  it('refuses Inserted false, which no drive of ours can be (B9)', () => {
+    expect(faultsOf({ Image: 'http://h/a.iso', Inserted: false })).toMatchObject([
+      { key: 'ActionParameterValueNotInList', related: ['#/Inserted'] },
+    ]);
+  });
+
+  it('tells every fault at once (B13)', () => {
+    expect(faultsOf({ Image: 'nfs://h/a.iso', Inserted: false }).map(({ key }) => key)).toEqual([
+      'SourceDoesNotSupportProtocol',
+      'ActionParameterValueNotInList',
+    ]);
+  });
+
+  it("knows DMTF's parameters and no others (B9)", () => {
+    const all = {
+      Image: 'http://h/a.iso',
+      Inserted: true,
+      WriteProtected: true,
+      TransferMethod: 'Stream',
+      TransferProtocolType: 'HTTP',
+      UserName: 'u',
+      Password: 'p',
+    };
+    expect(insertMediaBody.safeParse(all).success).toBe(true);
+    expect(insertMediaBody.safeParse({ ...all, Foo: 1 }).success).toBe(false);
+    expect(insertMediaBody.safeParse({ ...all, TransferMethod: 'Carrier' }).success).toBe(false);
+    expect(insertMediaBody.safeParse({ Inserted: true }).success).toBe(false);
+  });
+});
