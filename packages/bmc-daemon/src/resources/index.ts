@@ -1,0 +1,38 @@
+/** Everything that is served, in one list: the table of contents of this folder. */
+import type { Resource } from '../redfish/resource.js';
+import { bios } from './bios.js';
+import { chassisResources } from './chassis.js';
+import { computerSystemResources } from './computer-system.js';
+import { drive } from './drive.js';
+import { ethernetInterfaceResources } from './ethernet-interface.js';
+import { managerResources } from './manager.js';
+import { memoryResources } from './memory.js';
+import { processorResources } from './processor.js';
+import { serviceRoot } from './service-root.js';
+import type { Services } from './services.js';
+import { sessionServiceResources } from './session-service.js';
+import { simpleStorageResources } from './simple-storage.js';
+import { storageResources } from './storage.js';
+import { taskResources } from './task.js';
+import { virtualMediaResources } from './virtual-media.js';
+import { volumeResources } from './volume.js';
+
+export type { ResourceSettings, Services } from './services.js';
+
+export const resources: readonly Resource<Services>[] = [
+  serviceRoot,
+  ...computerSystemResources,
+  bios,
+  ...processorResources,
+  ...memoryResources,
+  ...ethernetInterfaceResources,
+  ...simpleStorageResources,
+  ...storageResources,
+  drive,
+  ...volumeResources,
+  ...managerResources,
+  ...virtualMediaResources,
+  ...chassisResources,
+  ...taskResources,
+  ...sessionServiceResources,
+];
