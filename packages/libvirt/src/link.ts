@@ -1,25 +1,20 @@
+import { type Clock, systemClock } from './clock.js';
+import { type CallOptions, type Caller, Connection } from './connection.js';
+import { clientError, isLibvirtError, type LibvirtError } from './errors.js';
+import { handshake } from './handshake.js';
+import type { KeepaliveOptions } from './keepalive.js';
+import { LinkEvents } from './link-events.js';
+import { type Hook, LinkHooks } from './link-hooks.js';
 import type { EventProcedure, Procedure } from './protocol/procedure.js';
+import { type BackoffOptions, StandingConnection, type WaitOptions } from './standing-connection.js';
 import type { LibvirtStream } from './stream.js';
+import { openLocal } from './transport/open-local.js';
+import type { OpenTransport } from './transport/transport.js';
+import { type LibvirtUri, parseUri } from './uri.js';
+import { WorkQueue } from './work-queue.js';
 
-/** Limits of one call. */
-export interface CallOptions {
-  /**
-   * Milliseconds from now, waiting for a connection or for a turn included; `Infinity` for none. Default: the link's
-   * `callTimeoutMs` (5,000) for `call`, `workTimeoutMs` (30,000) for `work`.
-   */
-  readonly timeoutMs?: number;
-  /** Gives the call up. A call that was already sent is not undone in libvirtd. */
-  readonly signal?: AbortSignal;
-}
-
-/** Something that carries calls: the link itself, or the one connection that a hook of `onConnected` is given. */
-export interface Caller {
-  /**
-   * @throws {LibvirtError} what libvirtd answered, or CALL_TIMEOUT, CALL_ABORTED, NOT_CONNECTED, CONNECTION_LOST,
-   * LINK_CLOSED, PROTOCOL.
-   */
-  call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
-}
+export type { CallOptions, Caller } from './connection.js';
+export type { Hook } from './link-hooks.js';
 
 /**
  * - `connecting`: no connection; attempts go on with back-off, calls wait for it up to their time-out.
@@ -28,46 +23,275 @@ export interface Caller {
  */
 export type LinkState = 'connecting' | 'connected' | 'closed';
 
-/** What `onConnected` gives back. */
-export interface Hook {
-  /**
-   * Settles when the hook ran for the first time: rejects with what it threw when libvirtd answered it with an error
-   * (the hook is then removed), or with LINK_CLOSED.
-   */
-  readonly ready: Promise<void>;
-  /** Stops running the hook on later connections. */
-  remove(): void;
+/** What a link can be told; everything has a default. All durations are milliseconds. */
+export interface LinkOptions {
+  /** Time-out of a `call` that names none. Default 5,000. */
+  readonly callTimeoutMs?: number;
+  /** Time-out of `work` that names none, waiting for its turn included. Default 30,000: a forced power-off can take 15 s. */
+  readonly workTimeoutMs?: number;
+  /** Longest duration of one attempt to connect, authentication included. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Default: every 5,000, 5 times. */
+  readonly keepalive?: KeepaliveOptions;
+  /** Default: from 100 up to 5,000. */
+  readonly backoff?: BackoffOptions;
+  /** Called with what goes wrong where nobody waits for it: a hook that fails after a reconnect, an event that cannot be read. */
+  readonly onWarning?: (error: Error) => void;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+  /** Source of the back-off's jitter, 0 up to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** The way to the daemon. Default: the unix sockets that the URI stands for. */
+  readonly transport?: OpenTransport;
+}
+
+/** How to wait for the link. */
+export interface ConnectedOptions extends CallOptions {
+  /** False: reject with the first failed attempt. Default true: attempts go on until the time-out. */
+  readonly retry?: boolean;
 }
 
 /**
  * The way to one libvirtd: a control connection (reads, events), a work connection (what changes machines), one more per
- * stream. Every connection is made again, with back-off, when it breaks.
+ * stream. They are made again, with back-off, when they break. The link keeps the process alive until `close()`.
  */
 export interface Link extends Caller {
+  readonly uri: LibvirtUri;
   readonly state: LinkState;
-  /** Why there is no connection: the last failed attempt, or the loss; null while connected. */
+  /** Why there is no connection: the last failed attempt, or the loss; null while connected or before the first failure. */
   readonly lastError: Error | null;
-  /** Resolves when connected; @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, CALL_ABORTED, LINK_CLOSED. */
-  connected(options?: CallOptions): Promise<void>;
+  /**
+   * Resolves when connected; default time-out is `connectTimeoutMs`.
+   * @throws {LibvirtError} NOT_CONNECTED, CALL_ABORTED, LINK_CLOSED.
+   */
+  connected(options?: ConnectedOptions): Promise<void>;
   /** A call on the control connection: for what answers at once. Many may be under way. */
   call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
    * A call on the work connection: for what may block on a machine (power, devices, metadata, full stats). At most four
-   * are under way, one per domain, in order per domain.
-   * @param domainUuid canonical UUID of the domain whose turn it takes; null for a call that belongs to no domain.
+   * are under way, one per domain, in order per domain. When the connection breaks, calls that wait for their turn are
+   * rejected too, with `mayHaveRun` false: the state is to be read again before machines are changed further.
+   * @param domainUuid UUID of the domain whose turn it takes; null for a call that belongs to no domain.
    */
   work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /** Opens a stream on a connection of its own; `timeoutMs` bounds the opening, `signal` the whole stream. */
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<LibvirtStream>;
   /**
    * Runs `hook` on the control connection, now when connected and again after every reconnect, before waiting calls are
-   * sent: the place to register for events.
+   * sent: the place to register for events. An error that libvirtd answers does not end the connection.
    */
   onConnected(hook: (connection: Caller) => Promise<void>): Hook;
-  /** Calls `listener` with every event of that number; several listeners may share one. @returns what removes it. */
+  /**
+   * Calls `listener` with every event of that number, in the order of the wire, replies included: an event that came before a
+   * call's answer is delivered before the call resolves. What a listener throws is an uncaught exception.
+   * @returns what removes it.
+   */
   onEvent<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void;
   /** @returns what removes the listener. */
   onStateChange(listener: (state: LinkState) => void): () => void;
   /** Rejects every waiter, destroys every connection and stream at once; idempotent. */
   close(): Promise<void>;
+}
+
+const defaults = {
+  callTimeoutMs: 5_000,
+  workTimeoutMs: 30_000,
+  connectTimeoutMs: 10_000,
+  keepalive: { intervalMs: 5_000, count: 5 },
+  backoff: { firstMs: 100, maxMs: 5_000 },
+  clock: systemClock,
+  random: Math.random,
+  onWarning: () => undefined,
+} as const;
+
+/**
+ * Begins to connect to libvirtd and returns at once; `connected()` waits for it. Close the link when done.
+ * @param uri e.g. `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/run/…`, `test:///default`.
+ * @throws {LibvirtError} INVALID_URI at once.
+ */
+export function openLink(uri: string, options: LinkOptions = {}): Link {
+  return new LocalLink(parseUri(uri), options);
+}
+
+class LocalLink implements Link {
+  readonly #settings: Required<LinkOptions>;
+  readonly #events: LinkEvents;
+  readonly #hooks: LinkHooks;
+  readonly #control: StandingConnection;
+  readonly #workConnection: StandingConnection;
+  readonly #work: WorkQueue;
+  readonly #streams = new Set<LibvirtStream>();
+  readonly #listeners = new Set<(state: LinkState) => void>();
+  readonly #closing = new AbortController();
+  #state: LinkState = 'connecting';
+
+  constructor(
+    readonly uri: LibvirtUri,
+    options: LinkOptions,
+  ) {
+    const settings = { ...defaults, transport: openLocal(uri), ...options };
+    this.#settings = settings;
+    this.#events = new LinkEvents(settings.onWarning);
+    this.#hooks = new LinkHooks(settings.onWarning);
+    const standing = { ...settings, label: uri.text };
+    this.#control = new StandingConnection({
+      ...standing,
+      eager: true,
+      connect: async (signal, onClosed) => {
+        const connection = await this.#connect({ events: true, serverPings: true, signal, onClosed });
+        await this.#hooks.runAll(connection);
+        return connection;
+      },
+      onUp: (connection) => {
+        // A hook that was added while the last ones ran.
+        this.#hooks.runAll(connection).catch(settings.onWarning);
+        this.#changeState('connected');
+      },
+      onDown: () => this.#changeState('connecting'),
+    });
+    this.#workConnection = new StandingConnection({
+      ...standing,
+      eager: false,
+      connect: (signal, onClosed) => this.#connect({ events: false, serverPings: true, signal, onClosed }),
+      onDown: (error) => this.#work.lost(error),
+    });
+    this.#work = new WorkQueue(this.#workConnection, settings.clock, uri.text);
+  }
+
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  get lastError(): Error | null {
+    return this.#control.lastError;
+  }
+
+  async connected(options: ConnectedOptions = {}): Promise<void> {
+    await this.#control.get({ timeoutMs: this.#settings.connectTimeoutMs, ...options });
+  }
+
+  call<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<R> {
+    const connection = this.#control.current;
+    return connection === null
+      ? this.#callWhenConnected(procedure, args, options)
+      : connection.call(procedure, args, options);
+  }
+
+  async #callWhenConnected<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions): Promise<R> {
+    const remaining = this.#budget(procedure.name, options);
+    const connection = await this.#control.get(remaining());
+    return connection.call(procedure, args, remaining());
+  }
+
+  work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<R> {
+    return this.#work.run(domainUuid, procedure, args, { timeoutMs: this.#settings.workTimeoutMs, ...options });
+  }
+
+  async openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
+    const remaining = this.#budget(procedure.name, options);
+    await this.#control.get(remaining());
+    const { signal } = options;
+    const stopped = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    const { timeoutMs } = remaining();
+    const connection = await this.#connect({ events: false, serverPings: false, signal: stopped, timeoutMs });
+    let stream: LibvirtStream;
+    try {
+      stream = await connection.openStream(procedure, args, { ...remaining(), signal: stopped });
+    } catch (error) {
+      connection.close('LINK_CLOSED', 'its stream could not be opened');
+      throw error;
+    }
+    this.#own(stream, signal);
+    return stream;
+  }
+
+  /** Ends the stream with the link and with its caller's signal. */
+  #own(stream: LibvirtStream, signal: AbortSignal | undefined): void {
+    const abort = (): void =>
+      stream.abort(
+        clientError('CALL_ABORTED', `stream of ${stream.procedure}: given up by the caller`, {
+          procedure: stream.procedure,
+          mayHaveRun: true,
+          cause: signal?.reason,
+        }),
+      );
+    this.#streams.add(stream);
+    signal?.addEventListener('abort', abort, { once: true });
+    stream.once('close', () => {
+      this.#streams.delete(stream);
+      signal?.removeEventListener('abort', abort);
+    });
+  }
+
+  onConnected(hook: (connection: Caller) => Promise<void>): Hook {
+    return this.#hooks.add(hook, this.#control.current);
+  }
+
+  onEvent<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  onStateChange(listener: (state: LinkState) => void): () => void {
+    // A listener that is added twice is called twice, as with onEvent.
+    const entry = (state: LinkState): void => listener(state);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  close(): Promise<void> {
+    if (this.#state === 'closed') return Promise.resolve();
+    this.#changeState('closed');
+    const error = clientError('LINK_CLOSED', `the link to ${this.uri.text} was closed`);
+    this.#closing.abort(error);
+    this.#work.close();
+    this.#workConnection.close();
+    this.#control.close();
+    this.#hooks.close(error);
+    for (const stream of this.#streams) stream.destroy(error);
+    return Promise.resolve();
+  }
+
+  #changeState(state: LinkState): void {
+    if (this.#state === state || this.#state === 'closed') return;
+    this.#state = state;
+    for (const listener of [...this.#listeners]) listener(state);
+  }
+
+  /** The limits that are left of a call's own, asked for again at each of its steps. */
+  #budget(procedure: string, options: CallOptions): () => WaitOptions & { readonly timeoutMs: number } {
+    const { clock, callTimeoutMs } = this.#settings;
+    const deadline = clock.now() + (options.timeoutMs ?? callTimeoutMs);
+    return () => ({ ...options, procedure, timeoutMs: Math.max(0, deadline - clock.now()) });
+  }
+
+  /** Makes one connection that is ready for calls. */
+  async #connect(way: {
+    readonly events: boolean;
+    readonly serverPings: boolean;
+    readonly signal: AbortSignal;
+    readonly timeoutMs?: number;
+    readonly onClosed?: (error: LibvirtError) => void;
+  }): Promise<Connection> {
+    const { transport, clock, callTimeoutMs, keepalive, connectTimeoutMs } = this.#settings;
+    const { events, serverPings, signal, onClosed, timeoutMs = connectTimeoutMs } = way;
+    const connection = new Connection({
+      label: this.uri.text,
+      open: transport,
+      clock,
+      callTimeoutMs,
+      keepalive,
+      ...(events ? { onEvent: (header, body) => this.#events.take(header, body) } : {}),
+      ...(onClosed === undefined ? {} : { onClosed }),
+    });
+    try {
+      await connection.connect(signal);
+      await handshake(connection, { serverName: this.uri.serverName, events, serverPings, signal, timeoutMs });
+      return connection;
+    } catch (error) {
+      connection.close('NOT_CONNECTED', 'it could not be opened', error);
+      throw isLibvirtError(error) || !(error instanceof Error)
+        ? error
+        : clientError('NOT_CONNECTED', `connecting to ${this.uri.text}: ${error.message}`, { cause: error });
+    }
+  }
 }

@@ -28,58 +28,79 @@ export type Value<C> = C extends Codec<infer T> ? T : never;
 
 const padded = (length: number): number => (length + 3) & ~3;
 
-/** A growing buffer; `finish()` gives what was written, as a view that stays valid. */
+/**
+ * A growing buffer. Small messages share one slab: what `finish()` gave stays valid, the next message is written behind it.
+ */
 export class XdrWriter {
-  #buffer: Buffer;
-  #length = 0;
+  #slab: Buffer;
+  /** Where the bytes begin that `finish()` has not given out yet, and where they end. */
+  #start = 0;
+  #end = 0;
+  /** Where the open frame begins; the size limit counts from here. */
+  #frame = 0;
 
-  constructor(initialBytes = 512) {
-    this.#buffer = Buffer.alloc(initialBytes);
+  constructor(private readonly slabBytes = 512) {
+    this.#slab = Buffer.allocUnsafe(slabBytes);
+  }
+
+  /** Bytes written and not yet given out by `finish()`. */
+  get length(): number {
+    return this.#end - this.#start;
   }
 
   #reserve(bytes: number): number {
-    const start = this.#length;
-    const end = start + bytes;
-    if (end > MAX_MESSAGE_BYTES) throw new XdrError(`message of ${end} bytes is over the limit of ${MAX_MESSAGE_BYTES}`);
-    if (end > this.#buffer.length) {
-      const grown = Buffer.alloc(Math.max(end, this.#buffer.length * 2));
-      this.#buffer.copy(grown, 0, 0, start);
-      this.#buffer = grown;
-    }
-    this.#length = end;
-    return start;
+    const at = this.#end;
+    const end = at + bytes;
+    const size = end - this.#frame;
+    if (size > MAX_MESSAGE_BYTES)
+      throw new XdrError(`message of ${size} bytes is over the limit of ${MAX_MESSAGE_BYTES}`);
+    this.#end = end;
+    return end > this.#slab.length ? this.#grow(at) : at;
+  }
+
+  /** Moves what is not given out yet to a new slab; `at` moves along. */
+  #grow(at: number): number {
+    const start = this.#start;
+    const kept = at - start;
+    const slab = Buffer.allocUnsafe(Math.max(this.slabBytes, (this.#end - start) * 2));
+    this.#slab.copy(slab, 0, start, at);
+    this.#slab = slab;
+    this.#end -= start;
+    this.#frame -= start;
+    this.#start = 0;
+    return kept;
   }
 
   int32(value: number): void {
     const at = this.#reserve(4);
-    this.#buffer.writeInt32BE(value, at);
+    this.#slab.writeInt32BE(value, at);
   }
 
   uint32(value: number): void {
     const at = this.#reserve(4);
-    this.#buffer.writeUInt32BE(value, at);
+    this.#slab.writeUInt32BE(value, at);
   }
 
   int64(value: bigint): void {
     const at = this.#reserve(8);
-    this.#buffer.writeBigInt64BE(value, at);
+    this.#slab.writeBigInt64BE(value, at);
   }
 
   uint64(value: bigint): void {
     const at = this.#reserve(8);
-    this.#buffer.writeBigUInt64BE(value, at);
+    this.#slab.writeBigUInt64BE(value, at);
   }
 
   double(value: number): void {
     const at = this.#reserve(8);
-    this.#buffer.writeDoubleBE(value, at);
+    this.#slab.writeDoubleBE(value, at);
   }
 
   /** Bytes without a length, padded to four. */
   fixed(bytes: Uint8Array): void {
     const at = this.#reserve(padded(bytes.length));
-    this.#buffer.set(bytes, at);
-    this.#buffer.fill(0, at + bytes.length, at + padded(bytes.length));
+    this.#slab.set(bytes, at);
+    this.#slab.fill(0, at + bytes.length, at + padded(bytes.length));
   }
 
   /** Bytes after their length, padded to four. */
@@ -88,24 +109,65 @@ export class XdrWriter {
     this.fixed(bytes);
   }
 
+  /** UTF-8 text after its length in bytes, padded to four; encoded in place, without a buffer in between. */
+  text(value: string): void {
+    const bytes = Buffer.byteLength(value, 'utf8');
+    this.uint32(bytes);
+    const at = this.#reserve(padded(bytes));
+    this.#slab.write(value, at, bytes, 'utf8');
+    this.#slab.fill(0, at + bytes, at + padded(bytes));
+  }
+
+  /** Begins a message that starts with its own length. */
+  openFrame(): void {
+    this.#frame = this.#end;
+    this.uint32(0);
+  }
+
+  /**
+   * Ends the message: its length word is filled in.
+   * @param following bytes of the message that are sent after what is written here.
+   */
+  closeFrame(following = 0): void {
+    this.#slab.writeUInt32BE(this.#end - this.#frame + following, this.#frame);
+    this.#frame = this.#end;
+  }
+
+  /** Drops the message that was begun; earlier ones stay. */
+  cancelFrame(): void {
+    this.#end = this.#frame;
+  }
+
+  /** What was written since the last `finish()`, as a view that stays valid. */
   finish(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
+    const bytes = this.#slab.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    this.#frame = this.#end;
+    return bytes;
   }
 }
 
 /** Reads a message front to back; every read checks that the bytes are there. */
 export class XdrReader {
-  #offset = 0;
+  #offset: number;
 
-  constructor(readonly buffer: Buffer) {}
+  /** Reads `buffer` from byte `start` up to, not including, byte `end`. */
+  constructor(
+    readonly buffer: Buffer,
+    start = 0,
+    readonly end = buffer.length,
+  ) {
+    this.#offset = start;
+  }
 
   get remaining(): number {
-    return this.buffer.length - this.#offset;
+    return this.end - this.#offset;
   }
 
   #take(bytes: number): number {
     const start = this.#offset;
-    if (bytes > this.remaining) throw new XdrError(`message ends at byte ${this.buffer.length}, ${bytes} more were expected`);
+    if (bytes > this.end - start)
+      throw new XdrError(`message ends ${this.end - start} bytes ahead, ${bytes} were expected`);
     this.#offset = start + bytes;
     return start;
   }
@@ -130,19 +192,31 @@ export class XdrReader {
     return this.buffer.readDoubleBE(this.#take(8));
   }
 
+  /** A view: valid only while the message is. */
   fixed(length: number): Buffer {
     const at = this.#take(padded(length));
     return this.buffer.subarray(at, at + length);
   }
 
+  /** A view: valid only while the message is. */
   variable(maxBytes = MAX_MESSAGE_BYTES): Buffer {
     const length = this.uint32();
     if (length > maxBytes) throw new XdrError(`${length} bytes where at most ${maxBytes} are allowed`);
     return this.fixed(length);
   }
 
+  /** UTF-8 text after its length in bytes. */
+  text(): string {
+    const length = this.uint32();
+    if (length > MAX_MESSAGE_BYTES) throw new XdrError(`text of ${length} bytes`);
+    const at = this.#take(padded(length));
+    return this.buffer.toString('utf8', at, at + length);
+  }
+
+  /** What is left, padded or not; a view. */
   rest(): Buffer {
-    return this.fixed(this.remaining);
+    const at = this.#take(this.remaining);
+    return this.buffer.subarray(at, this.end);
   }
 }
 
@@ -154,10 +228,8 @@ export const double: Codec<number> = { encode: (w, v) => w.double(v), decode: (r
 export const hyper: Codec<bigint> = { encode: (w, v) => w.int64(v), decode: (r) => r.int64() };
 /** An unsigned 64-bit integer, exact. */
 export const uhyper: Codec<bigint> = { encode: (w, v) => w.uint64(v), decode: (r) => r.uint64() };
-export const string: Codec<string> = {
-  encode: (w, v) => w.variable(Buffer.from(v, 'utf8')),
-  decode: (r) => r.variable().toString('utf8'),
-};
+/** UTF-8 text. */
+export const string: Codec<string> = { encode: (w, v) => w.text(v), decode: (r) => r.text() };
 /** Variable-length bytes; what is read is a copy, so it outlives the message buffer. */
 export const opaque: Codec<Uint8Array> = {
   encode: (w, v) => w.variable(v),

@@ -1,0 +1,493 @@
+import type { Clock, Timer } from './clock.js';
+import { clientError, type ClientErrorCode, type LibvirtError } from './errors.js';
+import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import {
+  errorFromRemote,
+  type Header,
+  KeepaliveProcedure,
+  MessageStatus,
+  MessageType,
+  openMessage,
+  readHeader,
+  remoteError,
+} from './protocol/message.js';
+import { MessageSplitter } from './protocol/message-splitter.js';
+import { type Procedure, PROGRAM } from './protocol/procedure.js';
+import { LibvirtStream } from './stream.js';
+import type { OpenTransport, Transport } from './transport/transport.js';
+import { type Codec, XdrError, XdrReader, XdrWriter } from './xdr.js';
+
+/** Limits of one call. */
+export interface CallOptions {
+  /**
+   * Milliseconds from now, waiting for a connection or for a turn included; `Infinity` for none. Default: the link's
+   * `callTimeoutMs` (5,000) for `call`, `workTimeoutMs` (30,000) for `work`.
+   */
+  readonly timeoutMs?: number;
+  /** Gives the call up. A call that was already sent is not undone in libvirtd. */
+  readonly signal?: AbortSignal;
+}
+
+/** Something that carries calls: a link, or the one connection that a hook of `Link.onConnected` is given. */
+export interface Caller {
+  /**
+   * @throws {LibvirtError} what libvirtd answered, or CALL_TIMEOUT, CALL_ABORTED, NOT_CONNECTED, CONNECTION_LOST,
+   * LINK_CLOSED, PROTOCOL.
+   */
+  call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
+}
+
+/** A call that also wants to know when libvirtd is done with it. */
+export interface SubmitOptions extends CallOptions {
+  /**
+   * Called once when libvirtd holds the call no longer: it answered, be it after the time-out, or the connection is gone, or
+   * the call was never sent. libvirtd admits five unanswered calls per client.
+   */
+  readonly onReleased?: () => void;
+}
+
+/** What a connection is made of. */
+export interface ConnectionOptions {
+  /** What the errors call it, e.g. `qemu:///system`. */
+  readonly label: string;
+  readonly open: OpenTransport;
+  readonly clock: Clock;
+  /** Time-out of a call that names none, in milliseconds. */
+  readonly callTimeoutMs: number;
+  readonly keepalive: KeepaliveOptions;
+  /** An event's message, after its header; called in the order of the wire, replies to calls included. */
+  readonly onEvent?: (header: Header, body: XdrReader) => void;
+  /** The connection is of no more use, once; `error` says why. Every call and stream has been rejected. */
+  readonly onClosed?: (error: LibvirtError) => void;
+}
+
+interface PendingCall {
+  readonly procedure: ProcedureHead;
+  /** Takes the body of the reply and settles the promise. @throws XdrError when the body is malformed. */
+  readonly accept: (body: XdrReader, serial: number) => void;
+  readonly reject: (error: Error) => void;
+  readonly deadline: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onAbort: (() => void) | undefined;
+  readonly onReleased: (() => void) | undefined;
+}
+
+/** What a connection keeps of a procedure that it called; the codecs are bound elsewhere. */
+type ProcedureHead = Pick<Procedure<unknown, unknown>, 'name' | 'program' | 'number' | 'stream'>;
+
+const WRITE_SLAB_BYTES = 16_384;
+const LARGEST_SERIAL = 0xffff_ffff;
+
+/**
+ * One connection to one libvirtd: calls by serial number, their time-outs, keepalive, events, at most one stream. It fails as
+ * a whole and once; making a new one is the link's business.
+ */
+export class Connection implements Caller {
+  readonly #options: ConnectionOptions;
+  readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#take(buffer, start, end, owned));
+  readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
+  readonly #keepalive: Keepalive;
+  readonly #pending = new Map<number, PendingCall>();
+  /** Calls given up here that libvirtd still works on. */
+  readonly #abandoned = new Map<number, (() => void) | undefined>();
+  #transport: Transport | null = null;
+  #failure: LibvirtError | null = null;
+  #serial = 0;
+  #flushing = false;
+  #sweep: Timer | null = null;
+  #sweepAt = Infinity;
+  /** A reply of this turn has been handed out, its caller has not run yet. */
+  #replied = false;
+  /** Bytes that wait for that caller: see `#take`. */
+  #backlog: Buffer[] | null = null;
+  #stream: { readonly serial: number; readonly receiver: LibvirtStream } | null = null;
+
+  /** Makes a connection; nothing is sent before `connect`. */
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#keepalive = new Keepalive(
+      options.clock,
+      options.keepalive,
+      () => this.#sendKeepalive(KeepaliveProcedure.ping),
+      (silentMs) => this.close('CONNECTION_LOST', `libvirtd has been silent for ${silentMs / 1000} s`),
+    );
+  }
+
+  /** Connects the transport; the daemon is not spoken to yet. @throws what the transport throws. */
+  async connect(signal: AbortSignal): Promise<void> {
+    this.#transport = await this.#options.open(
+      {
+        data: (chunk) => this.#receive(chunk),
+        closed: (error) =>
+          this.close('CONNECTION_LOST', error === null ? 'closed by libvirtd' : error.message, error ?? undefined),
+      },
+      signal,
+    );
+    this.#keepalive.start();
+  }
+
+  /** Why it is of no more use; null while it is. */
+  get failure(): LibvirtError | null {
+    return this.#failure;
+  }
+
+  /** Calls that libvirtd still works on although they were given up here. */
+  get abandonedCalls(): number {
+    return this.#abandoned.size;
+  }
+
+  call<A, R>(procedure: Procedure<A, R>, args: A, options: SubmitOptions = {}): Promise<R> {
+    // Not an async function: one promise per call instead of three.
+    return new Promise<R>((resolve, reject) => {
+      this.#submit(procedure, args, options, reject, (body) => {
+        resolve(wholly(procedure.result, body));
+      });
+    });
+  }
+
+  /**
+   * Makes a call that opens a stream; the connection then belongs to the stream and closes with it.
+   * @throws {LibvirtError} as `call`.
+   */
+  openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
+    return new Promise<LibvirtStream>((resolve, reject) => {
+      this.#submit(procedure, args, options, reject, (body, serial) => {
+        wholly(procedure.result, body);
+        // Made before the next message is looked at: that may already be data of the stream.
+        const receiver = this.#makeStream(procedure, serial);
+        this.#stream = { serial, receiver };
+        resolve(receiver);
+      });
+    });
+  }
+
+  /**
+   * Ends the connection, at once and for good: every call and stream is rejected with `code`, and the reason in its message.
+   * Idempotent; the first reason stays.
+   */
+  close(code: ClientErrorCode, why: string, cause?: unknown): void {
+    if (this.#failure !== null) return;
+    const failure = clientError(code, `connection to ${this.#options.label}: ${why}`, { cause });
+    this.#failure = failure;
+    this.#release();
+    this.#transport?.destroy();
+    for (const call of this.#pending.values()) {
+      this.#detach(call);
+      call.reject(this.#failureOf(call.procedure.name, true) ?? failure);
+      call.onReleased?.();
+    }
+    this.#pending.clear();
+    for (const onReleased of this.#abandoned.values()) onReleased?.();
+    this.#abandoned.clear();
+    const stream = this.#stream?.receiver;
+    this.#stream = null;
+    stream?.destroy(this.#failureOf(stream.procedure, true) ?? failure);
+    this.#options.onClosed?.(failure);
+  }
+
+  #submit<A, R>(
+    procedure: Procedure<A, R>,
+    args: A,
+    options: SubmitOptions,
+    reject: (error: Error) => void,
+    accept: PendingCall['accept'],
+  ): void {
+    const { signal, onReleased } = options;
+    const { name } = procedure;
+    const refusal = this.#failureOf(name, false) ?? (signal?.aborted === true ? aborted(name, signal, false) : null);
+    if (refusal !== null) {
+      reject(refusal);
+      onReleased?.();
+      return;
+    }
+    const serial = this.#nextSerial();
+    try {
+      this.#encode(procedure, args, serial);
+    } catch (cause) {
+      this.#writer.cancelFrame();
+      reject(clientError('PROTOCOL', `calling ${name}: ${messageOf(cause)}`, { procedure: name, cause }));
+      onReleased?.();
+      return;
+    }
+    const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs;
+    const deadline = this.#options.clock.now() + timeoutMs;
+    const onAbort = signal === undefined ? undefined : () => this.#abandon(serial, call, aborted(name, signal, true));
+    const call: PendingCall = {
+      procedure,
+      accept,
+      reject,
+      deadline,
+      timeoutMs,
+      signal,
+      onAbort,
+      onReleased,
+    };
+    if (onAbort !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
+    this.#pending.set(serial, call);
+    this.#armSweep(deadline);
+    this.#flushSoon();
+  }
+
+  /** The error of something that the connection's end cut short; null while it stands. */
+  #failureOf(procedure: string, mayHaveRun: boolean): LibvirtError | null {
+    const failure = this.#failure;
+    if (failure === null) return null;
+    // A closed connection only fails with codes of the client.
+    const code = failure.code as ClientErrorCode;
+    return clientError(code, `calling ${procedure}: ${failure.message}`, { procedure, mayHaveRun, cause: failure });
+  }
+
+  #nextSerial(): number {
+    do this.#serial = this.#serial === LARGEST_SERIAL ? 1 : this.#serial + 1;
+    while (this.#pending.has(this.#serial) || this.#abandoned.has(this.#serial));
+    return this.#serial;
+  }
+
+  #encode<A, R>(procedure: Procedure<A, R>, args: A, serial: number): void {
+    openMessage(this.#writer, {
+      program: procedure.program,
+      procedure: procedure.number,
+      type: MessageType.call,
+      serial,
+      status: MessageStatus.ok,
+    });
+    procedure.args.encode(this.#writer, args);
+    this.#writer.closeFrame();
+  }
+
+  /** All calls of one turn of the event loop leave in one write. */
+  #flushSoon(): void {
+    if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // After the promise callbacks of this turn: those that were just answered mostly make the next call.
+    process.nextTick(() => {
+      this.#flushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#failure === null && this.#writer.length > 0) this.#transport?.write(this.#writer.finish());
+  }
+
+  /** One timer for all calls: it wakes at the earliest deadline and looks again. */
+  #armSweep(deadline: number): void {
+    if (deadline >= this.#sweepAt) return;
+    this.#sweep?.cancel();
+    this.#sweepAt = deadline;
+    const { clock } = this.#options;
+    // The socket keeps the process alive while a call is under way.
+    this.#sweep = clock.after(Math.max(0, deadline - clock.now()), () => this.#expire(), { background: true });
+  }
+
+  #expire(): void {
+    const now = this.#options.clock.now();
+    this.#sweepAt = Infinity;
+    let next = Infinity;
+    for (const [serial, call] of this.#pending) {
+      if (call.deadline > now) {
+        next = Math.min(next, call.deadline);
+        continue;
+      }
+      const { name } = call.procedure;
+      const why = `no answer from ${this.#options.label} within ${Math.round(call.timeoutMs)} ms`;
+      this.#abandon(
+        serial,
+        call,
+        clientError('CALL_TIMEOUT', `calling ${name}: ${why}`, { procedure: name, mayHaveRun: true }),
+      );
+    }
+    if (next !== Infinity) this.#armSweep(next);
+  }
+
+  #abandon(serial: number, call: PendingCall, error: Error): void {
+    if (!this.#pending.delete(serial)) return;
+    this.#detach(call);
+    this.#abandoned.set(serial, call.onReleased);
+    call.reject(error);
+  }
+
+  #detach(call: PendingCall): void {
+    if (call.onAbort !== undefined) call.signal?.removeEventListener('abort', call.onAbort);
+  }
+
+  /** Stops what would go on by itself. */
+  #release(): void {
+    this.#keepalive.stop();
+    this.#sweep?.cancel();
+    this.#sweep = null;
+    this.#backlog = null;
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#keepalive.heard();
+    if (this.#backlog === null) this.#process(chunk);
+    else this.#backlog.push(Buffer.from(chunk));
+  }
+
+  #process(chunk: Buffer): void {
+    this.#replied = false;
+    let rest: Buffer | null;
+    try {
+      rest = this.#splitter.push(chunk);
+    } catch (cause) {
+      this.close('PROTOCOL', messageOf(cause), cause);
+      return;
+    }
+    if (rest === null || this.#failure !== null) return;
+    this.#backlog = [Buffer.from(rest)];
+    // The tick that a promise callback asks for runs when no promise callback is left.
+    queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
+  }
+
+  #processBacklog(): void {
+    const chunks = this.#backlog ?? [];
+    this.#backlog = null;
+    for (const chunk of chunks) this.#receive(chunk);
+  }
+
+  /**
+   * One message. Whoever waits for a reply runs only after this turn, in a promise callback. An event or stream data that came
+   * behind the reply must not overtake it (the caller has not recorded its registration, or put its listeners on the stream),
+   * so it is refused until then; one that came before a reply is delivered before.
+   */
+  #take(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
+    if (this.#failure !== null) return true;
+    const reader = new XdrReader(buffer, start, end);
+    const header = readHeader(reader);
+    switch (header.type) {
+      case MessageType.reply:
+        this.#replied = true;
+        this.#takeReply(header, reader);
+        return true;
+      case MessageType.event:
+        if (header.program === PROGRAM.keepalive) {
+          if (header.procedure === KeepaliveProcedure.ping) this.#sendKeepalive(KeepaliveProcedure.pong);
+          return true;
+        }
+        if (this.#replied) return false;
+        this.#options.onEvent?.(header, reader);
+        return true;
+      case MessageType.stream:
+        if (this.#replied) return false;
+        // Data behind the end of a stream is legal: it was under way when the stream was ended.
+        if (header.serial === this.#stream?.serial) {
+          const body = reader.rest();
+          this.#stream.receiver.receive(header.status, owned ? body : Buffer.from(body));
+        }
+        return true;
+      default:
+        // Nothing else is for a client; newer kinds are only sent to who asked for them.
+        return true;
+    }
+  }
+
+  #takeReply(header: Header, body: XdrReader): void {
+    const call = this.#pending.get(header.serial);
+    if (call === undefined) {
+      // The answer to a call that was given up, or a serial that was never ours.
+      const onReleased = this.#abandoned.get(header.serial);
+      if (this.#abandoned.delete(header.serial)) onReleased?.();
+      return;
+    }
+    this.#pending.delete(header.serial);
+    this.#detach(call);
+    const { name, program, number } = call.procedure;
+    try {
+      if (header.program !== program || header.procedure !== number) {
+        throw new Error(`the answer is one to procedure ${header.procedure} of program ${header.program}`);
+      }
+      if (header.status === MessageStatus.ok) call.accept(body, header.serial);
+      else call.reject(errorFromRemote(wholly(remoteError, body), name));
+    } catch (cause) {
+      const message = `calling ${name}: reading the answer: ${messageOf(cause)}`;
+      call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
+    }
+    call.onReleased?.();
+  }
+
+  #sendKeepalive(procedure: number): void {
+    openMessage(this.#writer, {
+      program: PROGRAM.keepalive,
+      procedure,
+      type: MessageType.event,
+      serial: 0,
+      status: MessageStatus.ok,
+    });
+    this.#writer.closeFrame();
+    this.#flushSoon();
+  }
+
+  #makeStream(procedure: ProcedureHead, serial: number): LibvirtStream {
+    return new LibvirtStream(procedure.name, procedure.stream ?? 'both', {
+      send: (status, payload, written) => this.#sendStreamData(procedure, serial, status, payload, written),
+      pause: () => {
+        // No PONG can come in while nothing is read; libvirtd was not asked for PINGs of its own.
+        this.#keepalive.stop();
+        this.#transport?.pause();
+      },
+      resume: () => {
+        if (this.#failure !== null) return;
+        this.#keepalive.start();
+        this.#transport?.resume();
+      },
+      release: () => {
+        if (this.#failure !== null) return;
+        this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream is over`);
+        this.#stream = null;
+        this.#release();
+        this.#transport?.end();
+        this.#options.onClosed?.(this.#failure);
+      },
+    });
+  }
+
+  #sendStreamData(
+    procedure: ProcedureHead,
+    serial: number,
+    status: number,
+    payload: Uint8Array | null,
+    written: (() => void) | undefined,
+  ): void {
+    const transport = this.#transport;
+    if (this.#failure !== null || transport === null) return;
+    openMessage(this.#writer, {
+      program: procedure.program,
+      procedure: procedure.number,
+      type: MessageType.stream,
+      serial,
+      status,
+    });
+    this.#writer.closeFrame(payload?.length ?? 0);
+    // The payload follows its header without being copied into the writer.
+    transport.cork();
+    const header = this.#writer.finish();
+    if (payload === null || payload.length === 0) transport.write(header, written);
+    else {
+      transport.write(header);
+      transport.write(payload, written);
+    }
+    transport.uncork();
+  }
+}
+
+/** Decodes a body to its end; bytes left over mean that the codec and the peer disagree. */
+function wholly<T>(codec: Codec<T>, body: XdrReader): T {
+  const value = codec.decode(body);
+  if (body.remaining > 0) throw new XdrError(`${body.remaining} bytes are left over`);
+  return value;
+}
+
+function aborted(procedure: string, signal: AbortSignal, mayHaveRun: boolean): LibvirtError {
+  return clientError('CALL_ABORTED', `calling ${procedure}: given up by the caller`, {
+    procedure,
+    mayHaveRun,
+    cause: signal.reason,
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

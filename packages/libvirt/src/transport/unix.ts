@@ -1,0 +1,99 @@
+import { connect, type Socket } from 'node:net';
+import type { Transport, TransportHandlers } from './transport.js';
+
+const READ_BYTES = 65_536;
+
+/** Connects to a unix socket. @throws what the system says (ENOENT, ECONNREFUSED, EACCES), or the signal's reason. */
+export function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(reasonOf(signal));
+      return;
+    }
+    // Reading into one buffer of our own spares a fresh 64 KiB allocation, and its collection, per chunk.
+    const socket = connect({
+      path,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+        callback: (bytes, buffer) => {
+          handlers.data(asBuffer(buffer).subarray(0, bytes));
+          return true;
+        },
+      },
+    });
+    const abandon = (): void => {
+      socket.destroy();
+      reject(reasonOf(signal));
+    };
+    signal.addEventListener('abort', abandon, { once: true });
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', abandon);
+      socket.off('error', reject);
+      resolve(new SocketTransport(socket, handlers));
+    });
+    socket.once('close', () => signal.removeEventListener('abort', abandon));
+  });
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new Error('connecting was given up', { cause: signal.reason });
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+class SocketTransport implements Transport {
+  #gone = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly handlers: TransportHandlers,
+  ) {
+    socket.on('error', (error) => this.#close(error));
+    socket.on('end', () => this.#close(null));
+    socket.on('close', () => this.#close(null));
+  }
+
+  #close(error: Error | null): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.socket.destroy();
+    this.handlers.closed(error);
+  }
+
+  write(bytes: Uint8Array, written?: () => void): void {
+    if (this.#gone) return;
+    if (written === undefined) this.socket.write(bytes);
+    else this.socket.write(bytes, (error) => (error instanceof Error ? undefined : written()));
+  }
+
+  cork(): void {
+    this.socket.cork();
+  }
+
+  uncork(): void {
+    this.socket.uncork();
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  end(): void {
+    this.socket.unref();
+    this.socket.end();
+  }
+
+  destroy(): void {
+    this.#gone = true;
+    this.socket.destroy();
+  }
+}
