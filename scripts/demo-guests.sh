@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# The two guests that scripts/start makes where there is no machine yet. Sourced after setup.sh.
+
+# Set by the caller before anything here is called: the libvirtd, and a folder that it may keep disks in.
+libvirt_uri=
+demo_folder=
+
+demo_pool=rackless-demo
+# How --clean tells ours from a machine of the same name that somebody else made.
+demo_mark='Demo guest made by Rackless scripts/start'
+
+virsh_quiet() { virsh --quiet --connect "$libvirt_uri" "$@"; }
+
+# Prints `kvm` where a guest really boots with it, else `qemu`. That /dev/kvm is there and opens says little: under some
+# hypervisors guests then crawl or hang, and emulation is the better choice. So a boot sector, which ends QEMU with exit code 33,
+# has to get through within the time that it takes anywhere.
+demo_domain_type() {
+  local sector status=0
+  if [ ! -e /dev/kvm ] || ! virsh_quiet domcapabilities --virttype kvm >/dev/null 2>&1; then
+    printf 'qemu\n'
+    return
+  fi
+  # Not ours to open (kept for libvirt's own account): libvirt said yes, and it will know.
+  if [ ! -r /dev/kvm ] || [ ! -w /dev/kvm ]; then
+    printf 'kvm\n'
+    return
+  fi
+  sector=$(mktemp)
+  # mov dx, 0xf4; mov al, 16; out dx, al; then rest.
+  { printf '\272\364\000\260\020\356\364\353\375'; head -c 501 /dev/zero; printf '\125\252'; } >"$sector"
+  timeout 1.5 qemu-system-x86_64 -accel kvm -m 32 -display none -nodefaults -boot order=c \
+    -device isa-debug-exit,iobase=0xf4,iosize=1 -drive "file=$sector,format=raw,if=ide" >/dev/null 2>&1 || status=$?
+  rm -f "$sector"
+  if [ "$status" = 33 ]; then printf 'kvm\n'; else printf 'qemu\n'; fi
+}
+
+# libvirtd (root) sees KVM, its guests' account does not: libvirt 9 then examines QEMU anew at every look-up.
+warn_of_closed_kvm() {
+  if [ "$(id -u)" = 0 ] && [ -e /dev/kvm ] && id libvirt-qemu >/dev/null 2>&1 &&
+    ! setpriv --reuid=libvirt-qemu --regid="$(id -g libvirt-qemu)" --init-groups test -w /dev/kvm; then
+    say "/dev/kvm can not be opened by libvirt-qemu: libvirt works, but takes up to a minute for each change of a machine."
+    say "  To mend it: chown root:kvm /dev/kvm && chmod 660 /dev/kvm"
+  fi
+}
+
+# $1 name, $2 domain type, $3 disk, $4 lines of <os> and <features>
+demo_xml() {
+  cat <<END
+<domain type='$2'>
+  <name>$1</name>
+  <title>Rackless demo</title>
+  <description>$demo_mark</description>
+  <memory unit='MiB'>256</memory>
+  <vcpu>1</vcpu>
+  $4
+  <on_reboot>restart</on_reboot>
+  <devices>
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/>
+      <source file='$3'/>
+      <target dev='vda' bus='virtio'/>
+    </disk>
+    <disk type='file' device='cdrom'>
+      <target dev='sda' bus='sata'/>
+      <readonly/>
+    </disk>
+    <interface type='user'>
+      <model type='virtio'/>
+    </interface>
+    <serial type='pty'/>
+    <console type='pty'/>
+    <graphics type='vnc' autoport='yes' listen='127.0.0.1'/>
+    <video><model type='vga'/></video>
+  </devices>
+</domain>
+END
+}
+
+# $1 name, $2 firmware: bios or efi, $3 domain type
+define_demo_guest() {
+  local image path machine
+  image=$(scripts/guests/demo-disk "$2")
+  virsh_quiet vol-create-as "$demo_pool" "$1.img" "$(stat -c %s "$image")" --format raw >/dev/null
+  virsh_quiet vol-upload --pool "$demo_pool" "$1.img" "$image"
+  path=$(virsh_quiet vol-path --pool "$demo_pool" "$1.img")
+  case $2 in
+    bios) machine="<os><type machine='q35'>hvm</type><boot dev='hd'/></os><features><acpi/></features>" ;;
+    # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
+    efi)
+      machine="<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
+        <feature enabled='no' name='enrolled-keys'/></firmware><boot dev='hd'/></os><features><acpi/></features>"
+      ;;
+  esac
+  demo_xml "$1" "$3" "$path" "$machine" | virsh_quiet define --validate /dev/stdin
+}
+
+make_demo_guests() {
+  local type
+  type=$(demo_domain_type)
+  say "No machines here: making two demo guests, rackless-bios and rackless-uefi (<domain type='$type'>)"
+  if ! virsh_quiet pool-info "$demo_pool" >/dev/null 2>&1; then
+    virsh_quiet pool-define-as "$demo_pool" dir --target "$demo_folder" >/dev/null
+    virsh_quiet pool-build "$demo_pool" >/dev/null
+  fi
+  virsh_quiet pool-start "$demo_pool" >/dev/null 2>&1 || virsh_quiet pool-refresh "$demo_pool" >/dev/null
+  define_demo_guest rackless-bios bios "$type"
+  if virsh_quiet domcapabilities --machine q35 | grep -q '<value>efi</value>'; then
+    define_demo_guest rackless-uefi efi "$type"
+  else
+    say "No UEFI firmware for guests here: only rackless-bios"
+  fi
+}
+
+# Names of the demo guests that are there.
+demo_guests() {
+  local name
+  for name in rackless-bios rackless-uefi; do
+    if [ "$(virsh_quiet desc "$name" 2>/dev/null)" = "$demo_mark" ]; then printf '%s\n' "$name"; fi
+  done
+}
+
+power_off_demo_guests() {
+  local name
+  for name in $(demo_guests); do virsh_quiet destroy "$name" >/dev/null 2>&1 || true; done
+}
+
+remove_demo_guests() {
+  local name
+  for name in $(demo_guests); do
+    virsh_quiet destroy "$name" >/dev/null 2>&1 || true
+    virsh_quiet undefine "$name" --nvram >/dev/null
+    say "Removed $name"
+  done
+  virsh_quiet pool-info "$demo_pool" >/dev/null 2>&1 || return 0
+  virsh_quiet pool-start "$demo_pool" >/dev/null 2>&1 || true
+  for name in $(virsh_quiet vol-list "$demo_pool" | awk '{ print $1 }'); do
+    virsh_quiet vol-delete --pool "$demo_pool" "$name" >/dev/null
+  done
+  virsh_quiet pool-destroy "$demo_pool" >/dev/null
+  virsh_quiet pool-delete "$demo_pool" >/dev/null
+  virsh_quiet pool-undefine "$demo_pool" >/dev/null
+  say "Removed their disks"
+}
