@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedfishError } from '../redfish/errors.js';
+import { bodyFaults } from '../redfish/body-faults.js';
+import type { JsonObject } from '../redfish/json.js';
 import { messageText } from '../redfish/messages.js';
-import { imageRequest, insertMediaBody, type InsertMediaBody } from './insert-media.js';
+import { imageRequest, insertMediaAction, insertMediaBody } from './insert-media.js';
 
 const verify = { verifyCertificate: true };
 
-function faultsOf(body: InsertMediaBody): readonly { key: string; text: string; related: readonly string[] }[] {
-  try {
-    imageRequest(body, verify);
-  } catch (error) {
-    if (!(error instanceof RedfishError)) throw error;
-    expect(error.status).toBe(400);
-    return error.messages.map((fault) => ({ key: fault.key, text: messageText(fault), related: fault.related }));
-  }
-  throw new Error('accepted');
+/** What a client would read, were this its body. */
+function faultsOf(body: JsonObject): readonly { key: string; text: string; related: readonly string[] }[] {
+  const issues = insertMediaBody.safeParse(body).error?.issues ?? [];
+  return bodyFaults(issues, body, { kind: 'action', action: insertMediaAction }).map((fault) => ({
+    key: fault.key,
+    text: messageText(fault),
+    related: fault.related,
+  }));
 }
 
 describe('InsertMedia body', () => {
@@ -72,9 +72,13 @@ describe('InsertMedia body', () => {
   });
 
   it('tells every fault at once (B13)', () => {
-    expect(faultsOf({ Image: 'nfs://h/a.iso', Inserted: false }).map(({ key }) => key)).toEqual([
+    const body = { Image: 'nfs://h/a.iso', Inserted: false, TransferMethod: 'Carrier', UserName: 1, Foo: true };
+    expect(faultsOf(body).map(({ key }) => key)).toEqual([
       'SourceDoesNotSupportProtocol',
       'ActionParameterValueNotInList',
+      'ActionParameterValueNotInList',
+      'ActionParameterValueTypeError',
+      'ActionParameterUnknown',
     ]);
   });
 
@@ -88,9 +92,8 @@ describe('InsertMedia body', () => {
       UserName: 'u',
       Password: 'p',
     };
-    expect(insertMediaBody.safeParse(all).success).toBe(true);
-    expect(insertMediaBody.safeParse({ ...all, Foo: 1 }).success).toBe(false);
-    expect(insertMediaBody.safeParse({ ...all, TransferMethod: 'Carrier' }).success).toBe(false);
-    expect(insertMediaBody.safeParse({ Inserted: true }).success).toBe(false);
+    expect(faultsOf(all)).toEqual([]);
+    expect(faultsOf({ ...all, Foo: 1 })).toMatchObject([{ key: 'ActionParameterUnknown', related: ['#/Foo'] }]);
+    expect(faultsOf({ Inserted: true })).toMatchObject([{ key: 'ActionParameterMissing', related: ['#/Image'] }]);
   });
 });
