@@ -84,7 +84,7 @@ describe('insertChild', () => {
 
   it('indents a child of several lines as a whole (B8)', () => {
     const document = parseXml(source);
-    expect(applySplices(source, [insertChild(document, at(document, 'two'), '<new>\n  <in/>\n</new>')])).toBe(
+    expect(applySplices(source, [insertChild(document, at(document, 'two'), ['<new>', '  <in/>', '</new>'])])).toBe(
       `<d>\n\t<one/>\n\t<two>\n\t\t<x/>\n\t\t<new>\n\t\t  <in/>\n\t\t</new>\n\t</two><!-- end -->\n</d>\n`,
     );
   });

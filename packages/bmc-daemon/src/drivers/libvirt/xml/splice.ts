@@ -67,19 +67,20 @@ export function replaceElement(element: XmlElement, markup: string): Splice {
 
 /**
  * Inserts markup as a child, on a line of its own with the indentation of its siblings where they have lines of their own.
- * Line breaks inside `markup` are indented likewise. {@link removeElement} takes it back exactly, save that `<a/>` is then a
- * pair of tags.
+ * {@link removeElement} takes it back exactly, save that `<a/>` is then a pair of tags.
+ * @param markup where it is to be indented as a whole, its lines; a string is inserted as it is, line breaks in it too.
  * @param after the child to stand behind; null: before all others; absent: behind the last.
  */
 export function insertChild(
   document: XmlDocument,
   parent: XmlElement,
-  markup: string,
+  markup: string | readonly string[],
   after?: XmlElement | XmlOther | null,
 ): Splice {
   const sibling = after ?? parent.nodes[0];
   const lead = sibling === undefined ? childIndent(document, parent) : indentOf(document, sibling);
-  const text = (before: string): string => before + markup.replaceAll('\n', before);
+  const lines = typeof markup === 'string' ? [markup] : markup;
+  const text = (before: string): string => lines.map((line) => before + line).join('');
   if (parent.selfClosing) {
     // White space before the child marks an element that had no end tag: `<a></a>` gets none.
     const start = parent.end - '/>'.length;

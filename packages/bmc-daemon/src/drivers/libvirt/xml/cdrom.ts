@@ -1,0 +1,202 @@
+/**
+ * Edits of a machine's CD drive: what is in it, and a drive for a machine that has none. Everything else about a drive (address,
+ * alias, boot order, serial, cache mode, a user's own additions) stays.
+ */
+import { DriverError } from '../../driver.js';
+import type { Disk } from './device.js';
+import { readDomain } from './domain.js';
+import type { Domain } from './domain.js';
+import { attribute, child, childElements, encodeAttribute, parseXml } from './parse.js';
+import type { XmlDocument, XmlElement } from './parse.js';
+import {
+  applySplices,
+  insertChild,
+  removeAttribute,
+  removeElement,
+  replaceElement,
+  setAttribute,
+  sourceOf,
+} from './splice.js';
+import type { Splice } from './splice.js';
+
+/** An image on the host, by path or as a volume of one of its pools. */
+export type MediaSource =
+  | { readonly type: 'file'; readonly path: string }
+  | { readonly type: 'volume'; readonly pool: string; readonly volume: string };
+
+/** A drive to add. `coldplug`: to the definition, for the next start. `hotplug`: to the running machine. */
+export type PlugMode = 'coldplug' | 'hotplug';
+
+/** Children of `<disk>` that describe the old medium: its chain, a copy in progress, how it is opened. */
+const OF_THE_MEDIUM = ['backingStore', 'mirror', 'auth', 'encryption'];
+
+/** The drive that virtual media goes into: the machine's own first one; null where it has none. */
+export function firstCdrom(domain: Domain): Disk | null {
+  return domain.devices.disks.find((disk) => disk.device === 'cdrom') ?? null;
+}
+
+/**
+ * The `<disk>` with other media in it, alone: the argument of virDomainUpdateDeviceFlags. Made from LIVE XML, whatever libvirt
+ * compares with the running device is as it is there.
+ * @param target the drive's target name, `sda`.
+ * @param media null: an empty drive.
+ * @throws {DriverError} notFound, where the machine has no such drive.
+ */
+export function cdromMarkup(xml: string, target: string, media: MediaSource | null): string {
+  const document = parseXml(xml);
+  const drive = driveOf(document, target);
+  const splices = changeMedia(document, drive, media).map((splice) => ({
+    ...splice,
+    start: splice.start - drive.start,
+    end: splice.end - drive.start,
+  }));
+  return applySplices(sourceOf(document, drive), splices);
+}
+
+/** The definition with other media in a drive; arguments and error as {@link cdromMarkup}. */
+export function withCdromMedia(xml: string, target: string, media: MediaSource | null): string {
+  const document = parseXml(xml);
+  return applySplices(xml, changeMedia(document, driveOf(document, target), media));
+}
+
+/**
+ * A new drive, as markup for virDomainAttachDeviceFlags or {@link withCdrom}, on the bus that suits the machine: SATA on q35, IDE
+ * on i440fx, SCSI elsewhere. Of those only SCSI can be plugged into a running machine, so a hot-plugged one is on USB.
+ * @throws {DriverError} unsupported, where the machine has no bus to plug it into.
+ */
+export function newCdromMarkup(
+  domain: Domain,
+  mode: PlugMode,
+  media: MediaSource | null,
+): { readonly target: string; readonly markup: string } {
+  const bus = mode === 'hotplug' ? hotplugBus(domain) : coldplugBus(domain);
+  const target = bus === null ? null : freeTarget(domain, bus);
+  if (bus === null || target === null) {
+    throw new DriverError('unsupported', `adding a cd drive to ${domain.name}: it has no bus to plug it into`);
+  }
+  const markup = [
+    `<disk type='${media?.type ?? 'file'}' device='cdrom'>`,
+    `  <driver name='qemu' type='raw'/>`,
+    ...(media === null ? [] : [`  ${sourceMarkup(media)}`]),
+    `  <target dev='${target}' bus='${bus}'/>`,
+    '  <readonly/>',
+    '</disk>',
+  ].join('\n');
+  return { target, markup };
+}
+
+/** The definition with an additional, cold-plugged drive behind its last disk. @throws {DriverError} unsupported, as above. */
+export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
+  const document = parseXml(xml);
+  const devices = child(document.root, 'devices');
+  const domain = readDomain(document);
+  const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
+  if (devices === undefined) {
+    throw new DriverError('internal', `adding a cd drive to ${domain.name}: the definition has no <devices>`);
+  }
+  const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
+  return { target, xml: applySplices(xml, [insertChild(document, devices, markup.split('\n'), after)]) };
+}
+
+function driveOf(document: XmlDocument, target: string): XmlElement {
+  const domain = readDomain(document);
+  const drive = domain.devices.disks.find((disk) => disk.device === 'cdrom' && disk.target === target);
+  if (drive === undefined) {
+    throw new DriverError('notFound', `changing the media of ${domain.name}: it has no cd drive ${target}`);
+  }
+  return drive.element;
+}
+
+function changeMedia(document: XmlDocument, drive: XmlElement, media: MediaSource | null): readonly Splice[] {
+  const source = child(drive, 'source');
+  const driver = child(drive, 'driver');
+  const target = child(drive, 'target');
+  // An empty drive of type network or volume is refused: there is nothing that it could be empty of.
+  const type = media?.type ?? 'file';
+  const format = attribute(driver, 'type');
+  return [
+    ...(attribute(drive, 'type') === type ? [] : [setAttribute(document, drive, 'type', type)]),
+    ...OF_THE_MEDIUM.flatMap((name) => childElements(drive, name)).map((old) => removeElement(document, old)),
+    // ISO images are raw, whatever the drive held before.
+    ...(media !== null && driver !== undefined && format !== null && format !== 'raw'
+      ? [setAttribute(document, driver, 'type', 'raw')]
+      : []),
+    // An open tray is how the guest left it when it ejected; a medium goes in and the tray closes.
+    ...(media !== null && target !== undefined && attribute(target, 'tray') === 'open'
+      ? removeAttribute(document, target, 'tray')
+      : []),
+    ...changeSource(document, drive, source, driver, media),
+  ];
+}
+
+function changeSource(
+  document: XmlDocument,
+  drive: XmlElement,
+  source: XmlElement | undefined,
+  driver: XmlElement | undefined,
+  media: MediaSource | null,
+): readonly Splice[] {
+  if (media === null) return source === undefined ? [] : [removeElement(document, source)];
+  const markup = sourceMarkup(media);
+  if (source !== undefined) return [replaceElement(source, markup)];
+  return [insertChild(document, drive, markup, driver ?? null)];
+}
+
+function sourceMarkup(media: MediaSource): string {
+  if (media.type === 'file') return `<source file='${encodeAttribute(media.path)}'/>`;
+  return `<source pool='${encodeAttribute(media.pool)}' volume='${encodeAttribute(media.volume)}'/>`;
+}
+
+type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';
+
+function coldplugBus({ os, devices }: Domain): CdromBus {
+  if (/^x86_64$|^i686$/.test(os.architecture)) {
+    if (os.machineType.includes('q35')) return 'sata';
+    // i440fx has room for four IDE drives and not for a fifth.
+    if (/^pc(-|$)|i440fx/.test(os.machineType)) {
+      return devices.disks.filter((disk) => disk.bus === 'ide').length < 4 ? 'ide' : 'scsi';
+    }
+  }
+  return 'scsi';
+}
+
+function hotplugBus({ devices }: Domain): CdromBus | null {
+  const usable = (type: string): boolean =>
+    devices.controllers.some((controller) => controller.type === type && controller.model !== 'none');
+  if (usable('usb')) return 'usb';
+  return usable('scsi') ? 'scsi' : null;
+}
+
+/** The first target name that no disk has and whose place on the bus, which libvirt derives from the name, is free. */
+function freeTarget({ devices }: Domain, bus: CdromBus): string | null {
+  const prefix = bus === 'ide' ? 'hd' : 'sd';
+  const places = bus === 'ide' ? 4 : 26;
+  const taken = new Set(devices.disks.flatMap((disk) => (disk.bus === bus ? placeOf(disk) : [])));
+  for (let index = 0; index < places; index += 1) {
+    const name = prefix + String.fromCharCode('a'.charCodeAt(0) + index);
+    const used = devices.disks.some((disk) => disk.target === name);
+    if (!used && !taken.has(derivedPlace(bus, index))) return name;
+  }
+  return null;
+}
+
+function placeOf({ address }: Disk): readonly string[] {
+  return address?.type === 'drive' ? [[address.controller, address.bus, address.target, address.unit].join('/')] : [];
+}
+
+/** Controller, bus, target and unit, as virDomainDiskDefAssignAddress counts them; USB ports are not derived from names. */
+function derivedPlace(bus: CdromBus, index: number): string {
+  switch (bus) {
+    case 'ide':
+      return [Math.floor(index / 4), Math.floor((index % 4) / 2), 0, index % 2].join('/');
+    case 'sata':
+      return [Math.floor(index / 6), 0, 0, index % 6].join('/');
+    case 'scsi': {
+      // 15 a bus: unit 7 is the controller's own.
+      const unit = index % 15;
+      return [Math.floor(index / 15), 0, 0, unit < 7 ? unit : unit + 1].join('/');
+    }
+    case 'usb':
+      return '';
+  }
+}

@@ -1,0 +1,76 @@
+/** Edits of what a machine's firmware is, for Redfish's boot mode. @see https://libvirt.org/formatdomain.html#operating-system-booting */
+import { DriverError } from '../../driver.js';
+import type { FirmwareType } from '../../driver.js';
+import { readDomain } from './domain.js';
+import { child, childElements, encodeAttribute, encodeText, parseXml } from './parse.js';
+import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from './splice.js';
+
+export interface FirmwareChoice {
+  /** Firmware file on the host; null: libvirt selects one (UEFI), or the machine type's own (BIOS). */
+  readonly loaderPath: string | null;
+  /** Master copy of the variable store for a `loaderPath` that libvirt does not know; null: libvirt's own pairing. */
+  readonly nvramTemplate: string | null;
+}
+
+/**
+ * The definition with the firmware wanted; the same text where it has that already, so that a user's own choice of UEFI firmware
+ * stays when UEFI is asked for. After a change the old variable store is the wrong one: start with VIR_DOMAIN_START_RESET_NVRAM.
+ *
+ * What libvirt selects has Secure Boot off: left to itself it takes firmware with enrolled keys, on which nothing unsigned boots
+ * (host-facts: "State secure-boot='no' explicitly").
+ * @throws {DriverError} unsupported, for BIOS on a machine that has none of its own.
+ */
+export function withFirmware(xml: string, firmware: FirmwareType, choice: FirmwareChoice): string {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const os = child(document.root, 'os');
+  const type = child(os, 'type');
+  if (os === undefined || type === undefined) {
+    throw new DriverError('unsupported', `setting the firmware of ${domain.name}: its definition has no <os><type>`, {
+      field: 'Boot/BootSourceOverrideMode',
+    });
+  }
+  if (isAsWanted(domain.os, domain.firmware, firmware, choice)) return xml;
+  const { loaderPath, nvramTemplate } = choice;
+  if (firmware === 'bios' && loaderPath === null && !/^(x86_64|i686)$/.test(domain.os.architecture)) {
+    const why = `${domain.os.architecture} machines have no legacy firmware`;
+    throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
+      field: 'Boot/BootSourceOverrideMode',
+    });
+  }
+  const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
+  const selected = firmware === 'efi' && loaderPath === null;
+  return applySplices(xml, [
+    ...(selected ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
+    ...old.map((element) => removeElement(document, element)),
+    ...firmwareMarkup(firmware, loaderPath, nvramTemplate).map((markup) => insertChild(document, os, markup, type)),
+  ]);
+}
+
+function isAsWanted(
+  os: ReturnType<typeof readDomain>['os'],
+  current: FirmwareType,
+  wanted: FirmwareType,
+  { loaderPath }: FirmwareChoice,
+): boolean {
+  if (current !== wanted) return false;
+  if (loaderPath !== null) return os.loader?.path === loaderPath;
+  // A BIOS machine with a ROM of its own has its firmware just as one without.
+  return true;
+}
+
+function firmwareMarkup(
+  firmware: FirmwareType,
+  loaderPath: string | null,
+  nvramTemplate: string | null,
+): readonly (readonly string[])[] {
+  if (loaderPath === null) {
+    return firmware === 'bios' ? [] : [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>']];
+  }
+  const path = encodeText(loaderPath);
+  if (firmware === 'bios') return [[`<loader type='rom'>${path}</loader>`]];
+  return [
+    [`<loader readonly='yes' type='pflash'>${path}</loader>`],
+    ...(nvramTemplate === null ? [] : [[`<nvram template='${encodeAttribute(nvramTemplate)}'/>`]]),
+  ];
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
+import { withBootOrder } from './boot-order.js';
+import { emptyRecord, METADATA_URI, parseMetadata, readMetadata, renderMetadata, withMetadata } from './metadata.js';
+import type { MachineRecord } from './metadata.js';
+
+const record: MachineRecord = {
+  indicator: 'blinking',
+  boot: { enabled: 'continuous', target: 'cdrom', saved: withBootOrder(unusualXml, 'cdrom').saved, armed: 7 },
+  media: {
+    drive: 'sda',
+    image: `http://h/it's?a&b "c".iso`,
+    imageName: `it's.iso`,
+    source: '/pool/x.iso',
+    writeProtected: true,
+  },
+  unknown: [],
+};
+
+/** A namespace declaration and the prefix everywhere: what libvirt makes of the markup that it is given. */
+const asLibvirtStores = (markup: string): string =>
+  markup
+    .replaceAll(/<(\/?)(\w)/g, '<$1rackless:$2')
+    .replace('<rackless:machine', `<rackless:machine xmlns:rackless="${METADATA_URI}"`);
+
+describe('the metadata record', () => {
+  it('reads back as it was written, through the definition and through the metadata call (B17)', () => {
+    const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
+    const anyRecord = fc.record<MachineRecord>({
+      indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
+      boot: fc.option(
+        fc.record({
+          enabled: fc.constantFrom('disabled', 'once', 'continuous'),
+          target: fc.constantFrom('none', 'network', 'cdrom', 'hd', 'fd', 'usb'),
+          saved: fc.option(
+            fc.record({
+              os: fc.array(fc.record({ at: fc.nat(9), markup: text.map((value) => `\n\t ${value}`) })),
+              devices: fc.array(fc.record({ key: text, order: text })),
+            }),
+          ),
+          armed: fc.option(fc.nat()),
+        }),
+      ),
+      media: fc.option(
+        fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
+      ),
+      unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
+    });
+    fc.assert(
+      fc.property(anyRecord, fc.constantFrom(q35Xml, unusualXml), (written, xml) => {
+        const stored = withMetadata(xml, written);
+        expect(readMetadata(stored)).toEqual(written);
+        expect(parseMetadata(renderMetadata(written))).toEqual(written);
+        // Replaced in place, and removed without a trace (an element <metadata> that had to be added stays).
+        expect(withMetadata(stored, written)).toBe(stored);
+        const removed = withMetadata(stored, emptyRecord).replace('\n  <metadata>\n  </metadata>', '');
+        expect(removed).toBe(xml);
+      }),
+    );
+  });
+
+  it('is empty for a machine that no client has touched, whatever foreign metadata it has (B17)', () => {
+    expect(readMetadata(q35Xml)).toEqual(emptyRecord);
+    expect(readMetadata(unusualXml)).toEqual(emptyRecord);
+    expect(withMetadata(q35Xml, emptyRecord)).toBe(q35Xml);
+  });
+
+  it('stands beside foreign metadata, which stays byte for byte (B8, B17)', () => {
+    const xml = withMetadata(unusualXml, record);
+    const own = /\n {4}<rackless:machine[\s\S]*<\/rackless:machine>/.exec(xml)?.[0] ?? '';
+    expect(xml.replace(own, '')).toBe(unusualXml);
+    expect(xml.indexOf(own)).toBe(unusualXml.indexOf('\n  </metadata>'));
+  });
+
+  it('gets a <metadata> of its own behind what names the machine (B17)', () => {
+    expect(withMetadata(q35Xml, { ...emptyRecord, indicator: 'off' })).toBe(
+      q35Xml.replace(
+        '</description>',
+        `</description>\n  <metadata>\n    <rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'/>\n  </metadata>`,
+      ),
+    );
+  });
+
+  it('is found under any prefix and quoting that libvirt gives it (B17)', () => {
+    const stored = asLibvirtStores(renderMetadata(record));
+    const xml = `<domain><metadata>${stored.replaceAll('rackless:', 'ns0:').replace('xmlns:rackless', 'xmlns:ns0')}</metadata></domain>`;
+    expect(readMetadata(xml)).toEqual(record);
+  });
+
+  it('keeps children that a later version wrote, with and without our prefix (B17)', () => {
+    const own = `<rackless:machine xmlns:rackless="${METADATA_URI}"><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine>`;
+    const xml = `<domain><metadata>${own}</metadata></domain>`;
+    const read = readMetadata(xml);
+    expect(read).toEqual({ ...emptyRecord, unknown: ['<bios><a>x\n y</a></bios>'] });
+    expect(withMetadata(xml, { ...read, indicator: 'off' })).toBe(
+      `<domain><metadata><rackless:machine xmlns:rackless='${METADATA_URI}' indicator='off'><rackless:bios><rackless:a>x\n y</rackless:a></rackless:bios></rackless:machine></metadata></domain>`,
+    );
+  });
+
+  it.each([
+    `<machine indicator='purple'/>`,
+    `<machine><boot enabled='twice' target='cdrom'/></machine>`,
+    `<machine><boot enabled='once'/></machine>`,
+    `<machine><media drive='sda'/></machine>`,
+  ])('reads %s, which this version does not write, as never set (B17)', (markup) => {
+    expect(parseMetadata(markup)).toEqual(emptyRecord);
+  });
+});

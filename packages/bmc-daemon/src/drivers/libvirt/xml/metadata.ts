@@ -1,0 +1,219 @@
+/**
+ * What the daemon keeps with a machine, in the domain's own metadata: it survives restarts of the daemon and moves with the VM.
+ *
+ * ```xml
+ * <rackless:machine xmlns:rackless='https://rackless.dev/xmlns/bmc/1' indicator='lit'>
+ *   <rackless:boot enabled='continuous' target='cdrom' applied='yes' armed='7'>
+ *     <rackless:os at='1' markup='&#10;    &lt;boot dev=&apos;hd&apos;/>'/>
+ *     <rackless:device key='disk:vda' order='2'/>
+ *   </rackless:boot>
+ *   <rackless:media drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' writeProtected='yes'/>
+ * </rackless:machine>
+ * ```
+ */
+import type { BootDevice, BootOverrideEnabled, IndicatorState } from '../../driver.js';
+import type { BootOverride } from '../../boot-override.js';
+import type { SavedBootOrder } from './boot-order.js';
+import { attribute, child, encodeAttribute, parseXml } from './parse.js';
+import type { XmlDocument, XmlElement } from './parse.js';
+import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
+
+/** For virDomainSetMetadata and virDomainGetMetadata: `uri` and `key`. */
+export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
+export const METADATA_PREFIX = 'rackless';
+
+export interface BootRecord extends BootOverride {
+  /** While the persistent definition has the override's order: the user's own, to be put back. */
+  readonly saved: SavedBootOrder | null;
+  /** libvirt id of the running instance whose QEMU has been told the override's order; null where none has. */
+  readonly armed: number | null;
+}
+
+/** An image that the daemon put into a drive. */
+export interface MediaRecord {
+  /** Target name of the drive. */
+  readonly drive: string;
+  /** URL that it came from, without credentials. */
+  readonly image: string;
+  readonly imageName: string;
+  /** As {@link DiskSource.name}: a drive that holds something else was changed by the user since. */
+  readonly source: string;
+  readonly writeProtected: boolean;
+}
+
+/** Null where nothing was ever set. */
+export interface MachineRecord {
+  readonly indicator: IndicatorState | null;
+  readonly boot: BootRecord | null;
+  readonly media: MediaRecord | null;
+  /** Children of our element that this version does not know, as markup without our prefix; written back as they are. */
+  readonly unknown: readonly string[];
+}
+
+/** A machine that no client has touched. */
+export const emptyRecord: MachineRecord = { indicator: null, boot: null, media: null, unknown: [] };
+
+const INDICATORS: readonly IndicatorState[] = ['lit', 'off', 'blinking'];
+const ENABLED: readonly BootOverrideEnabled[] = ['disabled', 'once', 'continuous'];
+const TARGETS: readonly (BootDevice | 'none')[] = ['network', 'cdrom', 'hd', 'fd', 'usb', 'none'];
+
+/**
+ * The record in a domain's XML. What is not as this version writes it reads as never set: a slip in hand-edited metadata must
+ * not make a machine unreadable.
+ */
+export function readMetadata(xml: string | XmlDocument): MachineRecord {
+  const document = typeof xml === 'string' ? parseXml(xml) : xml;
+  const element = findElement(document);
+  return element === undefined ? emptyRecord : readElement(document, element);
+}
+
+/** The record in the markup that virDomainGetMetadata gives, which has no namespace. */
+export function parseMetadata(markup: string): MachineRecord {
+  const document = parseXml(markup);
+  return readElement(document, document.root);
+}
+
+/** Markup for virDomainSetMetadata: without prefixes, libvirt puts the elements into the namespace itself. */
+export function renderMetadata(record: MachineRecord): string {
+  return render(record, '', '');
+}
+
+/** The definition with this record, in place of the one that it has; no `<metadata>` is added for an empty record. */
+export function withMetadata(xml: string, record: MachineRecord): string {
+  const document = parseXml(xml);
+  const existing = findElement(document);
+  if (isEmpty(record)) return existing === undefined ? xml : applySplices(xml, [removeElement(document, existing)]);
+  const markup = render(record, `${METADATA_PREFIX}:`, ` xmlns:${METADATA_PREFIX}='${METADATA_URI}'`);
+  if (existing !== undefined) return applySplices(xml, [replaceElement(existing, markup)]);
+  const metadata = child(document.root, 'metadata');
+  if (metadata !== undefined) return applySplices(xml, [insertChild(document, metadata, markup)]);
+  const lines = ['<metadata>', `  ${markup}`, '</metadata>'];
+  // libvirt writes <metadata> behind what names the machine.
+  const names = ['description', 'title', 'genid', 'uuid', 'name'];
+  const after = names.map((name) => child(document.root, name)).find((element) => element !== undefined);
+  return applySplices(xml, [insertChild(document, document.root, lines, after ?? null)]);
+}
+
+/** Whether there is nothing to keep. */
+export function isEmpty({ indicator, boot, media, unknown }: MachineRecord): boolean {
+  return indicator === null && boot === null && media === null && unknown.length === 0;
+}
+
+function findElement({ root }: XmlDocument): XmlElement | undefined {
+  return child(root, 'metadata')?.nodes.find(
+    (node): node is XmlElement => node.kind === 'element' && node.namespace === METADATA_URI,
+  );
+}
+
+function readElement(document: XmlDocument, element: XmlElement): MachineRecord {
+  const own = (local: string): XmlElement | undefined =>
+    element.nodes.find(
+      (node): node is XmlElement =>
+        node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
+    );
+  const [boot, media] = [own('boot'), own('media')];
+  return {
+    indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
+    boot: boot === undefined ? null : readBoot(boot),
+    media: media === undefined ? null : readMedia(media),
+    unknown: element.nodes.flatMap((node) =>
+      node.kind === 'element' && node !== boot && node !== media ? [withoutPrefix(document, element, node)] : [],
+    ),
+  };
+}
+
+function readBoot(element: XmlElement): BootRecord | null {
+  const enabled = oneOf(ENABLED, attribute(element, 'enabled'));
+  const target = oneOf(TARGETS, attribute(element, 'target'));
+  if (enabled === null || target === null) return null;
+  const children = element.nodes.filter((node): node is XmlElement => node.kind === 'element');
+  const saved = {
+    os: children.flatMap((node) => {
+      const [at, markup] = [attribute(node, 'at'), attribute(node, 'markup')];
+      return node.localName === 'os' && at !== null && markup !== null ? [{ at: Number(at), markup }] : [];
+    }),
+    devices: children.flatMap((node) => {
+      const [key, order] = [attribute(node, 'key'), attribute(node, 'order')];
+      return node.localName === 'device' && key !== null && order !== null ? [{ key, order }] : [];
+    }),
+  };
+  const armed = attribute(element, 'armed');
+  return {
+    enabled,
+    target,
+    saved: attribute(element, 'applied') === 'yes' ? saved : null,
+    armed: armed === null ? null : Number(armed),
+  };
+}
+
+function readMedia(element: XmlElement): MediaRecord | null {
+  const [drive, image] = [attribute(element, 'drive'), attribute(element, 'image')];
+  const [imageName, source] = [attribute(element, 'name'), attribute(element, 'source')];
+  if (drive === null || image === null || imageName === null || source === null) return null;
+  return { drive, image, imageName, source, writeProtected: attribute(element, 'writeProtected') === 'yes' };
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | null {
+  return allowed.find((candidate) => candidate === value) ?? null;
+}
+
+function render({ indicator, boot, media, unknown }: MachineRecord, prefix: string, namespace: string): string {
+  const children = [
+    ...(boot === null ? [] : [renderBoot(boot, prefix)]),
+    ...(media === null ? [] : [renderMedia(media, prefix)]),
+    ...unknown.map((markup) => withPrefix(markup, prefix)),
+  ];
+  const start = `<${prefix}machine${namespace}${attributes({ indicator })}`;
+  // On one line: libvirt breaks it itself, and line breaks inside `unknown` are not ours to indent.
+  return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}machine>`;
+}
+
+function renderBoot({ enabled, target, saved, armed }: BootRecord, prefix: string): string {
+  const applied = saved === null ? null : 'yes';
+  const start = `<${prefix}boot${attributes({ enabled, target, applied, armed })}`;
+  const children = [
+    ...(saved?.os ?? []).map((boot) => `<${prefix}os${attributes(boot)}/>`),
+    ...(saved?.devices ?? []).map((device) => `<${prefix}device${attributes(device)}/>`),
+  ];
+  return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}boot>`;
+}
+
+function renderMedia({ drive, image, imageName, source, writeProtected }: MediaRecord, prefix: string): string {
+  const written = { drive, image, name: imageName, source, writeProtected: writeProtected ? 'yes' : 'no' };
+  return `<${prefix}media${attributes(written)}/>`;
+}
+
+function attributes(values: Readonly<Record<string, string | number | null>>): string {
+  return Object.entries(values)
+    .flatMap(([name, value]) => (value === null ? [] : [` ${name}='${encodeAttribute(String(value))}'`]))
+    .join('');
+}
+
+/** The tags inside an element, itself included, that are in our namespace, renamed by splices. */
+function renameTags(document: XmlDocument, element: XmlElement, rename: (name: XmlElement) => string): string {
+  const tags = (node: XmlElement): readonly XmlElement[] => [
+    node,
+    ...node.nodes.flatMap((inner) => (inner.kind === 'element' ? tags(inner) : [])),
+  ];
+  const splices = tags(element).flatMap((node) => {
+    const text = rename(node);
+    const start = { start: node.start + 1, end: node.start + 1 + node.name.length, text };
+    const end = { start: node.contentEnd + 2, end: node.contentEnd + 2 + node.name.length, text };
+    return node.selfClosing ? [start] : [start, end];
+  });
+  const moved = splices.map(({ start, end, text }) => ({
+    start: start - element.start,
+    end: end - element.start,
+    text,
+  }));
+  return applySplices(document.source.slice(element.start, element.end), moved);
+}
+
+function withoutPrefix(document: XmlDocument, own: XmlElement, element: XmlElement): string {
+  return renameTags(document, element, (node) => (node.namespace === own.namespace ? node.localName : node.name));
+}
+
+function withPrefix(markup: string, prefix: string): string {
+  const document = parseXml(markup);
+  return renameTags(document, document.root, (node) => (node.namespace === null ? prefix + node.name : node.name));
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from '@jest/globals';
+import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
+import { withBootOrder } from './boot-order.js';
+import { withCdromMedia } from './cdrom.js';
+import { emptyRecord, withMetadata } from './metadata.js';
+import type { MachineRecord } from './metadata.js';
+import { readSnapshot } from './snapshot.js';
+
+const off = { state: 'shutoff', persistent: true, capacityBytes: new Map([['vda', 4096]]) } as const;
+const running = { ...off, state: 'running' } as const;
+
+const disk = { device: 'disk', serial: null, readonly: false, capacityBytes: null } as const;
+const emptyDrive = {
+  device: 'cdrom',
+  inserted: false,
+  image: null,
+  imageName: null,
+  writeProtected: true,
+  viaUri: false,
+} as const;
+
+describe('readSnapshot', () => {
+  it('says everything of a machine that no client has touched (B4, B6)', () => {
+    expect(readSnapshot(q35Xml, null, off)).toEqual({
+      uuid: '8f7b0e4c-54c1-4b7e-9a59-b2d1c0f0a001',
+      name: 'node-1',
+      state: 'shutoff',
+      persistent: true,
+      title: null,
+      description: 'first node',
+      architecture: 'x86_64',
+      machineType: 'pc-q35-7.2',
+      sysinfo: {
+        manufacturer: 'Acme',
+        product: 'Anvil 9000',
+        version: 'rev B',
+        serial: 'SN-0001',
+        sku: 'ANV-9',
+        family: 'Anvils',
+        biosVendor: 'Acme Firmware',
+        biosVersion: '1.2',
+      },
+      processors: { count: 4, sockets: 1, coresPerSocket: 2, threadsPerCore: 2, model: 'qemu64' },
+      memoryKiB: 2097152,
+      boot: {
+        available: ['network', 'cdrom', 'hd', 'usb'],
+        enabled: 'continuous',
+        target: 'network',
+        firmware: 'bios',
+        firstDevicePath: 'PciRoot(0x0)/Pci(0x2,0x1)/Pci(0x0,0x0)/MAC(525400AABBCC,0x1)',
+      },
+      media: [emptyDrive],
+      disks: [
+        {
+          ...disk,
+          target: 'vda',
+          bus: 'virtio',
+          source: '/var/lib/libvirt/images/node-1.qcow2',
+          serial: 'DISK-1',
+          capacityBytes: 4096,
+        },
+        { ...disk, target: 'sdb', bus: 'usb', source: 'default/data.img' },
+        { ...disk, target: 'sda', device: 'cdrom', bus: 'sata', source: null, readonly: true },
+        { ...disk, target: 'sdc', bus: 'scsi', source: 'rbd://ceph.example:6789/pool/image' },
+      ],
+      interfaces: [
+        { mac: '52:54:00:aa:bb:cc', type: 'network', source: 'default', model: 'virtio', linkUp: true },
+        { mac: '52:54:00:aa:bb:cd', type: 'bridge', source: 'br0', model: 'e1000', linkUp: false },
+      ],
+      indicator: 'lit',
+    });
+  });
+
+  it('shows the override and the indicator that are kept with the machine (B6, B17)', () => {
+    const { xml, saved } = withBootOrder(unusualXml, 'network');
+    const kept: MachineRecord = {
+      ...emptyRecord,
+      indicator: 'off',
+      boot: { enabled: 'once', target: 'network', saved, armed: null },
+    };
+    const snapshot = readSnapshot(withMetadata(xml, kept), null, off);
+    expect(snapshot.indicator).toBe('off');
+    expect(snapshot.boot).toEqual({
+      available: ['network', 'cdrom', 'hd'],
+      enabled: 'once',
+      target: 'network',
+      firmware: 'bios',
+      firstDevicePath: null,
+    });
+  });
+
+  it('can boot from CD without a drive, because one is added when media is inserted (B6, B9)', () => {
+    const bare = `<domain><name>n</name><os><boot dev='network'/></os><devices/></domain>`;
+    const { boot, media } = readSnapshot(bare, null, off);
+    expect({ boot, media }).toEqual({
+      boot: {
+        available: ['cdrom'],
+        enabled: 'continuous',
+        target: 'network',
+        firmware: 'bios',
+        firstDevicePath: null,
+      },
+      media: [emptyDrive],
+    });
+  });
+
+  it('tells an image inserted over Redfish from the own one of the user (B9)', () => {
+    const media = {
+      drive: 'sda',
+      image: 'http://h/x.iso',
+      imageName: 'x.iso',
+      source: '/pool/1-x.iso',
+      writeProtected: false,
+    };
+    const kept = withMetadata(q35Xml, { ...emptyRecord, media });
+    const inserted = (path: string): string => withCdromMedia(kept, 'sda', { type: 'file', path });
+    expect(readSnapshot(inserted('/pool/1-x.iso'), null, off).media).toEqual([
+      {
+        device: 'cdrom',
+        inserted: true,
+        image: 'http://h/x.iso',
+        imageName: 'x.iso',
+        writeProtected: false,
+        viaUri: true,
+      },
+    ]);
+    expect(readSnapshot(inserted('/home/own.iso'), null, off).media).toEqual([
+      {
+        device: 'cdrom',
+        inserted: true,
+        image: '/home/own.iso',
+        imageName: 'own.iso',
+        writeProtected: true,
+        viaUri: false,
+      },
+    ]);
+    // The user has emptied the drive behind our back.
+    expect(readSnapshot(kept, null, off).media).toEqual([emptyDrive]);
+  });
+
+  it('shows hardware and media as the running machine has them, boot as defined (B4)', () => {
+    const live = withCdromMedia(q35Xml, 'sda', { type: 'file', path: '/live.iso' })
+      .replace(`<domain type='qemu'>`, `<domain type='qemu' id='5'>`)
+      .replace(`<memory unit='KiB'>2097152`, `<memory unit='KiB'>1048576`)
+      .replace(`>4</vcpu>`, ` current='1'>4</vcpu>`)
+      .replace(`<link state='down'/>`, '');
+    const defined = withBootOrder(q35Xml, 'hd').xml;
+    const snapshot = readSnapshot(defined, live, running);
+    const { memoryKiB, processors, interfaces, disks, media, boot } = snapshot;
+    expect({ memoryKiB, count: processors.count, linkUp: interfaces[1]?.linkUp }).toEqual({
+      memoryKiB: 1048576,
+      count: 1,
+      linkUp: true,
+    });
+    expect([disks[2]?.source, media[0]?.image]).toEqual(['/live.iso', '/live.iso']);
+    expect(boot.target).toBe('hd');
+  });
+});
