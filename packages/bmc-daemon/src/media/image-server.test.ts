@@ -118,7 +118,7 @@ describe('openImage', () => {
     url.search = '?token=secret';
     expect(await failure(read(url, { userName: 'u', password: 'secret' }))).toEqual({
       kind,
-      message: `reading image ${shown}?…: the server answered ${status}`,
+      message: `reading image ${shown}?******: the server answered ${status}`,
     });
   });
 

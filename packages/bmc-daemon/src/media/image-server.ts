@@ -8,7 +8,8 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline, Transform } from 'node:stream';
 import { rootCertificates } from 'node:tls';
-import { maskedUrl, type ImageRequest } from './image.js';
+import { maskUrl } from '../mask-url.js';
+import type { ImageRequest } from './image.js';
 import { ImageError, errorCode } from './image-error.js';
 
 /** What holds for every image server. */
@@ -44,12 +45,14 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Opens the download of an image.
+ * @param onReceived called with the number of bytes so far, as they come.
  * @throws {ImageError} of every kind but storageFull; `aborted` when the signal fires.
  */
 export async function openImage(
   request: Request,
   limits: ImageServerLimits,
   signal: AbortSignal,
+  onReceived?: (bytes: number) => void,
 ): Promise<ImageDownload> {
   const response = await follow('GET', request, limits, signal);
   const validator = validatorOf(response);
@@ -59,7 +62,7 @@ export async function openImage(
     response.destroy();
     throw error;
   }
-  return { validator, body: countedBody(request.url, response, validator.sizeBytes, limits, signal) };
+  return { validator, body: countedBody(request.url, response, validator.sizeBytes, limits, signal, onReceived) };
 }
 
 /**
@@ -210,14 +213,19 @@ function countedBody(
   expectedBytes: number | null,
   limits: ImageServerLimits,
   signal: AbortSignal,
+  onReceived: ((bytes: number) => void) | undefined,
 ): Readable {
   let received = 0;
   const counter = new Transform({
     readableHighWaterMark: 1_048_576,
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length;
-      if (received > limits.maxBytes) done(tooLarge(url, limits.maxBytes));
-      else done(null, chunk);
+      if (received > limits.maxBytes) {
+        done(tooLarge(url, limits.maxBytes));
+        return;
+      }
+      onReceived?.(received);
+      done(null, chunk);
     },
     flush(done) {
       if (expectedBytes === null || received === expectedBytes) done();
@@ -313,7 +321,7 @@ function basicCredentials({ userName, password }: Request): string | undefined {
   return `Basic ${Buffer.from(`${userName ?? ''}:${password ?? ''}`).toString('base64')}`;
 }
 
-const reading = (url: URL): string => `reading image ${maskedUrl(url)}`;
+const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 const silence = (url: URL, idleMs: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);

@@ -10,14 +10,6 @@ export interface ImageRequest {
 }
 
 /**
- * The address as people may read it, in logs, errors and events: without credentials, and with `…` in place of the query,
- * which carries the token of a pre-signed URL.
- */
-export function maskedUrl(url: URL): string {
-  return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`;
-}
-
-/**
  * The address as the machine's metadata keeps it: without user name, password and fragment. The query stays, for a client
  * that inserts the same address again has to be recognised.
  */

@@ -7,7 +7,7 @@ import type { MachineRecord } from './metadata.js';
 
 const record: MachineRecord = {
   indicator: 'blinking',
-  boot: { enabled: 'continuous', target: 'cdrom', saved: withBootOrder(unusualXml, 'cdrom').saved, armed: 7 },
+  boot: { enabled: 'continuous', target: 'cdrom', saved: withBootOrder(unusualXml, 'cdrom').saved },
   media: {
     drive: 'sda',
     image: `http://h/it's?a&b "c".iso`,
@@ -15,6 +15,8 @@ const record: MachineRecord = {
     source: '/pool/x.iso',
     writeProtected: true,
   },
+  restarting: true,
+  resetNvram: true,
   unknown: [],
 };
 
@@ -39,12 +41,13 @@ describe('the metadata record', () => {
               devices: fc.array(fc.record({ key: text, order: text })),
             }),
           ),
-          armed: fc.option(fc.nat()),
         }),
       ),
       media: fc.option(
         fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
       ),
+      restarting: fc.boolean(),
+      resetNvram: fc.boolean(),
       unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
     });
     fc.assert(

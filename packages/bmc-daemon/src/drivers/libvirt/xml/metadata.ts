@@ -3,7 +3,7 @@
  *
  * ```xml
  * <rackless:machine xmlns:rackless='https://rackless.dev/xmlns/bmc/1' indicator='lit'>
- *   <rackless:boot enabled='continuous' target='cdrom' applied='yes' armed='7'>
+ *   <rackless:boot enabled='continuous' target='cdrom' applied='yes'>
  *     <rackless:os at='1' markup='&#10;    &lt;boot dev=&apos;hd&apos;/>'/>
  *     <rackless:device key='disk:vda' order='2'/>
  *   </rackless:boot>
@@ -25,8 +25,6 @@ export const METADATA_PREFIX = 'rackless';
 export interface BootRecord extends BootOverride {
   /** While the persistent definition has the override's order: the user's own, to be put back. */
   readonly saved: SavedBootOrder | null;
-  /** libvirt id of the running instance whose QEMU has been told the override's order; null where none has. */
-  readonly armed: number | null;
 }
 
 /** An image that the daemon put into a drive. */
@@ -46,12 +44,23 @@ export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
   readonly media: MediaRecord | null;
+  /** It was switched off to be started anew: a daemon that finds it off has to finish that. */
+  readonly restarting: boolean;
+  /** The firmware was changed: the variable store of the old one is to be thrown away with the next start. */
+  readonly resetNvram: boolean;
   /** Children of our element that this version does not know, as markup without our prefix; written back as they are. */
   readonly unknown: readonly string[];
 }
 
 /** A machine that no client has touched. */
-export const emptyRecord: MachineRecord = { indicator: null, boot: null, media: null, unknown: [] };
+export const emptyRecord: MachineRecord = {
+  indicator: null,
+  boot: null,
+  media: null,
+  restarting: false,
+  resetNvram: false,
+  unknown: [],
+};
 
 const INDICATORS: readonly IndicatorState[] = ['lit', 'off', 'blinking'];
 const ENABLED: readonly BootOverrideEnabled[] = ['disabled', 'once', 'continuous'];
@@ -95,8 +104,8 @@ export function withMetadata(xml: string, record: MachineRecord): string {
 }
 
 /** Whether there is nothing to keep. */
-export function isEmpty({ indicator, boot, media, unknown }: MachineRecord): boolean {
-  return indicator === null && boot === null && media === null && unknown.length === 0;
+export function isEmpty({ indicator, boot, media, restarting, resetNvram, unknown }: MachineRecord): boolean {
+  return indicator === null && boot === null && media === null && !restarting && !resetNvram && unknown.length === 0;
 }
 
 function findElement({ root }: XmlDocument): XmlElement | undefined {
@@ -116,6 +125,8 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
     media: media === undefined ? null : readMedia(media),
+    restarting: attribute(element, 'restarting') === 'yes',
+    resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
       node.kind === 'element' && node !== boot && node !== media ? [withoutPrefix(document, element, node)] : [],
     ),
@@ -137,13 +148,7 @@ function readBoot(element: XmlElement): BootRecord | null {
       return node.localName === 'device' && key !== null && order !== null ? [{ key, order }] : [];
     }),
   };
-  const armed = attribute(element, 'armed');
-  return {
-    enabled,
-    target,
-    saved: attribute(element, 'applied') === 'yes' ? saved : null,
-    armed: armed === null ? null : Number(armed),
-  };
+  return { enabled, target, saved: attribute(element, 'applied') === 'yes' ? saved : null };
 }
 
 function readMedia(element: XmlElement): MediaRecord | null {
@@ -157,20 +162,23 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
   return allowed.find((candidate) => candidate === value) ?? null;
 }
 
-function render({ indicator, boot, media, unknown }: MachineRecord, prefix: string, namespace: string): string {
+function render(record: MachineRecord, prefix: string, namespace: string): string {
+  const { indicator, boot, media, unknown } = record;
+  const restarting = record.restarting ? 'yes' : null;
+  const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
     ...(media === null ? [] : [renderMedia(media, prefix)]),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
-  const start = `<${prefix}machine${namespace}${attributes({ indicator })}`;
+  const start = `<${prefix}machine${namespace}${attributes({ indicator, restarting, resetNvram })}`;
   // On one line: libvirt breaks it itself, and line breaks inside `unknown` are not ours to indent.
   return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}machine>`;
 }
 
-function renderBoot({ enabled, target, saved, armed }: BootRecord, prefix: string): string {
+function renderBoot({ enabled, target, saved }: BootRecord, prefix: string): string {
   const applied = saved === null ? null : 'yes';
-  const start = `<${prefix}boot${attributes({ enabled, target, applied, armed })}`;
+  const start = `<${prefix}boot${attributes({ enabled, target, applied })}`;
   const children = [
     ...(saved?.os ?? []).map((boot) => `<${prefix}os${attributes(boot)}/>`),
     ...(saved?.devices ?? []).map((device) => `<${prefix}device${attributes(device)}/>`),

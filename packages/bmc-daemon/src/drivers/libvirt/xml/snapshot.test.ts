@@ -76,7 +76,7 @@ describe('readSnapshot', () => {
     const kept: MachineRecord = {
       ...emptyRecord,
       indicator: 'off',
-      boot: { enabled: 'once', target: 'network', saved, armed: null },
+      boot: { enabled: 'once', target: 'network', saved },
     };
     const snapshot = readSnapshot(withMetadata(xml, kept), null, off);
     expect(snapshot.indicator).toBe('off');

@@ -1,0 +1,64 @@
+import { isLibvirtError, type ErrorCode } from '@rackless/libvirt';
+import { ImageError } from '../../media/image-error.js';
+import { DriverError, type DriverErrorKind } from '../driver.js';
+
+const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
+  NO_DOMAIN: 'notFound',
+  CALL_TIMEOUT: 'unavailable',
+  NOT_CONNECTED: 'unavailable',
+  CONNECTION_LOST: 'unavailable',
+  LINK_CLOSED: 'unavailable',
+  CALL_ABORTED: 'unavailable',
+  // The lock of a machine whose QEMU hangs: libvirt gives up after 30 s.
+  OPERATION_TIMEOUT: 'unavailable',
+  AGENT_UNRESPONSIVE: 'unavailable',
+  OPERATION_INVALID: 'conflict',
+  RESOURCE_BUSY: 'conflict',
+  BLOCK_COPY_ACTIVE: 'conflict',
+  NO_SUPPORT: 'unsupported',
+  CONFIG_UNSUPPORTED: 'unsupported',
+  ARGUMENT_UNSUPPORTED: 'unsupported',
+  OPERATION_UNSUPPORTED: 'unsupported',
+  OPERATION_DENIED: 'unsupported',
+  ACCESS_DENIED: 'unsupported',
+};
+
+/**
+ * What went wrong, in the driver's words. An error that is one already stays as it is, and so does a signal's reason.
+ * @param doing what was tried, on what: `starting machine demo`; libvirt's own words follow it.
+ */
+export function driverError(doing: string, error: unknown): DriverError {
+  if (error instanceof DriverError) return error;
+  if (error instanceof ImageError) {
+    const kind = error.kind === 'aborted' ? 'unavailable' : error.kind;
+    return new DriverError(kind, error.message, {
+      cause: error,
+      ...(kind === 'unavailable' ? {} : { field: 'Image' }),
+    });
+  }
+  if (isLibvirtError(error)) {
+    // libvirt has no code of its own for a full disk.
+    const full = /No space left on device|not enough free space/i.test(error.message);
+    return new DriverError(
+      full ? 'storageFull' : (kinds[error.code] ?? 'internal'),
+      `${doing}: ${oneLine(error.message)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {
+    cause: error,
+  });
+}
+
+/** Runs one step; what it rejects with becomes a {@link DriverError}. */
+export async function attempt<Result>(doing: string, step: () => Promise<Result>): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    throw driverError(doing, error);
+  }
+}
+
+const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();

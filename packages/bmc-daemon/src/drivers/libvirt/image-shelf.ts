@@ -1,0 +1,166 @@
+/** How images get into a pool and out of it: as files where its directory is at hand, else through libvirt's streams. */
+import { createWriteStream } from 'node:fs';
+import { readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } from '@rackless/libvirt';
+import { ImageError, errorCode } from '../../media/image-error.js';
+import { isOwnVolume, partVolumeName } from '../../media/image-key.js';
+import type { OpenPool } from './image-pool.js';
+import type { MediaSource } from './xml/cdrom.js';
+
+/** Where a guest finds an image. */
+export interface ImagePlace {
+  readonly source: MediaSource;
+  /** As `DiskSource.name` gives it of a drive that holds this image. */
+  readonly name: string;
+}
+
+/** Our own images in one pool, whole or in parts; the user's are never seen through it. */
+export interface ImageShelf {
+  list(): Promise<readonly string[]>;
+  /** Null where there is no such image. */
+  find(name: string): Promise<ImagePlace | null>;
+  /**
+   * Keeps what `body` gives under `name`; a failure leaves nothing.
+   * @param sizeBytes null where it is not known beforehand.
+   * @throws {ImageError} storageFull, and what `body` fails with.
+   */
+  put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace>;
+  /** No error where there is none. */
+  remove(name: string): Promise<void>;
+}
+
+/** @param timeoutMs of each call to libvirt; a stream lasts as long as it takes. */
+export function openShelf({ pool, directory }: OpenPool, timeoutMs: number): ImageShelf {
+  return directory === null ? new VolumeShelf(pool, timeoutMs) : new DirectoryShelf(pool, directory, timeoutMs);
+}
+
+class DirectoryShelf implements ImageShelf {
+  constructor(
+    private readonly pool: StoragePool,
+    private readonly directory: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async list(): Promise<readonly string[]> {
+    return (await readdir(this.directory)).filter(isOwnVolume);
+  }
+
+  async find(name: string): Promise<ImagePlace | null> {
+    const path = join(this.directory, name);
+    try {
+      await stat(path);
+      return filePlace(path);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+    const path = join(this.directory, name);
+    const part = join(this.directory, partVolumeName(name));
+    try {
+      const { bavail, bsize } = await statfs(this.directory);
+      checkRoom(sizeBytes, bavail * bsize);
+      // QEMU runs as another user, who only reads.
+      await pipeline(body, createWriteStream(part, { mode: 0o644, highWaterMark: 1_048_576 }), { signal });
+      await rename(part, path);
+    } catch (error) {
+      body.destroy();
+      await rm(part, { force: true });
+      throw errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT' ? noRoom(error) : error;
+    }
+    await this.#refresh();
+    return filePlace(path);
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.directory, name), { force: true });
+    await this.#refresh();
+  }
+
+  /** For people who list the pool. A guest is given the path, so nothing depends on it, and a busy pool refuses it. */
+  async #refresh(): Promise<void> {
+    await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
+  }
+}
+
+class VolumeShelf implements ImageShelf {
+  constructor(
+    private readonly pool: StoragePool,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async list(): Promise<readonly string[]> {
+    const volumes = await this.pool.listAllVolumes({ timeoutMs: this.timeoutMs });
+    return volumes.map(({ name }) => name).filter(isOwnVolume);
+  }
+
+  async find(name: string): Promise<ImagePlace | null> {
+    const volume = await this.#lookUp(name);
+    return volume === null ? null : await this.#place(volume);
+  }
+
+  async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
+    const options = { timeoutMs: this.timeoutMs };
+    let volume: StorageVolume | undefined;
+    try {
+      const { availableBytes } = await this.pool.getInfo(options);
+      checkRoom(sizeBytes, availableBytes);
+      volume = await this.pool.storageVolCreateXml(volumeXml(name, sizeBytes ?? 0), 0, options);
+      const stream = await volume.upload({}, { ...options, signal });
+      await pipeline(body, stream, { signal });
+      // The size of a volume that was made empty is known to libvirt after it has looked.
+      if (sizeBytes === null) await this.pool.refresh(options);
+      return await this.#place(volume);
+    } catch (error) {
+      body.destroy();
+      await volume?.delete(0, options).catch(() => undefined);
+      throw isLibvirtError(error) && /No space left on device/i.test(error.message) ? noRoom(error) : error;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    const volume = await this.#lookUp(name);
+    await volume?.delete(0, { timeoutMs: this.timeoutMs });
+  }
+
+  async #lookUp(name: string): Promise<StorageVolume | null> {
+    try {
+      return await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs });
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+      throw error;
+    }
+  }
+
+  async #place(volume: StorageVolume): Promise<ImagePlace> {
+    const options = { timeoutMs: this.timeoutMs };
+    const { type } = await volume.getInfo(options);
+    if (type === StorageVolType.FILE) return filePlace(await volume.getPath(options));
+    // A logical volume, a Ceph image: libvirt knows how to hand it to QEMU.
+    const { pool, name } = volume;
+    return { source: { type: 'volume', pool, volume: name }, name: `${pool}/${name}` };
+  }
+}
+
+const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
+
+/** Sparse: what is not written yet takes no room, and an upload that fails has taken little. */
+function volumeXml(name: string, sizeBytes: number): string {
+  return (
+    `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +
+    `<target><format type='raw'/><permissions><mode>0644</mode></permissions></target></volume>`
+  );
+}
+
+function checkRoom(sizeBytes: number | null, availableBytes: number): void {
+  if (sizeBytes !== null && sizeBytes > availableBytes) throw noRoom(undefined);
+}
+
+function noRoom(cause: unknown): ImageError {
+  return new ImageError('storageFull', 'keeping the image: the storage pool is full', { cause });
+}

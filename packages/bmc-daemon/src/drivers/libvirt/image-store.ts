@@ -1,0 +1,270 @@
+/**
+ * The images that machines have in their drives: downloaded once for all of them, kept while one of them uses it, gone with
+ * the last. What is kept is named by address and content (media/image-key.ts), so it is found again without any record.
+ */
+import type { ImageRequest } from '../../media/image.js';
+import { storedUrl } from '../../media/image.js';
+import { imageVolumeName, imageVolumePrefix, isPartVolume } from '../../media/image-key.js';
+import { inspectImage, openImage, type ImageDownload, type ImageServerLimits } from '../../media/image-server.js';
+import { DriverError } from '../driver.js';
+import { attempt, driverError } from './failure.js';
+import type { ImagePlace, ImageShelf } from './image-shelf.js';
+
+export interface ImageStoreOptions {
+  /** Opens the pool; called again after a failure, and by {@link ImageStore.reopen}. */
+  readonly openShelf: () => Promise<ImageShelf>;
+  /** `DiskSource.name` of everything that any machine has in any drive, live or when it starts next. */
+  readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
+  readonly limits: ImageServerLimits;
+  readonly warn: (message: string, error: unknown) => void;
+}
+
+/** An image that stays until it is released; by then a machine has it in its drive, or it may go. */
+export interface ImageLease extends ImagePlace {
+  release(): void;
+}
+
+export interface AcquireOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** 0 to 100, as the download goes on; not called when the server does not say how large the image is. */
+  readonly onProgress?: ((percent: number) => void) | undefined;
+}
+
+/** One download and those who wait for it. */
+interface Fetch {
+  readonly result: Promise<string>;
+  readonly progress: Set<(percent: number) => void>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+export class ImageStore {
+  readonly #options: ImageStoreOptions;
+  readonly #fetches = new Map<string, Fetch>();
+  /** Downloads by the volume that they fill: one content may be asked for with several passwords. */
+  readonly #filling = new Map<string, Promise<void>>();
+  readonly #leases = new Map<string, number>();
+  readonly #removals = new Map<string, Promise<void>>();
+  /** Images known to be whole. */
+  readonly #whole = new Set<string>();
+  readonly #closing = new AbortController();
+  #shelf: Promise<ImageShelf> | undefined;
+
+  constructor(options: ImageStoreOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens the pool and removes what an earlier process left: halves of downloads, and images that no machine uses.
+   * @throws {DriverError} where the host does not answer; it is tried again with the next image.
+   */
+  async open(): Promise<void> {
+    await this.#open();
+  }
+
+  /** The connection is a new one: the pool may be another, and what could not be removed can be now. */
+  reopen(): void {
+    this.#shelf = undefined;
+    this.#whole.clear();
+  }
+
+  /**
+   * The image, downloaded unless this content is here already; asked for at once by several, it is downloaded once.
+   * @throws {DriverError} of the media kinds, storageFull, unavailable; the signal's reason when it aborts.
+   */
+  async acquire(image: ImageRequest, options: AcquireOptions = {}): Promise<ImageLease> {
+    options.signal?.throwIfAborted();
+    const shelf = await this.#open();
+    const fetch = this.#join(image, shelf);
+    const { onProgress, signal } = options;
+    if (onProgress !== undefined) fetch.progress.add(onProgress);
+    try {
+      const name = await abortable(fetch.result, signal);
+      // Taken in the same turn in which the download ended: nothing can have removed it in between.
+      return await this.#lease(name, shelf);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw driverError('fetching the image', error);
+    } finally {
+      if (onProgress !== undefined) fetch.progress.delete(onProgress);
+      fetch.waiting -= 1;
+      // Nobody waits for it any more: the rest of the download would be for nothing.
+      if (fetch.waiting === 0) fetch.controller.abort();
+    }
+  }
+
+  /** Removes our images that no machine uses and nobody has leased. What fails is logged, and tried again with the next. */
+  async removeUnused(): Promise<void> {
+    try {
+      const shelf = await this.#open();
+      await this.#sweep(shelf, (name) => this.#whole.has(name));
+    } catch (error) {
+      this.#options.warn('removing unused images', error);
+    }
+  }
+
+  /** Ends all downloads and removes what there is of them. */
+  async close(): Promise<void> {
+    this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
+    await Promise.allSettled([...this.#filling.values(), ...this.#removals.values()]);
+    await Promise.allSettled([...this.#fetches.values()].map(({ result }) => result));
+  }
+
+  #open(): Promise<ImageShelf> {
+    if (this.#shelf !== undefined) return this.#shelf;
+    const opening = attempt('opening the image store', async () => {
+      const shelf = await this.#options.openShelf();
+      for (const name of await shelf.list()) if (!isPartVolume(name) && !this.#filling.has(name)) this.#whole.add(name);
+      await this.#sweep(shelf, (name) => !this.#filling.has(name.replace(/\.part$/, '')));
+      return shelf;
+    });
+    this.#shelf = opening;
+    opening.catch(() => {
+      if (this.#shelf === opening) this.#shelf = undefined;
+    });
+    return opening;
+  }
+
+  #join(image: ImageRequest, shelf: ImageShelf): Fetch {
+    // Whoever may not read the image from its server does not get it from us: the key holds the credentials, too.
+    const key = JSON.stringify([storedUrl(image.url), image.userName, image.password, image.verifyCertificate]);
+    const running = this.#fetches.get(key);
+    if (running !== undefined && !running.controller.signal.aborted) {
+      running.waiting += 1;
+      return running;
+    }
+    const controller = new AbortController();
+    const progress = new Set<(percent: number) => void>();
+    const signal = AbortSignal.any([controller.signal, this.#closing.signal]);
+    const result = this.#fetch(image, shelf, progress, signal);
+    const fetch: Fetch = { result, progress, controller, waiting: 1 };
+    this.#fetches.set(key, fetch);
+    const forget = (): void => {
+      if (this.#fetches.get(key) === fetch) this.#fetches.delete(key);
+    };
+    result.then(forget, forget);
+    return fetch;
+  }
+
+  /** @returns the name of the whole image, here by then. */
+  async #fetch(
+    image: ImageRequest,
+    shelf: ImageShelf,
+    progress: ReadonlySet<(percent: number) => void>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const url = storedUrl(image.url);
+    const known = [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
+    if (known) {
+      const validator = await inspectImage(image, this.#options.limits, signal);
+      if (validator !== null) {
+        const name = imageVolumeName(url, validator);
+        if (await this.#isHere(name, shelf)) return name;
+      }
+    }
+    const meter = progressMeter(progress);
+    const download = await openImage(image, this.#options.limits, signal, (bytes) => meter.received(bytes));
+    meter.sizeBytes = download.validator.sizeBytes;
+    const name = imageVolumeName(url, download.validator);
+    const isHere = await this.#isHere(name, shelf);
+    // Looked up in the turn in which it is set, or two would fill the same volume.
+    const filling = this.#filling.get(name);
+    if (!isHere && filling === undefined) {
+      await this.#fill(name, download, shelf, signal);
+      return name;
+    }
+    download.body.once('error', () => undefined).destroy();
+    try {
+      await filling;
+      return name;
+    } catch {
+      // Whoever was downloading the same content has given up, or was not allowed to go on.
+      signal.throwIfAborted();
+      return await this.#fetch(image, shelf, progress, signal);
+    }
+  }
+
+  async #fill(name: string, { body, validator }: ImageDownload, shelf: ImageShelf, signal: AbortSignal): Promise<void> {
+    const filling = shelf.put(name, body, validator.sizeBytes, signal).then(() => {
+      this.#whole.add(name);
+    });
+    this.#filling.set(name, filling);
+    try {
+      await filling;
+    } finally {
+      this.#filling.delete(name);
+    }
+  }
+
+  async #isHere(name: string, shelf: ImageShelf): Promise<boolean> {
+    await this.#removals.get(name);
+    if (!this.#whole.has(name)) return false;
+    if ((await shelf.find(name)) !== null) return true;
+    this.#whole.delete(name);
+    return false;
+  }
+
+  async #lease(name: string, shelf: ImageShelf): Promise<ImageLease> {
+    this.#leases.set(name, (this.#leases.get(name) ?? 0) + 1);
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      const left = (this.#leases.get(name) ?? 1) - 1;
+      if (left === 0) this.#leases.delete(name);
+      else this.#leases.set(name, left);
+    };
+    try {
+      await this.#removals.get(name);
+      const place = await shelf.find(name);
+      if (place === null) throw new DriverError('internal', 'fetching the image: it was removed from its storage pool');
+      return { ...place, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  async #sweep(shelf: ImageShelf, eligible: (name: string) => boolean): Promise<void> {
+    const candidates = (await shelf.list()).filter((name) => eligible(name) && !this.#leases.has(name));
+    if (candidates.length === 0) return;
+    const used = await this.#options.sourcesInUse();
+    for (const name of candidates) {
+      const place = await shelf.find(name);
+      // Leased while the machines were read: the next sweep sees whether it came to be used.
+      if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
+      this.#whole.delete(name);
+      const removal = shelf.remove(name).finally(() => this.#removals.delete(name));
+      this.#removals.set(name, removal);
+      await removal.catch((error: unknown) => this.#options.warn(`removing image ${name}`, error));
+    }
+  }
+}
+
+interface ProgressMeter {
+  sizeBytes: number | null;
+  received(bytes: number): void;
+}
+
+function progressMeter(listeners: ReadonlySet<(percent: number) => void>): ProgressMeter {
+  let told = -1;
+  return {
+    sizeBytes: null,
+    received(bytes) {
+      if (this.sizeBytes === null || this.sizeBytes === 0) return;
+      const percent = Math.floor((bytes * 100) / this.sizeBytes);
+      if (percent !== told) for (const listener of listeners) listener(percent);
+      told = percent;
+    },
+  };
+}
+
+/** The promise, or the signal's reason if that comes first. */
+async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return await promise;
+  return await new Promise<Value>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * Which machines there are and what they are doing. Both are sound from libvirt's lifecycle events (design.md: everything else
+ * may change silently), so they are read once and kept until an event or a new connection says otherwise.
+ */
+import { ConnectListAllDomainsFlags, type Domain, type Hypervisor } from '@rackless/libvirt';
+import { DriverError, type DomainState, type SystemRef } from '../driver.js';
+import { attempt } from './failure.js';
+
+/** What the drivers say when a lifecycle event comes. */
+export interface Machine extends SystemRef {
+  readonly domain: Domain;
+  /** False: it exists only as long as it runs. */
+  readonly persistent: boolean;
+}
+
+const STATES: readonly DomainState[] = [
+  'nostate',
+  'running',
+  'blocked',
+  'paused',
+  'shutdown',
+  'shutoff',
+  'crashed',
+  'pmsuspended',
+];
+
+interface Listing {
+  readonly machines: readonly Machine[];
+  readonly byUuid: ReadonlyMap<string, Machine>;
+  readonly byName: ReadonlyMap<string, Machine>;
+}
+
+/** A value that was read, or is being read; a newer one replaces it. */
+interface Kept<Value> {
+  readonly promise: Promise<Value>;
+}
+
+export class Inventory {
+  readonly #hypervisor: Hypervisor;
+  readonly #timeoutMs: number;
+  readonly #states = new Map<string, Kept<DomainState>>();
+  #listing: Kept<Listing> | undefined;
+  /** False where libvirtd refuses to send events: then nothing may be kept. */
+  #eventful = true;
+
+  /** @param timeoutMs the longest that a read may take. */
+  constructor(hypervisor: Hypervisor, timeoutMs: number) {
+    this.#hypervisor = hypervisor;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Begins to listen. Nothing may be kept on a host that sends no events, and every read then asks it. */
+  start(): void {
+    const subscription = this.#hypervisor.events.on('lifecycle', ({ domain }) => {
+      this.forgetState(domain.uuid);
+      // Definitions come and go, and so do transient machines with their start and stop.
+      this.#listing = undefined;
+    });
+    subscription.ready.catch(() => {
+      this.#eventful = false;
+    });
+    this.#hypervisor.onStateChange(() => {
+      this.#listing = undefined;
+      this.#states.clear();
+    });
+  }
+
+  /** After a call of our own: its answer may come before its event. */
+  forgetState(uuid: string): void {
+    this.#states.delete(uuid);
+  }
+
+  /** @throws {DriverError} unavailable. */
+  async list(): Promise<readonly Machine[]> {
+    return (await this.#read()).machines;
+  }
+
+  /**
+   * @param id a UUID or a name; a name that is some machine's UUID too loses.
+   * @throws {DriverError} notFound, unavailable.
+   */
+  async find(id: string): Promise<Machine> {
+    const kept = this.#listing;
+    const found = lookUp(await this.#read(), id);
+    if (found !== undefined) return found;
+    // The event of a machine defined a moment ago may still be on its way: a miss is worth asking again.
+    if (kept !== undefined && this.#listing === kept) this.#listing = undefined;
+    const second = lookUp(await this.#read(), id);
+    if (second !== undefined) return second;
+    throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
+  }
+
+  /** @throws {DriverError} notFound, unavailable. */
+  state({ uuid, name, domain }: Machine): Promise<DomainState> {
+    const known = this.#states.get(uuid);
+    if (known !== undefined && this.#mayKeep()) return known.promise;
+    const reading = attempt(`reading the state of machine ${name}`, async () => {
+      const { state } = await domain.getState({ timeoutMs: this.#timeoutMs });
+      return STATES[state] ?? 'nostate';
+    });
+    const kept = { promise: reading };
+    this.#states.set(uuid, kept);
+    reading.catch(() => {
+      if (this.#states.get(uuid) === kept) this.#states.delete(uuid);
+    });
+    return reading;
+  }
+
+  #mayKeep(): boolean {
+    return this.#eventful && this.#hypervisor.state === 'connected';
+  }
+
+  #read(): Promise<Listing> {
+    if (this.#listing !== undefined && this.#mayKeep()) return this.#listing.promise;
+    const reading = attempt('listing the machines', async () => {
+      const options = { timeoutMs: this.#timeoutMs };
+      const [all, transient] = await Promise.all([
+        this.#hypervisor.listAllDomains(0, options),
+        this.#hypervisor.listAllDomains(ConnectListAllDomainsFlags.TRANSIENT, options),
+      ]);
+      return listing(all, new Set(transient.map(({ uuid }) => uuid)));
+    });
+    const kept = { promise: reading };
+    this.#listing = kept;
+    reading.catch(() => {
+      if (this.#listing === kept) this.#listing = undefined;
+    });
+    return reading;
+  }
+}
+
+function listing(domains: readonly Domain[], transient: ReadonlySet<string>): Listing {
+  const machines = domains.map((domain) => ({
+    uuid: domain.uuid,
+    name: domain.name,
+    domain,
+    persistent: !transient.has(domain.uuid),
+  }));
+  return {
+    machines,
+    byUuid: new Map(machines.map((machine) => [machine.uuid, machine])),
+    byName: new Map(machines.map((machine) => [machine.name, machine])),
+  };
+}
+
+function lookUp({ byUuid, byName }: Listing, id: string): Machine | undefined {
+  return byUuid.get(id.toLowerCase()) ?? byName.get(id);
+}

@@ -1,0 +1,86 @@
+/**
+ * What is known of a machine's QEMU process, kept in the LIVE metadata only: it ends with the process, survives a restart of the
+ * daemon and of libvirtd, and says after either what the process has been told. Everything that outlives the process is in
+ * `xml/metadata.ts`.
+ *
+ * ```xml
+ * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' instance='7' armed='cdrom' drive='sda' reads='12'>
+ *   <order key='disk:vda'/>
+ * </process>
+ * ```
+ */
+import type { BootDevice } from '../driver.js';
+import { attribute, child, encodeAttribute, parseXml, type XmlDocument, type XmlElement } from './xml/parse.js';
+import { applySplices, insertChild } from './xml/splice.js';
+
+/** For virDomainSetMetadata: `uri` and `key`. */
+export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
+export const PROCESS_PREFIX = 'rackless-process';
+
+/** An override that the process has been told, for its next reset. */
+export interface Armed {
+  readonly target: BootDevice;
+  /**
+   * The drive that the override boots from and how often it had been read by then: what a daemon that was away has to tell
+   * whether the guest has restarted since. Null for a network boot, which leaves no such trace.
+   */
+  readonly evidence: { readonly drive: string; readonly reads: number } | null;
+}
+
+export interface ProcessRecord {
+  /** libvirt's id of the instance; a record with another id came along with a copied definition and means nothing. */
+  readonly instance: number;
+  /** Device keys of the order that the process boots by when no override is armed. */
+  readonly order: readonly string[];
+  readonly armed: Armed | null;
+}
+
+/** The record of this instance; null where there is none. */
+export function readProcess(liveXml: string | XmlDocument, instance: number): ProcessRecord | null {
+  const element = findElement(liveXml);
+  if (element === undefined || Number(attribute(element, 'instance')) !== instance) return null;
+  const [target, drive, reads] = ['armed', 'drive', 'reads'].map((name) => attribute(element, name));
+  return {
+    instance,
+    order: element.nodes.flatMap((node) => (node.kind === 'element' ? (attribute(node, 'key') ?? []) : [])),
+    armed: !isBootDevice(target)
+      ? null
+      : { target, evidence: drive == null || reads == null ? null : { drive, reads: Number(reads) } },
+  };
+}
+
+/** Whether this instance was started paused, to boot once from something else, and has not been let go yet. */
+export function isStarting(liveXml: string | XmlDocument): boolean {
+  return attribute(findElement(liveXml), 'starting') === 'yes';
+}
+
+/** Markup for virDomainSetMetadata. */
+export function renderProcess({ instance, order, armed }: ProcessRecord): string {
+  const evidence = armed?.evidence ?? null;
+  const attributes = [
+    ` instance='${instance}'`,
+    ...(armed === null ? [] : [` armed='${armed.target}'`]),
+    ...(evidence === null ? [] : [` drive='${encodeAttribute(evidence.drive)}' reads='${evidence.reads}'`]),
+  ].join('');
+  return `<process${attributes}>${order.map((key) => `<order key='${encodeAttribute(key)}'/>`).join('')}</process>`;
+}
+
+/** The definition to start a machine with, marked so that a daemon started meanwhile finishes the start. */
+export function withStartingMark(xml: string): string {
+  const document = parseXml(xml);
+  const markup = `<${PROCESS_PREFIX}:process xmlns:${PROCESS_PREFIX}='${PROCESS_URI}' starting='yes'/>`;
+  const metadata = child(document.root, 'metadata');
+  if (metadata !== undefined) return applySplices(xml, [insertChild(document, metadata, markup)]);
+  return applySplices(xml, [insertChild(document, document.root, `<metadata>${markup}</metadata>`)]);
+}
+
+function findElement(liveXml: string | XmlDocument): XmlElement | undefined {
+  const document = typeof liveXml === 'string' ? parseXml(liveXml) : liveXml;
+  return child(document.root, 'metadata')?.nodes.find(
+    (node): node is XmlElement => node.kind === 'element' && node.namespace === PROCESS_URI,
+  );
+}
+
+function isBootDevice(value: string | null | undefined): value is BootDevice {
+  return value === 'network' || value === 'cdrom' || value === 'hd' || value === 'fd' || value === 'usb';
+}
