@@ -104,7 +104,12 @@ const sources: { readonly [K in DomainEventKind]: Source<K> } = {
 
 /** One callback in libvirtd, shared by all listeners of a kind. */
 interface Registration {
+  /** Asks for it on every connection. */
   readonly hook: Hook;
+  readonly demand: Demand;
+}
+
+interface Demand {
   listeners: number;
   /** The callback on the latest connection; null while libvirtd is being asked for it. */
   callback: { readonly connection: Caller; readonly id: number } | null;
@@ -181,21 +186,22 @@ export class DomainEvents {
   #register(kind: DomainEventKind): Registration {
     const existing = this.#registrations.get(kind);
     if (existing !== undefined) {
-      existing.listeners += 1;
+      existing.demand.listeners += 1;
       return existing;
     }
+    const demand: Demand = { listeners: 1, callback: null };
     const hook = this.#link.onConnected(async (connection) => {
-      registration.callback = null;
+      demand.callback = null;
       if (connection !== this.#connection) {
         this.#connection = connection;
         this.#retired.clear();
       }
       const [eventId] = sources[kind];
       const id = await connection.call(eventProcedures.callbackRegisterAny, { eventId, domain: null });
-      registration.callback = { connection, id };
-      if (registration.listeners === 0) this.#drop(kind, registration);
+      demand.callback = { connection, id };
+      if (demand.listeners === 0) this.#drop(kind, demand);
     });
-    const registration: Registration = { hook, listeners: 1, callback: null };
+    const registration: Registration = { hook, demand };
     this.#registrations.set(kind, registration);
     // A refusal removes the hook; the next listener must ask again. Who wants to know awaits `ready` himself.
     hook.ready.catch(() => {
@@ -204,17 +210,18 @@ export class DomainEvents {
     return registration;
   }
 
-  #release(kind: DomainEventKind, registration: Registration): void {
-    registration.listeners -= 1;
+  #release(kind: DomainEventKind, { demand }: Registration): void {
+    demand.listeners -= 1;
     // While libvirtd is being asked, the registration stays for a listener that may come yet; the hook drops it otherwise.
-    if (registration.listeners === 0 && registration.callback !== null) this.#drop(kind, registration);
+    if (demand.listeners === 0 && demand.callback !== null) this.#drop(kind, demand);
   }
 
-  #drop(kind: DomainEventKind, registration: Registration): void {
-    if (this.#registrations.get(kind) !== registration) return;
+  #drop(kind: DomainEventKind, demand: Demand): void {
+    const registration = this.#registrations.get(kind);
+    if (registration?.demand !== demand) return;
     this.#registrations.delete(kind);
     registration.hook.remove();
-    const { callback } = registration;
+    const { callback } = demand;
     if (callback === null || callback.connection !== this.#connection) return;
     this.#retired.add(callback.id);
     // If this fails, the connection is gone and the callback with it.

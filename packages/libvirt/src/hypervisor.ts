@@ -1,7 +1,14 @@
 import { DomainStatsTypes } from './constants/domain.js';
 import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
-import type { CallOptions, Link, LinkState } from './link.js';
+import {
+  type CallOptions,
+  type ConnectedOptions,
+  type Link,
+  type LinkOptions,
+  type LinkState,
+  openLink,
+} from './link.js';
 import { Network } from './network.js';
 import { connectProcedures } from './protocol/connect.js';
 import { domainProcedures } from './protocol/domain.js';
@@ -11,6 +18,22 @@ import { storagePoolProcedures, storageVolumeProcedures } from './protocol/stora
 import { type Parameters, toRecord } from './protocol/typed-parameter.js';
 import { StoragePool } from './storage-pool.js';
 import { StorageVolume } from './storage-volume.js';
+
+/**
+ * Defaults of a hypervisor, durations in milliseconds: `callTimeoutMs` 5,000 for what answers at once, `workTimeoutMs` 30,000
+ * for what changes a machine, `connectTimeoutMs` 10,000 for one attempt, `keepalive` every 5,000 and 5 times, `backoff` from
+ * 100 to 5,000. `onWarning` is told what goes wrong where nobody waits for it.
+ */
+export type HypervisorOptions = Pick<
+  LinkOptions,
+  'callTimeoutMs' | 'workTimeoutMs' | 'connectTimeoutMs' | 'keepalive' | 'backoff' | 'onWarning'
+>;
+
+/** As {@link HypervisorOptions}, for {@link Hypervisor.open}. */
+export interface OpenOptions extends HypervisorOptions {
+  /** Gives the opening up. */
+  readonly signal?: AbortSignal;
+}
 
 /** What to ask the capabilities of; absent members are the host's default. */
 export interface DomainCapabilitiesQuery {
@@ -40,10 +63,34 @@ export class Hypervisor {
   /** Events of all its domains. */
   readonly events: DomainEvents;
 
-  /** Takes over an open link; {@link Hypervisor.open} and {@link Hypervisor.connect} make one. */
-  constructor(link: Link) {
+  private constructor(link: Link) {
     this.#link = link;
     this.events = new DomainEvents(link);
+  }
+
+  /**
+   * Connects to a host.
+   * @param uri `qemu:///system`, `qemu:///session`, `test:///default`, `qemu+unix:///system?socket=/path`.
+   * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED when the first attempt fails.
+   */
+  static async open(uri: string, { signal, ...options }: OpenOptions = {}): Promise<Hypervisor> {
+    const hypervisor = Hypervisor.connect(uri, options);
+    try {
+      await hypervisor.connected({ retry: false, ...(signal === undefined ? {} : { signal }) });
+      return hypervisor;
+    } catch (error) {
+      await hypervisor.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Begins to connect and returns at once, for a service that starts before its host does. Attempts go on until `close`; calls
+   * wait for a connection as long as their time-out allows.
+   * @throws {LibvirtError} INVALID_URI.
+   */
+  static connect(uri: string, options: HypervisorOptions = {}): Hypervisor {
+    return new Hypervisor(openLink(uri, options));
   }
 
   /** Whether calls are sent (`connected`), wait for a connection (`connecting`) or are refused (`closed`). */
@@ -56,8 +103,8 @@ export class Hypervisor {
     return this.#link.lastError;
   }
 
-  /** Resolves when connected. @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`. */
-  connected(options?: CallOptions): Promise<void> {
+  /** Resolves when connected. @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, 10 s by default. */
+  connected(options?: ConnectedOptions): Promise<void> {
     return this.#link.connected(options);
   }
 

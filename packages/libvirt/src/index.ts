@@ -28,11 +28,19 @@ export {
   type IterateOptions,
   type Subscription,
 } from './events.js';
-export { type DomainCapabilitiesQuery, type DomainStats, Hypervisor } from './hypervisor.js';
-export { type CallOptions, type LinkState } from './link.js';
+export {
+  type DomainCapabilitiesQuery,
+  type DomainStats,
+  Hypervisor,
+  type HypervisorOptions,
+  type OpenOptions,
+} from './hypervisor.js';
+export { type KeepaliveOptions } from './keepalive.js';
+export { type CallOptions, type ConnectedOptions, type LinkState } from './link.js';
 export { Network, type NetworkDhcpLease } from './network.js';
 export { type DomainRef, type NetworkRef, type StoragePoolRef, type StorageVolumeRef } from './protocol/object.js';
 export { type Parameters, type ParameterValue } from './protocol/typed-parameter.js';
+export { type BackoffOptions } from './standing-connection.js';
 export { StoragePool, type StoragePoolInfo } from './storage-pool.js';
 export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './storage-volume.js';
 export { LibvirtStream } from './stream.js';

@@ -25,6 +25,7 @@ interface Entry {
 /** What has to be done on every new control connection. */
 export class LinkHooks {
   readonly #entries = new Set<Entry>();
+  #closed: LibvirtError | null = null;
 
   constructor(private readonly onWarning: (error: Error) => void) {}
 
@@ -32,7 +33,8 @@ export class LinkHooks {
   add(hook: Entry['hook'], connection: Connection | null): Hook {
     const { promise, resolve, reject } = deferred();
     const entry: Entry = { hook, connection: null, running: Promise.resolve(), succeeded: false, resolve, reject };
-    this.#entries.add(entry);
+    if (this.#closed === null) this.#entries.add(entry);
+    else reject(this.#closed);
     if (connection !== null) {
       this.#run(entry, connection).catch((error: unknown) => {
         // A loss on the way is no failure: the hook runs again on the next connection.
@@ -57,8 +59,9 @@ export class LinkHooks {
     }
   }
 
-  /** The link is closed: hooks that never ran will not. */
+  /** The link is closed: hooks that never ran will not, nor those that are added from now on. */
   close(error: LibvirtError): void {
+    this.#closed = error;
     for (const entry of this.#entries) entry.reject(error);
     this.#entries.clear();
   }

@@ -41,10 +41,13 @@ export class StorageVolume implements StorageVolumeRef {
     this.key = key;
   }
 
-  /** @param flags `StorageVolInfoFlags`. */
-  async getInfo(flags = 0, options?: CallOptions): Promise<StorageVolumeInfo> {
-    const info = await this.#link.call(storageVolumeProcedures.getInfoFlags, { volume: this, flags }, options);
-    return { type: info.type, capacityBytes: info.capacity, allocationBytes: info.allocation };
+  async getInfo(options?: CallOptions): Promise<StorageVolumeInfo> {
+    return toInfo(await this.#link.call(storageVolumeProcedures.getInfo, { volume: this }, options));
+  }
+
+  /** @param flags `StorageVolInfoFlags`: GET_PHYSICAL gives the file's size as `allocationBytes`. */
+  async getInfoFlags(flags: number, options?: CallOptions): Promise<StorageVolumeInfo> {
+    return toInfo(await this.#link.call(storageVolumeProcedures.getInfoFlags, { volume: this, flags }, options));
   }
 
   /** Where a guest's `<source>` finds it, mostly a file or a device. */
@@ -89,4 +92,8 @@ export class StorageVolume implements StorageVolumeRef {
     // Sparse streams (flag 1) need a dialect of the stream protocol that this client does not speak.
     return { volume: this, offset: offsetBytes, length: lengthBytes, flags: 0 };
   }
+}
+
+function toInfo(info: { type: number; capacity: number; allocation: number }): StorageVolumeInfo {
+  return { type: info.type, capacityBytes: info.capacity, allocationBytes: info.allocation };
 }

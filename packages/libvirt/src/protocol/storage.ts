@@ -43,6 +43,7 @@ export const storagePoolProcedures = procedures(PROGRAM.remote, 'storagePool', {
 
 const volumeOnly = struct({ volume: storageVolume });
 const volumeFlags = struct({ volume: storageVolume, flags });
+const volumeInfo = struct({ type: int, capacity: uhyperNumber, allocation: uhyperNumber });
 /** A part of a volume, in bytes; length 0 is all that follows the offset. */
 const volumeRange = struct({ volume: storageVolume, offset: uhyperNumber, length: uhyperNumber, flags });
 
@@ -55,11 +56,8 @@ export const storageVolumeProcedures = procedures(PROGRAM.remote, 'storageVol', 
   delete: { number: 94, args: volumeFlags, result: nothing },
   resize: { number: 260, args: struct({ volume: storageVolume, capacity: uhyperNumber, flags }), result: nothing },
 
-  getInfoFlags: {
-    number: 378,
-    args: volumeFlags,
-    result: struct({ type: int, capacity: uhyperNumber, allocation: uhyperNumber }),
-  },
+  getInfo: { number: 98, args: volumeOnly, result: volumeInfo },
+  getInfoFlags: { number: 378, args: volumeFlags, result: volumeInfo },
   getXmlDesc: { number: 99, args: volumeFlags, result: string },
   getPath: { number: 100, args: volumeOnly, result: string },
 

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { EventIterator } from './event-iterator.js';
+
+const counted = (maxQueued = 10): { readonly iterator: EventIterator<number>; readonly ends: () => number } => {
+  let ends = 0;
+  const iterator = new EventIterator<number>(maxQueued, () => (ends += 1));
+  return { iterator, ends: () => ends };
+};
+
+const collect = async (iterator: AsyncIterable<number>): Promise<readonly number[]> => {
+  const seen: number[] = [];
+  for await (const event of iterator) seen.push(event);
+  return seen;
+};
+
+describe('an event iterator', () => {
+  it('gives what was pushed before and while somebody waits, in order (L2)', async () => {
+    const { iterator, ends } = counted();
+    iterator.push(1);
+    const all = collect(iterator);
+    await Promise.resolve();
+    iterator.push(2);
+    iterator.push(3);
+    iterator.end();
+    expect(await all).toEqual([1, 2, 3]);
+    expect(ends()).toBe(1);
+  });
+
+  it('ends every waiter at its end (L2)', async () => {
+    const { iterator } = counted();
+    const waiters = [iterator.next(), iterator.next()];
+    iterator.end();
+    expect(await Promise.all(waiters)).toEqual([
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ]);
+  });
+
+  it('throws its failure once, after what was queued (L2)', async () => {
+    const { iterator, ends } = counted();
+    iterator.push(1);
+    iterator.fail(new Error('gone'));
+    expect(await iterator.next()).toEqual({ done: false, value: 1 });
+    await expect(iterator.next()).rejects.toThrow('gone');
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+    expect(ends()).toBe(1);
+  });
+
+  it('breaks a consumer off that falls too far behind (L2)', async () => {
+    const { iterator, ends } = counted(2);
+    for (const event of [1, 2, 3, 4]) iterator.push(event);
+    expect(ends()).toBe(1);
+    expect(await iterator.next()).toEqual({ done: false, value: 1 });
+    expect(await iterator.next()).toEqual({ done: false, value: 2 });
+    await expect(iterator.next()).rejects.toThrow('iterating over events: the consumer is 2 events behind');
+  });
+
+  it('stops its source when the loop is left (L2)', async () => {
+    const { iterator, ends } = counted();
+    iterator.push(1);
+    iterator.push(2);
+    for await (const event of iterator) {
+      expect(event).toBe(1);
+      break;
+    }
+    expect(ends()).toBe(1);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+});

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type Domain,
+  DomainCreateFlags,
+  DomainDefineFlags,
+  DomainDeviceModifyFlags,
+  type DomainEvent,
+  DomainEventAgentLifecycleReason,
+  DomainEventAgentLifecycleState,
+  DomainEventTrayChangeReason,
+  DomainPausedReason,
+  DomainQemuMonitorCommandFlags,
+  DomainShutdownFlags,
+  DomainState,
+  DomainStatsTypes,
+  DomainUndefineFlags,
+  DomainXmlFlags,
+  Hypervisor,
+} from '../../src/index.js';
+import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+import { virsh } from '../harness/virsh.js';
+
+const { LIVE, CONFIG, FORCE } = DomainDeviceModifyFlags;
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+let disk: string;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+  disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+const { VALIDATE } = DomainDefineFlags;
+
+describe('the QEMU host', () => {
+  it('tells what its domains can have (L2)', async () => {
+    const query = { virtType: 'qemu', arch: 'x86_64', machine: 'q35', emulatorBinary: '/usr/bin/qemu-system-x86_64' };
+    const xml = await hypervisor.getDomainCapabilities(query);
+    expect(xml.trim()).toBe(
+      await virsh(daemon, 'domcapabilities', '--virttype', 'qemu', '--arch', 'x86_64', '--machine', 'q35'),
+    );
+    expect(await codeOf(hypervisor.getDomainCapabilities({ arch: 'pdp11' }))).toBe('INVALID_ARG');
+  });
+
+  it('tells the version of QEMU (L2)', async () => {
+    const version = await hypervisor.getVersion();
+    const printed = `${Math.trunc(version / 1e6)}.${Math.trunc(version / 1e3) % 1e3}.${version % 1e3}`;
+    expect(await virsh(daemon, 'version')).toContain(`Running hypervisor: QEMU ${printed}`);
+  });
+});
+
+describe('a running machine', () => {
+  let domain: Domain;
+  beforeAll(async () => {
+    const defined = await hypervisor.domainDefineXml(echoGuestXml({ name: 'echo', disk }), VALIDATE);
+    domain = await defined.createWithFlags(DomainCreateFlags.START_PAUSED);
+  });
+  afterAll(async () => {
+    await domain.destroy();
+    await domain.undefineFlags(DomainUndefineFlags.MANAGED_SAVE);
+  });
+
+  it('was started paused (L2)', async () => {
+    expect(await domain.getState()).toEqual({ state: DomainState.PAUSED, reason: DomainPausedReason.USER });
+    await domain.resume();
+    expect((await domain.getState()).state).toBe(DomainState.RUNNING);
+    expect(await codeOf(domain.create())).toBe('OPERATION_INVALID');
+  });
+
+  it('answers on its console (L2)', async () => {
+    const console = await domain.openConsole();
+    const answer = new Promise<string>((resolve, reject) => {
+      let text = '';
+      console.on('data', (chunk: Buffer) => {
+        text += chunk.toString('latin1');
+        if (text.includes('rackless')) resolve(text);
+      });
+      console.once('error', reject);
+      console.once('close', () => reject(new Error('closed')));
+    });
+    // The firmware drains the port before the boot sector runs: send until the echo is up.
+    const timer = setInterval(() => console.write('rackless'), 250);
+    try {
+      expect(await answer).toContain('rackless');
+    } finally {
+      clearInterval(timer);
+      console.destroy();
+    }
+    expect(await codeOf(domain.openConsole('absent0'))).toBe('INTERNAL_ERROR');
+  });
+
+  it('takes monitor commands and gives the answers as they are (L2)', async () => {
+    const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
+    expect(qmp).toEqual({
+      return: { status: 'running', singlestep: false, running: true },
+      id: expect.stringMatching(/^libvirt-\d+$/),
+    });
+    const refused = JSON.parse(await domain.qemuMonitorCommand('{"execute":"unheard-of"}')) as unknown;
+    expect(refused).toMatchObject({ error: { class: 'CommandNotFound' } });
+    const line = await domain.qemuMonitorCommand('info status', DomainQemuMonitorCommandFlags.HMP);
+    expect(line).toContain('VM status: running');
+  });
+
+  it('changes and ejects a medium, live and for good, and tells of the tray (L2)', async () => {
+    const image = join(daemon.dir, 'tmp', 'medium.iso');
+    await copyFile(disk, image);
+    const drive = (source: string): string =>
+      `<disk type='file' device='cdrom'>${source}<target dev='hda' bus='ide'/><readonly/></disk>`;
+    const trays: DomainEvent<'trayChange'>[] = [];
+    const subscription = hypervisor.events.on('trayChange', (event) => trays.push(event));
+    await subscription.ready;
+
+    await domain.updateDeviceFlags(drive(`<source file='${image}'/>`), LIVE | CONFIG | FORCE);
+    expect(await domain.getXmlDesc()).toContain(image);
+    expect(await domain.getXmlDesc(DomainXmlFlags.INACTIVE)).toContain(image);
+    await domain.updateDeviceFlags(drive(''), LIVE);
+    expect(await domain.getXmlDesc()).not.toContain(image);
+    expect(await domain.getXmlDesc(DomainXmlFlags.INACTIVE)).toContain(image);
+    await domain.updateDeviceFlags(drive(''), CONFIG);
+    expect(await domain.getXmlDesc(DomainXmlFlags.INACTIVE)).not.toContain(image);
+
+    await hypervisor.getHostname();
+    const { OPEN, CLOSE } = DomainEventTrayChangeReason;
+    expect(trays.map(({ domain: { name }, deviceAlias, reason }) => [name, deviceAlias, reason])).toEqual([
+      ['echo', 'ide0-0-0', OPEN],
+      ['echo', 'ide0-0-0', CLOSE],
+      ['echo', 'ide0-0-0', OPEN],
+      ['echo', 'ide0-0-0', CLOSE],
+    ]);
+    subscription.remove();
+  });
+
+  it('gets and loses a device, with an event for each (L2)', async () => {
+    const stick = join(daemon.dir, 'tmp', 'stick.img');
+    await copyFile(disk, stick);
+    const device = `<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${stick}'/><target dev='sda' bus='usb'/></disk>`;
+    const events = hypervisor.events.iterate(['deviceAdded', 'deviceRemoved']);
+    await events.ready;
+    await domain.attachDeviceFlags(device, LIVE | CONFIG);
+    expect(await domain.getXmlDesc()).toContain(stick);
+    expect(await domain.getXmlDesc(DomainXmlFlags.INACTIVE)).toContain(stick);
+    const added = await events.next();
+    await domain.detachDeviceFlags(device, LIVE | CONFIG);
+    const removed = await events.next();
+    expect([added.value, removed.value].map((event) => event?.kind)).toEqual(['deviceAdded', 'deviceRemoved']);
+    expect(added.value?.deviceAlias).toMatch(/^usb-disk\d+$/);
+    expect(removed.value?.deviceAlias).toBe(added.value?.deviceAlias);
+    expect(await domain.getXmlDesc(DomainXmlFlags.INACTIVE)).not.toContain(stick);
+    await events.return?.();
+    expect(await codeOf(domain.detachDeviceFlags(device, CONFIG))).toBe('DEVICE_MISSING');
+  });
+
+  it('tells the sizes and counters of its disks (L2)', async () => {
+    expect(await domain.getBlockInfo('vda')).toEqual({
+      capacityBytes: 1_048_576,
+      allocationBytes: expect.any(Number),
+      physicalBytes: 1_048_576,
+    });
+    const stats = await domain.blockStats('vda');
+    expect(stats.rdReq).toBeGreaterThan(0);
+    expect(stats.rdBytes).toBeGreaterThanOrEqual(512n);
+    expect([stats.wrReq, stats.wrBytes]).toEqual([0, 0n]);
+    expect(await codeOf(domain.blockStats('vdz'))).toBe('INVALID_ARG');
+  });
+
+  it('gives statistics of every group with their types (L2)', async () => {
+    const { STATE, CPU_TOTAL, VCPU, BLOCK } = DomainStatsTypes;
+    const [stats] = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL | VCPU | BLOCK);
+    expect(stats?.domain).toEqual(domain);
+    expect(stats?.parameters).toMatchObject({
+      'state.state': DomainState.RUNNING,
+      'cpu.time': expect.any(BigInt),
+      'vcpu.current': 1,
+      'block.count': 2,
+      'block.0.name': 'vda',
+      'block.0.capacity': 1_048_576n,
+    });
+  });
+
+  it('tells of resets, NMI and requests to shut down (L2)', async () => {
+    const events = hypervisor.events.iterate('reboot');
+    await events.ready;
+    await domain.reset();
+    const event = await events.next();
+    expect(event.value).toEqual({ kind: 'reboot', domain });
+    await events.return?.();
+    await domain.injectNmi();
+    // The guest ignores the button; that it was pressed is all that libvirt promises.
+    await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN);
+    expect(await codeOf(domain.shutdownFlags(DomainShutdownFlags.GUEST_AGENT))).toBe('ARGUMENT_UNSUPPORTED');
+    expect((await domain.getState()).state).toBe(DomainState.RUNNING);
+  });
+});
+
+describe('a machine with a guest agent channel', () => {
+  it('tells when the agent comes and goes (L2)', async () => {
+    const channel = `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>`;
+    const events = hypervisor.events.iterate('agentLifecycle');
+    await events.ready;
+    const domain = await hypervisor.domainCreateXml(echoGuestXml({ name: 'agent', disk, devices: channel }));
+    const event = await events.next();
+    expect(event.value).toEqual({
+      kind: 'agentLifecycle',
+      domain,
+      state: DomainEventAgentLifecycleState.DISCONNECTED,
+      reason: DomainEventAgentLifecycleReason.DOMAIN_STARTED,
+    });
+    expect(await codeOf(domain.shutdownFlags(DomainShutdownFlags.GUEST_AGENT))).toBe('AGENT_UNRESPONSIVE');
+    await events.return?.();
+    await domain.destroy();
+  });
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  ConnectGetAllDomainStatsFlags,
+  ConnectListAllDomainsFlags,
+  DomainStatsTypes,
+  Hypervisor,
+  LibvirtError,
+} from '../../src/index.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+import { virsh } from '../harness/virsh.js';
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'test' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+/** `9.0.0` as libvirt counts versions. */
+const versionOf = (text: string): number => {
+  const [major = 0, minor = 0, release = 0] = text.split('.').map(Number);
+  return major * 1_000_000 + minor * 1_000 + release;
+};
+
+describe('the host', () => {
+  it('tells its type, versions, name, URI and capabilities as virsh sees them (L2)', async () => {
+    const version = await virsh(daemon, 'version', '--daemon');
+    expect(await hypervisor.getType()).toBe('TEST');
+    expect(await hypervisor.getVersion()).toBe(2);
+    expect(await hypervisor.getLibVersion()).toBe(
+      versionOf(/Running against daemon: ([\d.]+)/.exec(version)?.[1] ?? ''),
+    );
+    expect(await hypervisor.getHostname()).toBe(await virsh(daemon, 'hostname'));
+    expect(await hypervisor.getUri()).toBe('test:///default');
+    expect((await hypervisor.getCapabilities()).trim()).toBe(await virsh(daemon, 'capabilities'));
+  });
+
+  it('refuses what its driver does not have by name (L2)', async () => {
+    const error: unknown = await hypervisor.getDomainCapabilities().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LibvirtError);
+    expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'connectGetDomainCapabilities' });
+  });
+
+  it('lists domains by filter (L2)', async () => {
+    const all = await hypervisor.listAllDomains();
+    expect(all.map(({ name, id }) => [name, id])).toEqual([['test', 1]]);
+    expect(all.map(({ uuid }) => uuid)).toEqual([await virsh(daemon, 'domuuid', 'test')]);
+    expect(await hypervisor.listAllDomains(ConnectListAllDomainsFlags.INACTIVE)).toEqual([]);
+  });
+
+  it('finds a domain by name, UUID in any spelling, and id (L2)', async () => {
+    const byName = await hypervisor.domainLookupByName('test');
+    const uuid = await virsh(daemon, 'domuuid', 'test');
+    expect(byName).toEqual({ name: 'test', uuid, id: 1 });
+    expect(await hypervisor.domainLookupByUuid(uuid.toUpperCase())).toEqual(byName);
+    expect(await hypervisor.domainLookupByUuid(uuid.replaceAll('-', ''))).toEqual(byName);
+    expect(await hypervisor.domainLookupById(1)).toEqual(byName);
+  });
+
+  it('answers NO_DOMAIN for a name, UUID and id that it does not have (L2)', async () => {
+    const missing = [
+      hypervisor.domainLookupByName('absent'),
+      hypervisor.domainLookupByUuid('00000000-0000-0000-0000-000000000000'),
+      hypervisor.domainLookupById(4711),
+    ];
+    const codes = await Promise.all(missing.map(codeOf));
+    expect(codes).toEqual(['NO_DOMAIN', 'NO_DOMAIN', 'NO_DOMAIN']);
+  });
+
+  it('gives statistics of every domain, and of chosen ones (L2)', async () => {
+    const { STATE, CPU_TOTAL } = DomainStatsTypes;
+    const states = await hypervisor.getAllDomainStats(STATE);
+    expect(states.map(({ domain, parameters }) => [domain.name, parameters])).toEqual([
+      ['test', { 'state.state': 1, 'state.reason': 0 }],
+    ]);
+    const chosen = await hypervisor.domainListGetStats([await hypervisor.domainLookupByName('test')], STATE);
+    expect(chosen).toEqual(states);
+    // Bit 31 of the flags makes `|` negative: it must arrive as the same word, and be answered by name.
+    const enforced = ConnectGetAllDomainStatsFlags.ENFORCE_STATS | ConnectGetAllDomainStatsFlags.ACTIVE;
+    const error: unknown = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL, enforced).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'ARGUMENT_UNSUPPORTED', procedure: 'connectGetAllDomainStats' });
+  });
+});
