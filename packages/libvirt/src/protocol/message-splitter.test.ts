@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
+import { MessageSplitter } from './message-splitter.js';
+
+/** A message of `length` bytes, each of them `fill`. */
+function message(length: number, fill: number): Buffer {
+  const bytes = Buffer.alloc(length, fill);
+  bytes.writeUInt32BE(length, 0);
+  return bytes;
+}
+
+const messages = [message(28, 1), message(100, 2), message(29, 3), message(70_000, 4)];
+const stream = Buffer.concat(messages);
+
+/** What comes out when the stream arrives in chunks of `size` bytes, each chunk's memory reused afterwards. */
+function cut(size: number): Buffer[] {
+  const out: Buffer[] = [];
+  const splitter = new MessageSplitter((buffer, start, end) => {
+    out.push(Buffer.from(buffer.subarray(start, end)));
+    return true;
+  });
+  const memory = Buffer.alloc(size);
+  for (let at = 0; at < stream.length; at += size) {
+    const bytes = stream.copy(memory, 0, at, at + size);
+    splitter.push(memory.subarray(0, bytes));
+    memory.fill(0xff);
+  }
+  return out;
+}
+
+describe('cutting bytes into messages', () => {
+  it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])(
+    'puts them together from chunks of %d bytes (L3)',
+    (size) => {
+      expect(cut(size)).toEqual(messages);
+    },
+  );
+
+  it('says whose memory a message is in (L3)', () => {
+    const owned: boolean[] = [];
+    const splitter = new MessageSplitter((_buffer, _start, _end, isOwned) => {
+      owned.push(isOwned);
+      return true;
+    });
+    splitter.push(Buffer.concat([message(28, 1), message(28, 2).subarray(0, 10)]));
+    splitter.push(message(28, 2).subarray(10));
+    expect(owned).toEqual([false, true]);
+  });
+
+  it('stops at a refused message and gives it back with what follows (L3)', () => {
+    for (const split of [0, 3, 10]) {
+      const seen: number[] = [];
+      const splitter = new MessageSplitter((buffer, start) => {
+        seen.push(buffer.readUInt8(start + 4));
+        return seen.at(-1) !== 2;
+      });
+      const all = Buffer.concat([message(28, 1), message(28, 2), message(28, 3).subarray(0, 20)]);
+      const first = splitter.push(all.subarray(0, 28 + split));
+      const rest = first ?? splitter.push(all.subarray(28 + split));
+      expect(rest).toEqual(all.subarray(28));
+      expect(seen).toEqual([1, 2]);
+    }
+  });
+
+  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('refuses a length of %d bytes (L3)', (length) => {
+    const word = Buffer.alloc(4);
+    word.writeUInt32BE(length);
+    expect(() => new MessageSplitter(() => true).push(word)).toThrow(XdrError);
+    const split = new MessageSplitter(() => true);
+    split.push(word.subarray(0, 1));
+    expect(() => split.push(word.subarray(1))).toThrow(XdrError);
+  });
+});

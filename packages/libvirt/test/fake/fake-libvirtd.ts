@@ -1,0 +1,268 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { authProcedures, AuthType } from '../../src/protocol/auth.js';
+import { connectProcedures } from '../../src/protocol/connect.js';
+import {
+  type Header,
+  KeepaliveProcedure,
+  MessageStatus,
+  MessageType,
+  openMessage,
+  readHeader,
+  remoteError,
+} from '../../src/protocol/message.js';
+import { MessageSplitter } from '../../src/protocol/message-splitter.js';
+import { type EventProcedure, type Procedure, PROGRAM } from '../../src/protocol/procedure.js';
+import { type Codec, type Value, XdrReader, XdrWriter } from '../../src/xdr.js';
+
+/** What a handler returns to answer nothing, now or ever. */
+export const HANG = Symbol('hang');
+
+/** What a handler throws to answer with an error of libvirt. */
+export class Refusal extends Error {
+  constructor(
+    readonly code: number,
+    readonly domain: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** One call that has come in. */
+export interface FakeCall {
+  readonly client: FakeClient;
+  readonly serial: number;
+  readonly number: number;
+}
+
+/** A stream message that has come in. */
+export interface StreamMessage {
+  readonly serial: number;
+  readonly status: number;
+  readonly payload: Buffer;
+}
+
+type Handler = (body: XdrReader, call: FakeCall) => Promise<Buffer | null>;
+
+/** The bytes of one message. */
+export function message<T>(header: Header, codec: Codec<T>, value: T): Buffer {
+  const writer = new XdrWriter();
+  openMessage(writer, header);
+  codec.encode(writer, value);
+  writer.closeFrame();
+  return writer.finish();
+}
+
+/** The bytes of a successful reply. */
+export function replyTo<A, R>(procedure: Procedure<A, R>, serial: number, result: R): Buffer {
+  const { program, number } = procedure;
+  return message(
+    { program, procedure: number, type: MessageType.reply, serial, status: MessageStatus.ok },
+    procedure.result,
+    result,
+  );
+}
+
+/** The bytes of an event. */
+export function eventMessage<E>(event: EventProcedure<E>, value: E): Buffer {
+  const { program, number } = event;
+  return message(
+    { program, procedure: number, type: MessageType.event, serial: 0, status: MessageStatus.ok },
+    event.event,
+    value,
+  );
+}
+
+/** A virError as libvirtd sends it. */
+export function virError(code: number, domain: number, text: string): Value<typeof remoteError> {
+  return {
+    code,
+    domain,
+    message: text,
+    level: 2,
+    dom: null,
+    str1: text,
+    str2: null,
+    str3: null,
+    int1: -1,
+    int2: -1,
+    net: null,
+  };
+}
+
+/** One client of the fake, from its side. */
+export class FakeClient {
+  /** Numbers of the calls that came in, in order; keepalive not among them. */
+  readonly calls: number[] = [];
+  readonly streamMessages: StreamMessage[] = [];
+  pings = 0;
+  pongs = 0;
+  /** Bytes of stream data that came in. */
+  streamBytes = 0;
+
+  constructor(readonly socket: Socket) {}
+
+  write(bytes: Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** Closes the connection without a word. */
+  drop(): void {
+    this.socket.destroy();
+  }
+
+  keepalive(procedure: number): void {
+    const writer = new XdrWriter();
+    const header = {
+      program: PROGRAM.keepalive,
+      procedure,
+      type: MessageType.event,
+      serial: 0,
+      status: MessageStatus.ok,
+    };
+    openMessage(writer, header);
+    writer.closeFrame();
+    this.write(writer.finish());
+  }
+
+  /** Sends one message of the stream that `procedure` opened. @returns false when the socket's buffer is full. */
+  stream(procedure: Procedure<never, unknown>, serial: number, status: number, payload: Uint8Array): boolean {
+    const writer = new XdrWriter();
+    openMessage(writer, {
+      program: procedure.program,
+      procedure: procedure.number,
+      type: MessageType.stream,
+      serial,
+      status,
+    });
+    writer.closeFrame(payload.length);
+    return this.socket.write(Buffer.concat([writer.finish(), payload]));
+  }
+}
+
+/**
+ * A libvirtd that does what a test tells it, speaking with the client's own codecs over a real socket. Untold, it lets everybody
+ * in and answers every other call with libvirtd's error for unknown procedures.
+ */
+export class FakeLibvirtd {
+  readonly clients: FakeClient[] = [];
+  /** Every client that ever came, the gone ones too. */
+  readonly everyClient: FakeClient[] = [];
+  answersPings = true;
+  /** Called with each stream message that comes in. */
+  onStream: (message: StreamMessage, client: FakeClient) => void = () => undefined;
+  readonly #handlers = new Map<string, Handler>();
+  #server: Server | null = null;
+
+  private constructor(
+    readonly dir: string,
+    readonly socket: string,
+  ) {
+    this.on(authProcedures.list, () => [AuthType.NONE]);
+    this.on(connectProcedures.supportsFeature, () => 1);
+    this.on(connectProcedures.open, () => undefined);
+  }
+
+  get uri(): string {
+    return `test+unix:///default?socket=${this.socket}`;
+  }
+
+  /** Listens on `name` in a directory of its own. */
+  static async start(name = 'fake-sock'): Promise<FakeLibvirtd> {
+    const dir = await mkdtemp(join(tmpdir(), 'rackless-fake-'));
+    const fake = new FakeLibvirtd(dir, join(dir, name));
+    await fake.listen();
+    return fake;
+  }
+
+  /** Answers a procedure; replaces what answered it before. */
+  on<A, R>(procedure: Procedure<A, R>, handler: (args: A, call: FakeCall) => R | Promise<R> | typeof HANG): void {
+    this.#handlers.set(`${procedure.program}/${procedure.number}`, async (body, call) => {
+      const result = await handler(procedure.args.decode(body), call);
+      return result === HANG ? null : replyTo(procedure, call.serial, result);
+    });
+  }
+
+  /** Listens again after `refuse`. */
+  async listen(): Promise<void> {
+    const server = createServer((socket) => this.#accept(socket));
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.socket, resolve);
+    });
+  }
+
+  /** Stops listening and drops every client: what a daemon that ends looks like. */
+  async refuse(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    for (const client of [...this.clients]) client.drop();
+    if (server !== null) await new Promise((resolve) => server.close(resolve));
+  }
+
+  emit<E>(event: EventProcedure<E>, value: E): void {
+    for (const client of this.clients) client.write(eventMessage(event, value));
+  }
+
+  async stop(): Promise<void> {
+    await this.refuse();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  #accept(socket: Socket): void {
+    const client = new FakeClient(socket);
+    this.clients.push(client);
+    this.everyClient.push(client);
+    const splitter = new MessageSplitter((buffer, start, end) => {
+      this.#take(client, Buffer.from(buffer.subarray(start, end)));
+      return true;
+    });
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
+    socket.on('error', () => undefined); // The client went away while it was written to: `close` follows.
+    socket.on('close', () => {
+      const at = this.clients.indexOf(client);
+      if (at >= 0) this.clients.splice(at, 1);
+    });
+  }
+
+  #take(client: FakeClient, bytes: Buffer): void {
+    const reader = new XdrReader(bytes);
+    const header = readHeader(reader);
+    if (header.program === PROGRAM.keepalive) {
+      if (header.procedure === KeepaliveProcedure.pong) client.pongs += 1;
+      else {
+        client.pings += 1;
+        if (this.answersPings) client.keepalive(KeepaliveProcedure.pong);
+      }
+      return;
+    }
+    if (header.type === MessageType.stream) {
+      const received = { serial: header.serial, status: header.status, payload: reader.rest() };
+      client.streamMessages.push(received);
+      client.streamBytes += received.payload.length;
+      this.onStream(received, client);
+      return;
+    }
+    client.calls.push(header.procedure);
+    void this.#answer(client, header, reader);
+  }
+
+  async #answer(client: FakeClient, header: Header, body: XdrReader): Promise<void> {
+    const { program, procedure, serial } = header;
+    const failed = { program, procedure, type: MessageType.reply, serial, status: MessageStatus.error };
+    const handler = this.#handlers.get(`${program}/${procedure}`);
+    try {
+      // VIR_ERR_RPC from VIR_FROM_RPC, as a real libvirtd says it.
+      if (handler === undefined) throw new Refusal(39, 7, `unknown procedure: ${procedure}`);
+      const bytes = await handler(body, { client, serial, number: procedure });
+      if (bytes !== null) client.write(bytes);
+    } catch (error) {
+      const { code, domain, message: text } = error instanceof Refusal ? error : new Refusal(1, 7, String(error));
+      client.write(message(failed, remoteError, virError(code, domain, text)));
+    }
+  }
+}
