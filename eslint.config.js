@@ -21,7 +21,7 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'pages/', 'config/'],
+    ['app.ts', 'pages/', 'config/', 'server/'],
     ['resources/'],
     ['redfish/', 'auth/'],
     ['drivers/'],

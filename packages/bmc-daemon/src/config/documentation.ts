@@ -1,0 +1,83 @@
+/** docs/configuration.md, made from the table of settings (`npm run generate`; a test keeps it true). */
+import { formatLiteral } from './python-format.js';
+import { recognisedNames, settingKeys, settingsTable, type SettingDefinition } from './settings.js';
+
+const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string])[] = [
+  ['spec', 'The settings of the specification'],
+  ['listen', 'The service'],
+  ['backend', 'The machines'],
+  ['media', 'Virtual media'],
+  ['log', 'The log'],
+];
+
+/** A cell of a Markdown table: a bar would end it. */
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+function table(group: SettingDefinition<unknown>['group']): string {
+  const rows = settingKeys
+    .map((key): SettingDefinition<unknown> => settingsTable[key])
+    .filter((row) => row.group === group)
+    .map((row) => {
+      const flag = row.flag === undefined ? '' : `\`${row.flag}\``;
+      return `| \`${row.name}\` | ${cell(row.expected)} | \`${cell(formatLiteral(row.default))}\` | ${flag} | ${cell(row.doc)} |`;
+    });
+  return ['| Name | Value | Default | Flag | Meaning |', '| --- | --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+/** The whole page, with a newline at its end. */
+export function renderConfigurationPage(): string {
+  const unused = new Map<string, string[]>();
+  for (const [stem, purpose] of Object.entries(recognisedNames))
+    unused.set(purpose, [...(unused.get(purpose) ?? []), `\`SUSHY_EMULATOR_${stem}\``]);
+
+  return `<!-- Made by \`npm run generate\` from packages/bmc-daemon/src/config/settings.ts: change that, not this. -->
+
+# Configuration of bmc-daemon
+
+\`\`\`sh
+bmc-daemon --config /etc/bmc-daemon.conf
+bmc-daemon check --config /etc/bmc-daemon.conf # says what is wrong with it, and what holds
+\`\`\`
+
+The file is assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`, side by side they are one), numbers,
+\`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. It is parsed and never executed: a call, a name or an import is a fault
+with its line. Relative paths are relative to the file. An unknown name is a warning with the nearest known one, a wrong value stops the
+start with file and line.
+
+A flag wins over the file, the file over the environment (variables of the same names; a string stands there without quotes), the
+environment over the default. \`EMULATOR_CONFIG\` in the environment names the file.
+
+Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`: a configuration of sushy-emulator works unchanged. Where both are set,
+\`EMULATOR_\` wins.
+
+${GROUPS.map(([group, title]) => `## ${title}\n\n${table(group)}`).join('\n\n')}
+
+## Names of sushy-tools without a use yet
+
+They are accepted with a warning.
+
+${[...unused].map(([purpose, names]) => `- ${purpose}: ${names.join(', ')}`).join('\n')}
+
+## The password file
+
+A line \`user:hash\` for each user, with bcrypt hashes (\`$2a$\`, \`$2b$\`, \`$2y$\`) of a cost from 4 to 17; make it with
+\`bmc-daemon htpasswd FILE USER\` or \`htpasswd -B\`. Anything else in it stops the start, and so does a missing file.
+
+The file is looked at once a second while requests come in, and the file as it is then decides: a user who was taken out is out, a line that
+was damaged lets nobody in (and is logged), a file that is gone lets nobody in until it is back. Where a user has two lines the first holds.
+
+bcrypt looks at the first 72 bytes of a password, so longer ones are equal to their beginning; \`bmc-daemon htpasswd\` refuses them. Names and
+passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests sends.
+
+A password that was right is remembered in memory (as a keyed digest) until its line changes, so bcrypt runs once for each user and not for
+each request. Wrong ones are slowed: four attempts for each user and address are free, then each waits twice as long as the one before, up to
+five seconds; the twenty-first and later ones of an address, whatever the user, are slowed too. Nobody is locked out.
+
+## Signals
+
+| Signal | What happens |
+| --- | --- |
+| SIGTERM, SIGINT | No more connections; requests under way may end (\`${settingsTable.shutdownWaitSeconds.name}\`); exit code 0. A second one ends at once. |
+| SIGHUP | Certificate and key are read again. Where the new pair can not be used the log says so and the old one stays. |
+`;
+}

@@ -1,0 +1,19 @@
+/** The effective settings as text: a configuration file that says the same, with the origin of each line. */
+import type { LoadedSettings } from './load.js';
+import { formatLiteral } from './python-format.js';
+import { settingKeys, settingsTable } from './settings.js';
+
+/** Hides a password in a connection address: `qemu+tcp://user:******@host/system`. */
+function masked(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1******@') : value;
+}
+
+/** `NAME = value  # origin`, a line each, in the order of the documentation. Read again, it gives the same settings. */
+export function renderEffectiveSettings({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): string {
+  const lines = settingKeys.map((key): [string, string] => [
+    `${settingsTable[key].name} = ${formatLiteral(masked(settings[key]))}`,
+    origins[key],
+  ]);
+  const column = Math.max(...lines.map(([assignment]) => assignment.length).filter((length) => length <= 72));
+  return lines.map(([assignment, origin]) => `${assignment.padEnd(column)}  # ${origin}\n`).join('');
+}

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspectSettings, isLoopback } from './inspect.js';
+import { loadSettings } from './load.js';
+
+let folder: string;
+const at = (name: string) => path.join(folder, name);
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-inspect-'));
+  writeFileSync(at('text'), 'no PEM');
+  writeFileSync(at('firmware'), '');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Faults and warnings of a file that listens at loopback, without the folder's name. */
+function inspect(text: string) {
+  writeFileSync(at('bmc.conf'), `EMULATOR_LISTEN_IP = '127.0.0.1'\n${text}`);
+  const loaded = loadSettings({ file: at('bmc.conf') });
+  expect(loaded.faults).toEqual([]);
+  const { faults, warnings } = inspectSettings(loaded);
+  const short = (lines: readonly string[]) => lines.map((line) => line.replaceAll(`${folder}/`, ''));
+  return { faults: short(faults), warnings: short(warnings) };
+}
+
+function makePair(name: string): void {
+  const options = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost'];
+  execFileSync('openssl', ['req', '-x509', ...options, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)], {
+    stdio: 'pipe',
+  });
+}
+
+describe('what settings name', () => {
+  it.each([
+    ["EMULATOR_OS_CLOUD = 'lab'", 'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet'],
+    [
+      "SUSHY_EMULATOR_IRONIC_CLOUD = 'lab'",
+      'bmc.conf:2: EMULATOR_IRONIC_CLOUD is set, and there is no Ironic backend yet',
+    ],
+    [
+      "EMULATOR_SSL_CERT = 'text'",
+      'bmc.conf:2: EMULATOR_SSL_CERT is set and EMULATOR_SSL_KEY is not: HTTPS needs both',
+    ],
+    ["EMULATOR_SSL_KEY = 'text'", 'bmc.conf:2: EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
+    [
+      "EMULATOR_SSL_CERT = 'none'\nEMULATOR_SSL_KEY = 'none'",
+      'bmc.conf:2: EMULATOR_SSL_CERT can not be used: reading the certificate none: there is no such file',
+    ],
+    [
+      "EMULATOR_AUTH_FILE = 'none'",
+      'bmc.conf:2: EMULATOR_AUTH_FILE can not be used: none: the password file can not be read: there is no such file',
+    ],
+    [
+      "EMULATOR_VMEDIA_CA_FILE = 'none'",
+      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE can not be used: none: there is no such file',
+    ],
+    [
+      "EMULATOR_VMEDIA_CA_FILE = 'text'",
+      'bmc.conf:2: EMULATOR_VMEDIA_CA_FILE can not be used: text: it is not a PEM file',
+    ],
+  ])('%s is a fault with its line (B11, B12)', (text, fault) => {
+    expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
+  });
+
+  it('is accepted where it is what it should be; a key of another certificate is a fault of the key (B11)', () => {
+    makePair('one');
+    makePair('two');
+    const authorities = "EMULATOR_VMEDIA_CA_FILE = 'one.pem'\n";
+    expect(inspect(`EMULATOR_SSL_CERT = 'one.pem'\nEMULATOR_SSL_KEY = 'one.key'\n${authorities}`)).toEqual({
+      faults: [],
+      warnings: [],
+    });
+    expect(inspect("EMULATOR_SSL_CERT = 'one.pem'\nEMULATOR_SSL_KEY = 'two.key'\n").faults).toEqual([
+      'bmc.conf:3: EMULATOR_SSL_KEY can not be used: using the key two.key: it is not the key of the certificate',
+    ]);
+  });
+
+  it('names the lines of a password file that are at fault, and warns of one without users (B10)', () => {
+    writeFileSync(at('users'), 'admin:plain\n');
+    expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
+      faults: [
+        'users:1: the password is plain text or hashed with crypt (htpasswd -p, -d), which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER',
+      ],
+      warnings: [],
+    });
+    writeFileSync(at('users'), '');
+    expect(inspect("EMULATOR_AUTH_FILE = 'users'")).toEqual({
+      faults: [],
+      warnings: ['users: the password file has no user: nobody can log in'],
+    });
+  });
+
+  it('warns of firmware that is not there, with mode, architecture and path, and only of local hosts (B6, B12)', () => {
+    const map =
+      "EMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': 'firmware', 'aarch64': '/none/AAVMF.fd'}, 'Legacy': {'x86_64': None}}\n";
+    expect(inspect(map)).toEqual({
+      faults: [],
+      warnings: [
+        'bmc.conf:2: EMULATOR_BOOT_LOADER_MAP names a firmware for UEFI on aarch64 that does not exist: /none/AAVMF.fd',
+      ],
+    });
+    expect(inspect(`${map}EMULATOR_LIBVIRT_URI = 'qemu+ssh://root@host/system'\n`).warnings).toEqual([]);
+  });
+
+  it('warns of an open door on an address that others reach, and of an empty list of machines (B11)', () => {
+    expect(inspect("EMULATOR_LISTEN_IP = '0.0.0.0'").warnings).toEqual([
+      'no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+    ]);
+    expect(inspect('EMULATOR_ALLOWED_INSTANCES = []').warnings).toEqual([
+      'bmc.conf:2: EMULATOR_ALLOWED_INSTANCES is empty: no machine is served',
+    ]);
+  });
+
+  it.each([
+    ['127.0.0.1', true],
+    ['127.8.9.1', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['localhost', true],
+    ['', false],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['192.168.127.1', false],
+    ['bmc.example', false],
+  ])('%j is loopback: %s (B11)', (address, loopback) => {
+    expect(isLoopback(address)).toBe(loopback);
+  });
+});

@@ -1,0 +1,108 @@
+/**
+ * What only the machine can tell of settings: whether the files that they name are there and are what they should be. Done at the
+ * start and by `bmc-daemon check`, so that both say the same.
+ */
+import { statSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { isIP } from 'node:net';
+import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
+import { loadTls, TlsFilesError } from '../server/tls.js';
+import { fileReason, readTextFile } from '../text-file.js';
+import type { LoadedSettings } from './load.js';
+import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
+
+/** One line each, beginning with the place, like those of {@link LoadedSettings}. */
+export interface Inspection {
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Whether only this machine reaches the address. */
+export function isLoopback(address: string): boolean {
+  if (isIP(address) === 0) return address.toLowerCase() === 'localhost';
+  return address === '::1' || /^(::ffff:)?127\./i.test(address);
+}
+
+/** Looks at everything that the settings name. Nothing is changed and no connection is made. */
+export function inspectSettings({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): Inspection {
+  const faults: string[] = [];
+  const warnings: string[] = [];
+  const at = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
+
+  if (settings.osCloud !== null) faults.push(at('osCloud', 'is set, and there is no OpenStack backend yet'));
+  if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
+  faults.push(...inspectTls(settings, at));
+  inspectPasswordFile(settings, at, faults, warnings);
+  if (settings.vmediaCaFile !== null) {
+    const reason = authoritiesFault(settings.vmediaCaFile);
+    if (reason !== undefined) faults.push(at('vmediaCaFile', `can not be used: ${settings.vmediaCaFile}: ${reason}`));
+  }
+  if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
+  // The firmware of another host can not be looked at from here.
+  if (isLocal(settings.libvirtUri) && !settings.fakeDriver) {
+    for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
+  }
+  return { faults, warnings };
+}
+
+type Sentence = (key: SettingKey, sentence: string) => string;
+
+function inspectTls({ sslCert, sslKey }: Settings, at: Sentence): string[] {
+  if (sslCert === null && sslKey === null) return [];
+  if (sslKey === null) return [at('sslCert', 'is set and EMULATOR_SSL_KEY is not: HTTPS needs both')];
+  if (sslCert === null) return [at('sslKey', 'is set and EMULATOR_SSL_CERT is not: HTTPS needs both')];
+  try {
+    loadTls({ sslCert, sslKey });
+    return [];
+  } catch (error) {
+    if (!(error instanceof TlsFilesError)) throw error;
+    return [at(error.message.includes('the key') ? 'sslKey' : 'sslCert', `can not be used: ${error.message}`)];
+  }
+}
+
+function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[], warnings: string[]): void {
+  if (settings.authFile === null) {
+    if (!isLoopback(settings.listenIp))
+      warnings.push(
+        `no EMULATOR_AUTH_FILE: everybody who reaches ${settings.listenIp === '' ? 'this host' : settings.listenIp} may switch every machine on and off`,
+      );
+    return;
+  }
+  try {
+    const contents = readPasswordFile(settings.authFile);
+    faults.push(...contents.faults);
+    warnings.push(...contents.warnings);
+  } catch (error) {
+    if (!(error instanceof PasswordFileError)) throw error;
+    faults.push(...error.faults.map((fault) => at('authFile', `can not be used: ${fault}`)));
+  }
+}
+
+function authoritiesFault(file: string): string | undefined {
+  try {
+    const text = readTextFile(file);
+    if (!text.includes('-----BEGIN ')) return 'it is not a PEM file';
+    createSecureContext({ ca: text });
+    return undefined;
+  } catch (error) {
+    return fileReason(error);
+  }
+}
+
+/** Whether libvirt runs on this machine: its URI names no host. */
+function isLocal(libvirtUri: string): boolean {
+  return /^[^:/]+:\/\/\//.test(libvirtUri);
+}
+
+function missingBootLoaders(map: BootLoaderMap): string[] {
+  return Object.entries(map).flatMap(([mode, byArchitecture]) =>
+    Object.entries(byArchitecture).flatMap(([architecture, file]) => {
+      if (file === null || exists(file)) return [];
+      return [`names a firmware for ${mode} on ${architecture} that does not exist: ${file}`];
+    }),
+  );
+}
+
+function exists(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+}

@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { renderEffectiveSettings } from './effective.js';
+import { configFileOf, loadSettings, type LoadOptions } from './load.js';
+import { settingKeys, settingsTable } from './settings.js';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-config-'));
+  file = path.join(folder, 'bmc.conf');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function load(text: string, options: Omit<LoadOptions, 'file'> = {}) {
+  writeFileSync(file, text);
+  const loaded = loadSettings({ file, ...options });
+  const short = (lines: readonly string[]) => lines.map((line) => line.replaceAll(file, 'bmc.conf'));
+  return { ...loaded, faults: short(loaded.faults), warnings: short(loaded.warnings) };
+}
+
+describe('the effective settings', () => {
+  it("are the specification's defaults where nothing is said (B12)", () => {
+    const { settings, origins, faults, warnings } = loadSettings({});
+    expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
+    expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
+    const nine = settingKeys.filter((key) => settingsTable[key].group === 'spec');
+    expect(Object.fromEntries(nine.map((key) => [settingsTable[key].name, settings[key]]))).toEqual({
+      EMULATOR_LISTEN_IP: '0.0.0.0',
+      EMULATOR_LISTEN_PORT: 8000,
+      EMULATOR_SSL_CERT: null,
+      EMULATOR_SSL_KEY: null,
+      EMULATOR_OS_CLOUD: null,
+      EMULATOR_LIBVIRT_URI: 'qemu:///system',
+      EMULATOR_AUTH_FILE: null,
+      EMULATOR_IGNORE_BOOT_DEVICE: false,
+      EMULATOR_BOOT_LOADER_MAP: { UEFI: { x86_64: null, aarch64: null }, Legacy: { x86_64: null, aarch64: null } },
+    });
+    expect(settings.dmtfStrict).toBe(false);
+  });
+
+  it('take a flag over the file over the environment, and EMULATOR_ over SUSHY_EMULATOR_ in each (B12)', () => {
+    const environment = {
+      EMULATOR_LISTEN_PORT: '1',
+      SUSHY_EMULATOR_LISTEN_PORT: '2',
+      SUSHY_EMULATOR_LISTEN_IP: '127.0.0.1',
+      EMULATOR_STORAGE_POOL: 'pool',
+      SUSHY_EMULATOR_LIBVIRT_URL: 'test:///default',
+      EMULATOR_DMTF_STRICT: '',
+    };
+    expect(loadSettings({ environment }).settings.listenPort).toBe(1);
+    const text = 'SUSHY_EMULATOR_LISTEN_PORT = 4\nEMULATOR_LISTEN_PORT = 3\n';
+    const { settings, origins, faults } = load(text, { environment });
+    expect(faults).toEqual([]);
+    expect(settings).toMatchObject({
+      listenPort: 3,
+      listenIp: '127.0.0.1',
+      storagePool: 'pool',
+      libvirtUri: 'test:///default',
+      dmtfStrict: false,
+    });
+    expect(origins).toMatchObject({
+      listenPort: `${file}:2`,
+      listenIp: 'environment SUSHY_EMULATOR_LISTEN_IP',
+      storagePool: 'environment EMULATOR_STORAGE_POOL',
+      libvirtUri: 'environment SUSHY_EMULATOR_LIBVIRT_URL',
+      dmtfStrict: 'default',
+    });
+    const flagged = load(text, { environment, flags: { listenPort: '5', dmtfStrict: true } });
+    expect([flagged.settings.listenPort, flagged.origins.listenPort]).toEqual([5, '--port']);
+    expect([flagged.settings.dmtfStrict, flagged.origins.dmtfStrict]).toEqual([true, '--dmtf-strict']);
+  });
+
+  it('take the text of the environment by the type of the setting (B12)', () => {
+    const { settings, faults } = loadSettings({
+      environment: {
+        EMULATOR_SSL_CERT: 'None',
+        EMULATOR_LISTEN_IP: '::1',
+        EMULATOR_DMTF_STRICT: 'yes',
+        EMULATOR_IGNORE_BOOT_DEVICE: 'True',
+        EMULATOR_DISABLE_POWER_OFF: '0',
+        EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS: '1.5',
+        EMULATOR_ALLOWED_INSTANCES: "['a', 'b']",
+        EMULATOR_BOOT_LOADER_MAP: "{'UEFI': {'x86_64': 'fw.fd'}}",
+      },
+      workingDirectory: '/srv',
+    });
+    expect(faults).toEqual([]);
+    expect(settings).toMatchObject({
+      sslCert: null,
+      listenIp: '::1',
+      dmtfStrict: true,
+      ignoreBootDevice: true,
+      disablePowerOff: false,
+      gracefulRestartWaitSeconds: 1.5,
+      allowedInstances: ['a', 'b'],
+      bootLoaderMap: { UEFI: { x86_64: '/srv/fw.fd' } },
+    });
+  });
+
+  it('have absolute paths: relative to the file, or to the working directory for flags and environment (B12)', () => {
+    const text =
+      "EMULATOR_AUTH_FILE = 'users'\nEMULATOR_SSL_CERT = '../cert'\nEMULATOR_SSL_KEY = ''\nEMULATOR_STATE_DIR = '/s'\n";
+    const { settings } = load(text, {
+      environment: { EMULATOR_VMEDIA_CA_FILE: 'ca' },
+      flags: { sslKey: 'key' },
+      workingDirectory: '/cwd',
+    });
+    expect(settings).toMatchObject({
+      authFile: path.join(folder, 'users'),
+      sslCert: path.join(path.dirname(folder), 'cert'),
+      sslKey: '/cwd/key',
+      stateDir: '/s',
+      vmediaCaFile: '/cwd/ca',
+    });
+  });
+
+  it('are printed as a file that reads back the same, with origins, and without passwords (B12)', () => {
+    const text = `EMULATOR_LISTEN_IP = "it's \\"quoted\\" \\\\ ä"\nEMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': '/fw'}}\nEMULATOR_ALLOWED_INSTANCES = ['a']\n`;
+    const first = load(text, { flags: { listenPort: '99' } });
+    const printed = renderEffectiveSettings(first);
+    expect(printed).toContain(`# ${file}:2\n`);
+    expect(printed).toMatch(/^EMULATOR_LISTEN_PORT = 99 +# --port$/m);
+    const second = load(printed);
+    expect(second.faults).toEqual([]);
+    expect(second.settings).toEqual(first.settings);
+
+    const secret = load("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:secret@host/system'");
+    expect(renderEffectiveSettings(secret)).toContain("EMULATOR_LIBVIRT_URI = 'qemu+tcp://user:******@host/system'");
+  });
+
+  it('find their file in the environment where no flag names it (B12)', () => {
+    expect(configFileOf({})).toBeUndefined();
+    expect(configFileOf({ SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
+    expect(configFileOf({ EMULATOR_CONFIG: 'a', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('a');
+  });
+});
+
+describe('faults', () => {
+  it.each([
+    [
+      "EMULATOR_LISTEN_PORT = '8000'",
+      "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string '8000'",
+    ],
+    [
+      '\nSUSHY_EMULATOR_LISTEN_PORT = 70000',
+      'bmc.conf:2: SUSHY_EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not 70000',
+    ],
+    ['EMULATOR_LISTEN_PORT = 80.5', 'bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not 80.5'],
+    ['EMULATOR_LISTEN_PORT = True', 'bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not True'],
+    ['EMULATOR_LISTEN_PORT = None', 'bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not None'],
+    [
+      "EMULATOR_IGNORE_BOOT_DEVICE = 'False'",
+      "bmc.conf:1: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not the string 'False'",
+    ],
+    ['EMULATOR_IGNORE_BOOT_DEVICE = 0', 'bmc.conf:1: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not 0'],
+    ['EMULATOR_SSL_CERT = 5', 'bmc.conf:1: EMULATOR_SSL_CERT must be a path (a string) or None, not 5'],
+    [
+      "EMULATOR_LIBVIRT_URI = ''",
+      "bmc.conf:1: EMULATOR_LIBVIRT_URI must be a string that is not empty, not the string ''",
+    ],
+    [
+      "EMULATOR_FEATURE_SET = 'most'",
+      "bmc.conf:1: EMULATOR_FEATURE_SET must be one of 'full', 'vmedia', 'minimum', not the string 'most'",
+    ],
+    [
+      'EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS = 1e999',
+      'bmc.conf:1: EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS must be a number from 0 to 86400, not Infinity',
+    ],
+    [
+      "EMULATOR_BOOT_LOADER_MAP = {\n 'UEFI': {\n  'x86_64':\n   5,\n }}",
+      "bmc.conf:4: EMULATOR_BOOT_LOADER_MAP['UEFI']['x86_64'] must be a path (a string) or None, not 5",
+    ],
+    [
+      "EMULATOR_BOOT_LOADER_MAP = {'uefi': {'x86_64': None}}",
+      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP has no key 'uefi'; it must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
+    ],
+    [
+      "EMULATOR_BOOT_LOADER_MAP = ['UEFI']",
+      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}, not a list",
+    ],
+    [
+      "EMULATOR_ALLOWED_INSTANCES = [\n'a',\n1]",
+      'bmc.conf:3: EMULATOR_ALLOWED_INSTANCES[1] must be a UUID or a name (a string), not 1',
+    ],
+  ])('%j is one line with file and line number (B12)', (text, fault) => {
+    expect(load(text).faults).toEqual([fault]);
+  });
+
+  it('are all found at once, in the file and beside it (B12)', () => {
+    const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\nimport os\nEMULATOR_DMTF_STRICT = 1\n", {
+      flags: { listenPort: 'abc', featureSet: 'most' },
+      environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },
+    });
+    expect(faults).toEqual([
+      "bmc.conf:2: 'import' is Python code; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
+      "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
+      "command line: --port must be an integer from 0 to 65535, not the string 'abc'",
+      "environment: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not the string 'maybe'",
+      'bmc.conf:3: EMULATOR_DMTF_STRICT must be True or False, not 1',
+      "command line: --feature-set must be one of 'full', 'vmedia', 'minimum', not the string 'most'",
+      "environment: EMULATOR_ALLOWED_INSTANCES must be a list of UUIDs or names (strings), or None: 'a' is a name: put text in quotes; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
+    ]);
+  });
+
+  it('say why a file can not be read (B12)', () => {
+    expect(loadSettings({ file }).faults).toEqual([
+      `${file}: the configuration can not be read: there is no such file`,
+    ]);
+    mkdirSync(file);
+    expect(loadSettings({ file }).faults).toEqual([`${file}: the configuration can not be read: it is a folder`]);
+    const latin = path.join(folder, 'latin.conf');
+    writeFileSync(latin, Buffer.from("A = 'ä'", 'latin1'));
+    expect(loadSettings({ file: latin }).faults).toEqual([
+      `${latin}: the configuration can not be read: it is not UTF-8`,
+    ]);
+  });
+});
+
+describe('warnings', () => {
+  it.each([
+    [
+      'EMULATOR_LISTEN_PROT = 1',
+      'bmc.conf:1: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT',
+    ],
+    [
+      'SUSHY_EMULATOR_VMEDIA_DEVICE = 1',
+      'bmc.conf:1: SUSHY_EMULATOR_VMEDIA_DEVICE is not a setting; the nearest known name is SUSHY_EMULATOR_VMEDIA_DEVICES',
+    ],
+    ['LISTEN_PORT = 1', 'bmc.conf:1: LISTEN_PORT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
+    ['listen_port = 1', 'bmc.conf:1: listen_port is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
+    ['DEBUG = True', 'bmc.conf:1: DEBUG is not a setting'],
+    [
+      'EMULATOR_DMTF_STRICT = True\nEMULATOR_DMTF_STRICT = False',
+      'bmc.conf:2: EMULATOR_DMTF_STRICT was already set on line 1; this one holds',
+    ],
+    [
+      'EMULATOR_DMTF_STRICT = True\nSUSHY_EMULATOR_DMTF_STRICT = False',
+      'bmc.conf:2: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 1',
+    ],
+    [
+      'SUSHY_EMULATOR_DMTF_STRICT = False\nEMULATOR_DMTF_STRICT = True',
+      'bmc.conf:1: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 2',
+    ],
+    [
+      'SUSHY_EMULATOR_CHASSIS = []\nEMULATOR_VOLUMES = {}',
+      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_CHASSIS (line 1), EMULATOR_VOLUMES (line 2)',
+    ],
+  ])('%j is one (B12)', (text, warning) => {
+    const { faults, warnings } = load(text);
+    expect({ faults, warnings }).toEqual({ faults: [], warnings: [warning] });
+  });
+
+  it('are given for a misspelled variable, and not for one that belongs to another program (B12)', () => {
+    const { warnings } = loadSettings({
+      environment: {
+        EMULATOR_LISTEN_PROT: '1',
+        EMULATOR_ANDROID_QT_LIB: '1',
+        EMULATOR_CONFIG: 'x',
+        SUSHY_EMULATOR_DRIVES: '{}',
+      },
+    });
+    expect(warnings).toEqual([
+      'environment: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT',
+    ]);
+  });
+});

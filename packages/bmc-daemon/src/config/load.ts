@@ -1,0 +1,288 @@
+/**
+ * The effective settings: flags over the file over the environment over the defaults; within each, EMULATOR_* over
+ * SUSHY_EMULATOR_*. Every fault is found in one go and says where it stands.
+ */
+import path from 'node:path';
+import { z } from 'zod';
+import { fileReason, readTextFile } from '../text-file.js';
+import { nearestName } from './nearest-name.js';
+import { describeValue, formatLiteral } from './python-format.js';
+import { lineAt, parseAssignments, parseLiteral, toPlain, type Assignment } from './python-literals.js';
+import {
+  recognisedNames,
+  settingKeys,
+  settingsTable,
+  type SettingDefinition,
+  type SettingKey,
+  type Settings,
+} from './settings.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What stood on the command line: the flag's text, or the value that a switch means (`--fake`: true). */
+export type Flags = { readonly [Key in SettingKey]?: string | Settings[Key] };
+
+export interface LoadOptions {
+  /** Path of the file as it was given; undefined: no file. */
+  readonly file?: string | undefined;
+  readonly flags?: Flags;
+  readonly environment?: Environment;
+  /** What relative paths of flags and of the environment are relative to. */
+  readonly workingDirectory?: string;
+}
+
+export interface LoadedSettings {
+  /** Where a value is at fault the default stands in for it: not to be used unless `faults` is empty. */
+  readonly settings: Settings;
+  /** Where each value comes from: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`, `default`. */
+  readonly origins: Readonly<Record<SettingKey, string>>;
+  /** One line each, beginning with the place: `etc/bmc.conf:3: …`. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+const PREFIX = 'EMULATOR_';
+const ALIAS_PREFIX = 'SUSHY_EMULATOR_';
+
+/** Names without a prefix that say which setting they are; LIBVIRT_URL is an old name that sushy-tools still reads. */
+const keyByStem = new Map<string, SettingKey>([
+  ...settingKeys.map((key): [string, SettingKey] => [settingsTable[key].name.slice(PREFIX.length), key]),
+  ['LIBVIRT_URL', 'libvirtUri'],
+]);
+
+/** Names that carry the path of the file itself. */
+const CONFIG_STEM = 'CONFIG';
+
+/** The rows seen as rows of any type: what the table's literal type can not say for a key that varies. */
+function definition(key: SettingKey): SettingDefinition<unknown> {
+  return settingsTable[key];
+}
+
+/** `EMULATOR_X` and `SUSHY_EMULATOR_X` without their prefix; undefined for other names. */
+function stemOf(name: string): { stem: string; alias: boolean } | undefined {
+  if (name.startsWith(PREFIX)) return { stem: name.slice(PREFIX.length), alias: false };
+  if (name.startsWith(ALIAS_PREFIX)) return { stem: name.slice(ALIAS_PREFIX.length), alias: true };
+  return undefined;
+}
+
+/** A value before it was checked. */
+interface Candidate {
+  readonly value: unknown;
+  readonly origin: string;
+  /** As the person wrote it: the name in the file or the environment, or the flag. */
+  readonly name: string;
+  /** Stands before the sentence about the part of the value at `path`. */
+  place(path: readonly PropertyKey[]): string;
+  /** What relative paths in it are relative to. */
+  readonly directory: string;
+}
+
+class Loader {
+  readonly faults: string[] = [];
+  readonly warnings: string[] = [];
+
+  /** The checked value, or undefined where there is a fault, which is then noted. */
+  check(key: SettingKey, candidate: Candidate): { value: unknown } | undefined {
+    const row = definition(key);
+    const result = row.type.safeParse(candidate.value);
+    if (result.success)
+      return { value: row.path === true ? resolvePaths(result.data, candidate.directory) : result.data };
+    const [issue] = result.error.issues;
+    if (issue !== undefined)
+      this.faults.push(`${candidate.place(issue.path)}: ${describeIssue(row, issue, candidate)}`);
+    return undefined;
+  }
+}
+
+function resolvePaths(value: unknown, directory: string): unknown {
+  if (typeof value === 'string') return path.resolve(directory, value);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, resolvePaths(member, directory)]));
+}
+
+function describeIssue(row: SettingDefinition<unknown>, issue: z.core.$ZodIssue, candidate: Candidate): string {
+  const { name, value } = candidate;
+  if (issue.code === 'unrecognized_keys' || issue.code === 'invalid_key') {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path.at(-1))];
+    return `${name} has no key ${keys.map(formatLiteral).join(', ')}; it must be ${row.expected}`;
+  }
+  const found = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown>)[step], value);
+  const expected = issue.path.length === 0 ? row.expected : (row.expectedPart ?? row.expected);
+  const part = issue.path.map((step) => `[${formatLiteral(step)}]`).join('');
+  return `${name}${part} must be ${expected}, not ${describeValue(found)}`;
+}
+
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+/** The text of a flag or environment variable as the value that the setting takes. */
+function readText(row: SettingDefinition<unknown>, text: string): { value: unknown } | { fault: string } {
+  if (row.form === 'text') return { value: text === 'None' && row.type.safeParse(null).success ? null : text };
+  if (typeof row.default === 'boolean') return { value: BOOLEANS[text.trim().toLowerCase()] ?? text };
+  try {
+    return { value: toPlain(parseLiteral(text)) };
+  } catch (error) {
+    // "not the string 'abc'" says more about a number than what is wrong with abc as a literal.
+    if (typeof row.default === 'number') return { value: text };
+    return { fault: `must be ${row.expected}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+interface FileContents {
+  /** By key, the assignment that holds. */
+  readonly assignments: ReadonlyMap<SettingKey, { assignment: Assignment; alias: boolean }>;
+}
+
+const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
+
+/** `; the nearest known name is EMULATOR_X`, or nothing. */
+function suggestion(name: string): string {
+  const stem = stemOf(name);
+  // Somebody who left the prefix out meets the full name too.
+  const near = nearestName(stem?.stem ?? name.toUpperCase(), knownStems);
+  return near === undefined ? '' : `; the nearest known name is ${stem?.alias === true ? ALIAS_PREFIX : PREFIX}${near}`;
+}
+
+function readFile(file: string, loader: Loader): string | undefined {
+  try {
+    return readTextFile(file);
+  } catch (error) {
+    loader.faults.push(`${file}: the configuration can not be read: ${fileReason(error)}`);
+    return undefined;
+  }
+}
+
+function loadFile(file: string, loader: Loader): FileContents {
+  const assignments = new Map<SettingKey, { assignment: Assignment; alias: boolean }>();
+  const text = readFile(file, loader);
+  if (text === undefined) return { assignments };
+  const parsed = parseAssignments(text);
+  for (const { line, message } of parsed.faults) loader.faults.push(`${file}:${line}: ${message}`);
+
+  const unused: string[] = [];
+  const firstLines = new Map<string, number>();
+  for (const assignment of parsed.assignments) {
+    const { name, line } = assignment;
+    const earlier = firstLines.get(name);
+    if (earlier !== undefined)
+      loader.warnings.push(`${file}:${line}: ${name} was already set on line ${earlier}; this one holds`);
+    firstLines.set(name, line);
+
+    const stem = stemOf(name);
+    const key = stem === undefined ? undefined : keyByStem.get(stem.stem);
+    if (stem !== undefined && key !== undefined) {
+      const other = assignments.get(key);
+      // EMULATOR_* wins over its alias wherever the two stand; of two with the same name the later one holds, as in Python.
+      if (other === undefined || other.alias || !stem.alias) assignments.set(key, { assignment, alias: stem.alias });
+      if (other !== undefined && other.alias !== stem.alias) {
+        const [ours, theirs] = stem.alias ? [other.assignment, assignment] : [assignment, other.assignment];
+        loader.warnings.push(
+          `${file}:${theirs.line}: ${theirs.name} is left out: ${ours.name} is set on line ${ours.line}`,
+        );
+      }
+    } else if (stem !== undefined && Object.hasOwn(recognisedNames, stem.stem)) {
+      unused.push(`${name} (line ${line})`);
+    } else if (stem?.stem !== CONFIG_STEM) {
+      loader.warnings.push(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
+    }
+  }
+  if (unused.length > 0) loader.warnings.push(`${file}: recognised, not used yet: ${unused.join(', ')}`);
+  return { assignments };
+}
+
+/** The variables that carry settings, by key; misspelled ones are warned of. */
+function environmentVariables(environment: Environment, loader: Loader): Map<SettingKey, string> {
+  const found = new Map<SettingKey, string>();
+  // EMULATOR_* sorts before SUSHY_EMULATOR_*, and within each LIBVIRT_URI before LIBVIRT_URL: the first found holds.
+  const names = Object.keys(environment).sort(
+    (a, b) => Number(a.startsWith('SUSHY')) - Number(b.startsWith('SUSHY')) || (a < b ? -1 : 1),
+  );
+  for (const name of names) {
+    const stem = stemOf(name)?.stem;
+    // An empty variable is how compose files and units leave one out.
+    if (stem === undefined || environment[name] === undefined || environment[name] === '') continue;
+    const key = keyByStem.get(stem);
+    if (key !== undefined) {
+      if (!found.has(key)) found.set(key, name);
+    } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognisedNames, stem)) {
+      const near = suggestion(name);
+      // Without a near name it belongs to some other program.
+      if (near !== '') loader.warnings.push(`environment: ${name} is not a setting${near}`);
+    }
+  }
+  return found;
+}
+
+/** The path of the configuration file where no flag names it. */
+export function configFileOf(environment: Environment): string | undefined {
+  const file = environment[PREFIX + CONFIG_STEM] ?? environment[ALIAS_PREFIX + CONFIG_STEM];
+  return file === '' ? undefined : file;
+}
+
+function fileCandidate(file: string, { name, value, line }: Assignment): Candidate {
+  return {
+    value: toPlain(value),
+    origin: `${file}:${line}`,
+    name,
+    place: (steps) => `${file}:${steps.length === 0 ? line : lineAt(value, steps)}`,
+    directory: path.dirname(path.resolve(file)),
+  };
+}
+
+/**
+ * Reads everything that says how the daemon is to run. Nothing is executed and nothing but the one file is opened: whether the
+ * files that the settings name exist is {@link inspectSettings}' question.
+ */
+export function loadSettings(options: LoadOptions): LoadedSettings {
+  const { file, flags = {}, environment = {}, workingDirectory = process.cwd() } = options;
+  const loader = new Loader();
+  const { assignments } = file === undefined ? { assignments: new Map<never, never>() } : loadFile(file, loader);
+  const variables = environmentVariables(environment, loader);
+
+  const values: [SettingKey, unknown][] = [];
+  const origins: [SettingKey, string][] = [];
+  for (const key of settingKeys) {
+    const row = definition(key);
+    let chosen: { value: unknown; origin: string } = { value: row.default, origin: 'default' };
+    const choose = (candidate: Candidate) => {
+      const checked = loader.check(key, candidate);
+      if (checked !== undefined) chosen = { value: checked.value, origin: candidate.origin };
+    };
+    const chooseText = (written: string, place: string, name: string, origin: string) => {
+      const read = readText(row, written);
+      if ('fault' in read) loader.faults.push(`${place}: ${name} ${read.fault}`);
+      else choose({ value: read.value, origin, name, place: () => place, directory: workingDirectory });
+    };
+
+    const flag = flags[key];
+    const inFile = assignments.get(key);
+    const variable = variables.get(key);
+    // From the weakest on. The file is checked even where a flag wins over it: its faults are faults.
+    const text = variable === undefined ? undefined : environment[variable];
+    if (variable !== undefined && text !== undefined && inFile === undefined && flag === undefined)
+      chooseText(text, 'environment', variable, `environment ${variable}`);
+    if (inFile !== undefined && file !== undefined) choose(fileCandidate(file, inFile.assignment));
+    if (flag !== undefined) {
+      const name = row.flag?.split(', ').at(-1) ?? row.name;
+      if (typeof flag === 'string') chooseText(flag, 'command line', name, name);
+      else choose({ value: flag, origin: name, name, place: () => 'command line', directory: workingDirectory });
+    }
+    values.push([key, chosen.value]);
+    origins.push([key, chosen.origin]);
+  }
+  return {
+    // Each value passed its row's zod type, and every key of the table is there.
+    settings: Object.fromEntries(values) as Settings,
+    origins: Object.fromEntries(origins) as Record<SettingKey, string>,
+    faults: loader.faults,
+    warnings: loader.warnings,
+  };
+}

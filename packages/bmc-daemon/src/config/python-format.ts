@@ -1,0 +1,30 @@
+/** Plain values in Python's spelling, for messages, `bmc-daemon check` and the documentation. */
+
+/** A Python literal that reads back as the same value. */
+export function formatLiteral(value: unknown): string {
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'string') return formatString(value);
+  if (Array.isArray(value)) return `[${value.map(formatLiteral).join(', ')}]`;
+  if (typeof value === 'object') {
+    const entries = Object.entries(value).map(([key, member]) => `${formatString(key)}: ${formatLiteral(member)}`);
+    return `{${entries.join(', ')}}`;
+  }
+  // 1e999 is a number that JSON has no word for.
+  return typeof value === 'number' ? String(value) : JSON.stringify(value);
+}
+
+function formatString(value: string): string {
+  // JSON's escapes are Python's too; only the quotes differ.
+  const body = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"');
+  return value.includes("'") && !value.includes('"') ? `"${body}"` : `'${body.replaceAll("'", "\\'")}'`;
+}
+
+/** What a value is, for "must be …, not …": `the string '8000'`, `a list`. */
+export function describeValue(value: unknown): string {
+  if (typeof value === 'string')
+    return `the string ${formatString(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object' && value !== null) return 'a mapping';
+  return formatLiteral(value);
+}

@@ -1,0 +1,349 @@
+/**
+ * The one table of settings: name, type, default and meaning. Everything about a setting follows from its row: how a file, the
+ * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
+ */
+import { z } from 'zod';
+
+/** Redfish's boot modes, as the map of boot loaders and BootSourceOverrideMode spell them. */
+export const bootModes = ['UEFI', 'Legacy'] as const;
+export type BootMode = (typeof bootModes)[number];
+
+/** Mode to architecture (libvirt's name: `x86_64`) to an absolute firmware path; null: libvirt selects the firmware. */
+export type BootLoaderMap = Readonly<Partial<Record<BootMode, Readonly<Record<string, string | null>>>>>;
+
+/** What is served: everything; Systems, Managers and virtual media; Systems alone. As in sushy-tools. */
+export const featureSets = ['full', 'vmedia', 'minimum'] as const;
+export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
+export const logFormats = ['auto', 'json', 'text'] as const;
+
+/** One row of the table. */
+export interface SettingDefinition<T> {
+  /** As in the file and in the environment. */
+  readonly name: `EMULATOR_${string}`;
+  /** Of the plain value (see `toPlain`). */
+  readonly type: z.ZodType<T>;
+  /** What the value has to be: stands behind "must be". For a part of a mapping, what that part has to be. */
+  readonly expected: string;
+  readonly expectedPart?: string;
+  readonly default: T;
+  /** `text`: a flag's or environment variable's text is the value itself; `literal`: it is read as a Python literal. */
+  readonly form: 'text' | 'literal';
+  /** Strings in the value are paths: relative to the file that gives them, or to the working directory. */
+  readonly path?: true;
+  /** As on the command line: `--port`. */
+  readonly flag?: string;
+  /** For the documentation: which table it stands in. */
+  readonly group: 'spec' | 'listen' | 'backend' | 'media' | 'log';
+  /** One or two sentences. */
+  readonly doc: string;
+}
+
+type Row<T> = Omit<SettingDefinition<T>, 'type' | 'expected' | 'form' | 'path' | 'expectedPart'>;
+
+/** A row whose default may be None. */
+type OptionalRow = Row<string | null>;
+
+const text = (row: Row<string>): SettingDefinition<string> => ({
+  ...row,
+  type: z.string(),
+  expected: 'a string',
+  form: 'text',
+});
+
+const requiredText = (row: Row<string>): SettingDefinition<string> => ({
+  ...row,
+  type: z.string().min(1),
+  expected: 'a string that is not empty',
+  form: 'text',
+});
+
+/** An empty string says "none", as sushy-tools takes it. */
+const optionalText = (row: OptionalRow): SettingDefinition<string | null> => ({
+  ...row,
+  type: z
+    .string()
+    .nullable()
+    .transform((value) => (value === '' ? null : value)),
+  expected: 'a string or None',
+  form: 'text',
+});
+
+const optionalPath = (row: OptionalRow): SettingDefinition<string | null> => ({
+  ...optionalText(row),
+  expected: 'a path (a string) or None',
+  path: true,
+});
+
+const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
+  ...row,
+  type: z.boolean(),
+  expected: 'True or False',
+  form: 'literal',
+});
+
+const integer = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
+  ...row,
+  type: z.int().min(least).max(most),
+  expected: `an integer from ${least} to ${most}`,
+  form: 'literal',
+});
+
+const number = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
+  ...row,
+  type: z.number().min(least).max(most),
+  expected: `a number from ${least} to ${most}`,
+  form: 'literal',
+});
+
+const oneOf = <const T extends string>(values: readonly T[], row: Row<T>): SettingDefinition<T> => ({
+  ...row,
+  type: z.enum(values),
+  expected: `one of ${values.map((value) => `'${value}'`).join(', ')}`,
+  form: 'text',
+});
+
+/** The table, in the order of the documentation: first the nine settings of the specification. */
+export const settingsTable = {
+  listenIp: text({
+    name: 'EMULATOR_LISTEN_IP',
+    default: '0.0.0.0',
+    flag: '-i, --interface',
+    group: 'spec',
+    doc: "Address to listen at. `'0.0.0.0'` and `''`: every IPv4 address; `'::'`: every IPv6 and IPv4 address.",
+  }),
+  listenPort: integer(0, 65_535, {
+    name: 'EMULATOR_LISTEN_PORT',
+    default: 8000,
+    flag: '-p, --port',
+    group: 'spec',
+    doc: 'TCP port to listen at. 0: any free port, which the log names.',
+  }),
+  sslCert: optionalPath({
+    name: 'EMULATOR_SSL_CERT',
+    default: null,
+    flag: '--ssl-certificate',
+    group: 'spec',
+    doc: 'PEM file with the certificate and its chain. With `EMULATOR_SSL_KEY` the daemon speaks HTTPS (TLS 1.2 and up) instead of HTTP; one without the other does not start. Read again on SIGHUP.',
+  }),
+  sslKey: optionalPath({
+    name: 'EMULATOR_SSL_KEY',
+    default: null,
+    flag: '--ssl-key',
+    group: 'spec',
+    doc: 'PEM file with the private key of `EMULATOR_SSL_CERT`, without a passphrase.',
+  }),
+  osCloud: optionalText({
+    name: 'EMULATOR_OS_CLOUD',
+    default: null,
+    flag: '--os-cloud',
+    group: 'spec',
+    doc: 'Name of an OpenStack cloud. There is no OpenStack backend yet: a start with it set stops.',
+  }),
+  libvirtUri: requiredText({
+    name: 'EMULATOR_LIBVIRT_URI',
+    default: 'qemu:///system',
+    flag: '--libvirt-uri',
+    group: 'spec',
+    doc: 'The libvirt host whose machines are served: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`. A host that is down when the daemon starts is waited for.',
+  }),
+  authFile: optionalPath({
+    name: 'EMULATOR_AUTH_FILE',
+    default: null,
+    group: 'spec',
+    doc: 'Password file in the htpasswd format with bcrypt hashes (`bmc-daemon htpasswd FILE USER`, or `htpasswd -B`). Without it everybody may do everything. Read again when it changes.',
+  }),
+  ignoreBootDevice: boolean({
+    name: 'EMULATOR_IGNORE_BOOT_DEVICE',
+    default: false,
+    group: 'spec',
+    doc: "True: a change of the boot target is answered with the unchanged resource and the order is left to the machine's firmware.",
+  }),
+  bootLoaderMap: {
+    name: 'EMULATOR_BOOT_LOADER_MAP',
+    type: z.partialRecord(z.enum(bootModes), z.record(z.string(), z.string().min(1).nullable())),
+    expected: "a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
+    expectedPart: 'a path (a string) or None',
+    default: { UEFI: { x86_64: null, aarch64: null }, Legacy: { x86_64: null, aarch64: null } },
+    form: 'literal',
+    path: true,
+    group: 'spec',
+    doc: "Firmware for a change of the boot mode: mode (`UEFI`, `Legacy`) to architecture (`x86_64`, `aarch64`) to a firmware file. None: libvirt selects the firmware, which works wherever the distribution's firmware package is installed. A file that does not exist is warned of at the start and is an error, with architecture and path, when it is needed.",
+  } satisfies SettingDefinition<BootLoaderMap>,
+
+  shutdownWaitSeconds: number(0, 3600, {
+    name: 'EMULATOR_SHUTDOWN_WAIT_SECONDS',
+    default: 5,
+    group: 'listen',
+    doc: 'How long requests that are under way may go on after SIGTERM or SIGINT.',
+  }),
+  dmtfStrict: boolean({
+    name: 'EMULATOR_DMTF_STRICT',
+    default: false,
+    flag: '--dmtf-strict',
+    group: 'listen',
+    doc: "True: answers are what DMTF's validators want. False: also `@Redfish.Copyright` in every resource and `HealthRollUp`, and a null `ServiceEntryPointUUID`.",
+  }),
+  featureSet: oneOf(featureSets, {
+    name: 'EMULATOR_FEATURE_SET',
+    default: 'full',
+    flag: '--feature-set',
+    group: 'listen',
+    doc: '`full`: everything; `vmedia`: Systems with boot settings, Managers, virtual media and Ethernet interfaces; `minimum`: Systems with boot settings alone.',
+  }),
+  stateDir: optionalPath({
+    name: 'EMULATOR_STATE_DIR',
+    default: null,
+    group: 'listen',
+    doc: "Folder for what belongs to the service and to no machine. None: systemd's `$STATE_DIRECTORY`, else `/var/lib/bmc-daemon` for root and `~/.local/state/bmc-daemon` for other users.",
+  }),
+
+  fakeDriver: boolean({
+    name: 'EMULATOR_FAKE_DRIVER',
+    default: false,
+    flag: '--fake',
+    group: 'backend',
+    doc: 'True: a few made-up machines in memory instead of libvirt, for a first look.',
+  }),
+  ironicCloud: optionalText({
+    name: 'EMULATOR_IRONIC_CLOUD',
+    default: null,
+    group: 'backend',
+    doc: 'Name of an OpenStack cloud for an Ironic backend. There is none yet: a start with it set stops.',
+  }),
+  allowedInstances: {
+    name: 'EMULATOR_ALLOWED_INSTANCES',
+    type: z.array(z.string().min(1)).nullable(),
+    expected: 'a list of UUIDs or names (strings), or None',
+    expectedPart: 'a UUID or a name (a string)',
+    default: null,
+    form: 'literal',
+    group: 'backend',
+    doc: 'UUIDs or names of the machines to serve; all others are as if they did not exist. None: every machine.',
+  } satisfies SettingDefinition<string[] | null>,
+  disablePowerOff: boolean({
+    name: 'EMULATOR_DISABLE_POWER_OFF',
+    default: false,
+    group: 'backend',
+    doc: 'True: ForceOff and GracefulShutdown are refused.',
+  }),
+  gracefulRestartWaitSeconds: number(0, 86_400, {
+    name: 'EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS',
+    default: 60,
+    group: 'backend',
+    doc: 'How long GracefulRestart waits for the guest to shut down before the machine is restarted the hard way.',
+  }),
+  libvirtTimeoutSeconds: number(0.1, 600, {
+    name: 'EMULATOR_LIBVIRT_TIMEOUT_SECONDS',
+    default: 4,
+    group: 'backend',
+    doc: 'How long a read may wait for libvirt before the answer is 503 with Retry-After.',
+  }),
+
+  storagePool: optionalText({
+    name: 'EMULATOR_STORAGE_POOL',
+    default: null,
+    group: 'media',
+    doc: "libvirt storage pool that images are put into. None: a directory pool of the daemon's own.",
+  }),
+  vmediaVerifySsl: boolean({
+    name: 'EMULATOR_VMEDIA_VERIFY_SSL',
+    default: false,
+    group: 'media',
+    doc: "Whether an image server's certificate is verified where the request does not say (`VerifyCertificate`). False is sushy-tools' default and the one that Redfish recommends for old clients.",
+  }),
+  vmediaCaFile: optionalPath({
+    name: 'EMULATOR_VMEDIA_CA_FILE',
+    default: null,
+    group: 'media',
+    doc: "PEM file with certificate authorities of image servers, trusted beside Node's own list.",
+  }),
+  vmediaMaxImageGib: number(0.001, 65_536, {
+    name: 'EMULATOR_VMEDIA_MAX_IMAGE_GIB',
+    default: 64,
+    group: 'media',
+    doc: 'Larger images are refused.',
+  }),
+  vmediaConnectTimeoutSeconds: number(0.1, 600, {
+    name: 'EMULATOR_VMEDIA_CONNECT_TIMEOUT_SECONDS',
+    default: 10,
+    group: 'media',
+    doc: 'How long an image server may take until it is connected, its name resolved and TLS agreed on.',
+  }),
+  vmediaIdleTimeoutSeconds: number(0.1, 3600, {
+    name: 'EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS',
+    default: 30,
+    group: 'media',
+    doc: 'The longest silence of an image server before and during a download.',
+  }),
+  vmediaInsertWaitSeconds: number(0, 600, {
+    name: 'EMULATOR_VMEDIA_INSERT_WAIT_SECONDS',
+    default: 8,
+    group: 'media',
+    doc: 'How long InsertMedia waits for the download before it answers 202 with a Task. Many clients give up after 10 seconds.',
+  }),
+
+  logLevel: oneOf(logLevels, {
+    name: 'EMULATOR_LOG_LEVEL',
+    default: 'info',
+    flag: '--debug',
+    group: 'log',
+    doc: 'Least level that is logged. `--debug` is `debug`.',
+  }),
+  logFormat: oneOf(logFormats, {
+    name: 'EMULATOR_LOG_FORMAT',
+    default: 'auto',
+    group: 'log',
+    doc: '`auto`: text for people on a terminal, one JSON object a line elsewhere.',
+  }),
+};
+
+export type SettingKey = keyof typeof settingsTable;
+
+/** The effective settings: plain, typed, with absolute paths. */
+export type Settings = {
+  readonly [Key in SettingKey]: (typeof settingsTable)[Key] extends { readonly type: z.ZodType<infer T> } ? T : never;
+};
+
+/** Every key of the table, in its order. */
+export const settingKeys = Object.keys(settingsTable) as SettingKey[]; // Object.keys gives string[]; the table is a literal
+
+/**
+ * Names of sushy-tools' configuration that are accepted and do nothing yet, without the prefix, and what they belong to.
+ * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
+ */
+export const recognisedNames: Readonly<Record<string, string>> = {
+  CHASSIS: 'configured chassis',
+  DRIVES: 'configured drives',
+  FAKE_SYSTEMS: "the fake driver's machines",
+  INDICATOR_LEDS: 'initial indicator states',
+  NO_MEMOIZE: "a switch for sushy-tools' caches",
+  OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
+  OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',
+  OS_RESCUE_PXE_IMAGE_UEFI: 'the OpenStack backend',
+  OS_VMEDIA_BLANK_IMAGE: 'the OpenStack backend',
+  OS_VMEDIA_DELAY_EJECT: 'the OpenStack backend',
+  OS_VMEDIA_DISK_FORMAT_OVERRIDE: 'the OpenStack backend',
+  OS_VMEDIA_IMAGE_FILE_UPLOAD: 'the OpenStack backend',
+  OS_VMEDIA_RESCUE_BUS: 'the OpenStack backend',
+  OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
+  OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
+  SECURE_BOOT_DISABLED_NVRAM: 'secure boot',
+  SECURE_BOOT_ENABLED_NVRAM: 'secure boot',
+  STORAGE: 'configured storage controllers',
+  VIRTUAL_MEDIA_IP_FAMILY: 'IPv4 or IPv6 for image downloads',
+  VMEDIA_DEVICES: 'configured virtual media drives',
+  VOLUMES: 'configured volumes',
+};
+
+/** Where service state is kept when EMULATOR_STATE_DIR is None. @param uid 0 for root; undefined where there are no users. */
+export function defaultStateDir(
+  environment: Readonly<Record<string, string | undefined>>,
+  uid: number | undefined,
+): string {
+  // systemd gives a list, separated by colons; ours is its first.
+  const [systemd] = (environment['STATE_DIRECTORY'] ?? '').split(':');
+  if (systemd !== undefined && systemd !== '') return systemd;
+  const { XDG_STATE_HOME: state, HOME: home } = environment;
+  if (uid === 0 || (state === undefined && home === undefined)) return '/var/lib/bmc-daemon';
+  return `${state ?? `${home ?? ''}/.local/state`}/bmc-daemon`;
+}

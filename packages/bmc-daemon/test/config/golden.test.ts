@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { renderConfigurationPage } from '../../src/config/documentation.js';
+import { renderEffectiveSettings } from '../../src/config/effective.js';
+import { loadSettings } from '../../src/config/load.js';
+import { recognisedNames, settingKeys, settingsTable } from '../../src/config/settings.js';
+
+const folder = import.meta.dirname;
+const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), 'utf8');
+
+/** Lines without the folder of the checkout, which is another on every machine, nor the padding that its length makes. */
+const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
+
+describe('whole configuration files', () => {
+  it.each(['spec-sample', 'sushy-emulator'])('%s.conf gives the settings of its golden file (B12)', (name) => {
+    const loaded = loadSettings({ file: path.join(folder, `${name}.conf`) });
+    expect(loaded.faults).toEqual([]);
+    const warnings = loaded.warnings.map((warning) => `# ${warning}\n`).join('');
+    expect(portable(warnings + renderEffectiveSettings(loaded))).toBe(read(`${name}.effective`));
+  });
+
+  it('docs/configuration.md is what the table of settings says: npm run generate makes it (B12)', () => {
+    expect(read('../../../../docs/configuration.md')).toBe(renderConfigurationPage());
+  });
+
+  it('no name is both a setting and recognised without a use (B12)', () => {
+    const stems = new Set(settingKeys.map((key) => settingsTable[key].name.slice('EMULATOR_'.length)));
+    expect(Object.keys(recognisedNames).filter((stem) => stems.has(stem))).toEqual([]);
+    expect(stems.size).toBe(settingKeys.length);
+  });
+});
