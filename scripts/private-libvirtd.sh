@@ -1,8 +1,21 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # some of what is set here is for the script that sources this
 # A libvirtd of scripts/start's own, for machines where none runs. Sourced after setup.sh.
 
 # Where its definitions and guests' disks are kept from one run to the next. Root's is a place that other accounts can reach too.
 if [ "$(id -u)" = 0 ]; then state=/var/lib/rackless; else state=${XDG_STATE_HOME:-$HOME/.local/state}/rackless; fi
+
+libvirtd_pid=
+libvirtd_hold=
+# Where it may keep disks, as it sees the path itself.
+libvirtd_images=
+
+# One private libvirtd at a time, and none while its state is removed. The lock lasts as long as this process.
+lock_state() {
+  mkdir -p "$state"
+  exec {state_lock}>"$state/lock"
+  flock --nonblock "$state_lock"
+}
 
 # As root: in a mount and process namespace, with folders of its own in place of libvirt's. tini collects dead guests at once (an
 # init that is slow at it makes libvirt wait seconds for each). The shell in the middle lives as long as its stdin, a pipe from
@@ -25,11 +38,13 @@ can_make_namespaces() {
 
 # Starts it and sets libvirt_uri. What must be undone is in stop_private_libvirtd.
 start_private_libvirtd() {
+  lock_state || die "Another scripts/start has a private libvirtd already; end that one first, or use it: --libvirt-uri with the URI
+that it printed"
   # Not below `state`: the path of a socket may have no more than 107 bytes.
   libvirtd_run=$(mktemp -d /tmp/rackless-libvirtd.XXXXXX)
   if can_make_namespaces; then
     say "No libvirtd is running here: starting a private one, in namespaces of its own (definitions and disks: $state)"
-    libvirtd_kind=namespaced
+    libvirtd_kind=namespaced libvirtd_images=/var/lib/libvirt/images
     mkdir -p "$state"/{etc,lib,log,cache}
     printf '%s\n' 'auth_unix_rw = "none"' 'unix_sock_rw_perms = "0700"' >"$state/etc/libvirtd.conf"
     # virtlogd is not in the namespace, hence stdio_handler; cgroups and device nodes are the host's business.
@@ -44,11 +59,10 @@ start_private_libvirtd() {
     local as_user=()
     if [ "$(id -u)" = 0 ]; then
       as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-      mkdir -p "$state"
       chown 65534:65534 "$state" "$libvirtd_run"
     fi
     say "No libvirtd is running here: starting a private one in session mode (definitions and disks: $state)"
-    libvirtd_kind=session
+    libvirtd_kind=session libvirtd_images=$state/lib/images
     "${as_user[@]}" mkdir -p "$state/log"
     # Its own process group: Ctrl-C is for the script, which then ends things in their order.
     "${as_user[@]}" env HOME="$state" XDG_RUNTIME_DIR="$libvirtd_run" XDG_CONFIG_HOME="$state/etc" XDG_CACHE_HOME="$state/cache" \

@@ -8,17 +8,7 @@ die() {
   exit 1
 }
 
-# Runs a command as root. A person without sudo is told the command instead of meeting apt's "Permission denied".
-as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    die "This needs root, and there is no sudo here. Run as root, then start again:
-  $*"
-  fi
-}
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 installed() { [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
@@ -35,11 +25,21 @@ need_packages() {
   done < <(grep -v '^#' scripts/packages)
   [ ${#missing[@]} -gt 0 ] || return 0
 
+  # Rather the command than apt's "Permission denied".
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    die "Some packages are missing here, and to install them needs root. Run this as root, then start again:
+  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+  fi
   say "Installing: ${missing[*]}"
-  local apt=(apt-get -q -y -o DPkg::Lock::Timeout=300)
+  local apt=(apt-get -q -y -o DPkg::Lock::Timeout=300) log
+  log=$(mktemp)
   # Lists may be empty (a fresh container) or stale (404 on a package that was replaced).
-  as_root "${apt[@]}" update >/dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2
+  if ! { as_root "${apt[@]}" update &&
+    as_root env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    die "$(tail -n 20 "$log")
+apt-get could not install them; its whole output: $log"
+  fi
+  rm -f "$log"
 }
 
 # Unpacks a pinned npm package into .cache/<name>-<version> and prints the folder.

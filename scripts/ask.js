@@ -1,0 +1,32 @@
+/**
+ * Asks a Redfish address for scripts/start, which can not count on curl: `node scripts/ask.js URL`. Prints `rackless` where
+ * bmc-daemon answers, `other` where something else has the port, nothing where the port is free, and for a collection its
+ * members' paths, a line each.
+ */
+import { get as getHttp } from 'node:http';
+import { get as getHttps } from 'node:https';
+
+const url = new URL(process.argv[2]);
+const get = url.protocol === 'https:' ? getHttps : getHttp;
+
+function describe(text) {
+  try {
+    const body = JSON.parse(text);
+    if (Array.isArray(body.Members)) return body.Members.map((member) => member['@odata.id']).join('\n');
+    return body.Vendor === 'Rackless' ? 'rackless' : 'other';
+  } catch {
+    return 'other';
+  }
+}
+
+// The certificate may be anybody's: nothing secret is sent.
+const request = get(url, { rejectUnauthorized: false }, (response) => {
+  let text = '';
+  response.setEncoding('utf8');
+  response.on('data', (part) => (text += part));
+  response.on('end', () => console.log(describe(text)));
+});
+request.setTimeout(5000, () => request.destroy(new Error('no answer')));
+request.on('error', (error) => {
+  if (error.code !== 'ECONNREFUSED') console.log('other');
+});
