@@ -1,5 +1,5 @@
 import type { Clock, Timer } from './clock.js';
-import { clientError, type ClientErrorCode, type LibvirtError } from './errors.js';
+import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
 import {
   errorFromRemote,
@@ -206,7 +206,7 @@ export class Connection implements Caller {
       this.#encode(procedure, args, serial);
     } catch (cause) {
       this.#writer.cancelFrame();
-      reject(clientError('PROTOCOL', `calling ${name}: ${messageOf(cause)}`, { procedure: name, cause }));
+      reject(clientError('PROTOCOL', `calling ${name}: ${toError(cause).message}`, { procedure: name, cause }));
       onReleased?.();
       return;
     }
@@ -333,7 +333,7 @@ export class Connection implements Caller {
     try {
       rest = this.#splitter.push(chunk);
     } catch (cause) {
-      this.close('PROTOCOL', messageOf(cause), cause);
+      this.close('PROTOCOL', toError(cause).message, cause);
       return;
     }
     if (rest === null || this.#failure !== null) return;
@@ -402,7 +402,7 @@ export class Connection implements Caller {
       if (header.status === MessageStatus.ok) call.accept(body, header.serial);
       else call.reject(errorFromRemote(wholly(remoteError, body), name));
     } catch (cause) {
-      const message = `calling ${name}: reading the answer: ${messageOf(cause)}`;
+      const message = `calling ${name}: reading the answer: ${toError(cause).message}`;
       call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
     }
     call.onReleased?.();
@@ -486,8 +486,4 @@ function aborted(procedure: string, signal: AbortSignal, mayHaveRun: boolean): L
     mayHaveRun,
     cause: signal.reason,
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js';
 
 /**
@@ -127,4 +128,10 @@ export function clientError(code: ClientErrorCode, message: string, options: Cli
  */
 export function isLibvirtError(error: unknown, ...codes: readonly ErrorCode[]): error is LibvirtError {
   return error instanceof LibvirtError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** What was thrown, as an Error: itself if it is one, of whichever realm, else its text. */
+export function toError(thrown: unknown): Error {
+  // `instanceof` alone is false for Node's own errors where code runs in a vm context, as under jest.
+  return isNativeError(thrown) || thrown instanceof Error ? thrown : new Error(String(thrown));
 }

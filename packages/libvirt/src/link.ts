@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './clock.js';
 import { type CallOptions, type Caller, Connection } from './connection.js';
-import { clientError, isLibvirtError, type LibvirtError } from './errors.js';
+import { clientError, isLibvirtError, type LibvirtError, toError } from './errors.js';
 import { handshake } from './handshake.js';
 import type { KeepaliveOptions } from './keepalive.js';
 import { LinkEvents } from './link-events.js';
@@ -289,9 +289,8 @@ class LocalLink implements Link {
       return connection;
     } catch (error) {
       connection.close('NOT_CONNECTED', 'it could not be opened', error);
-      throw isLibvirtError(error) || !(error instanceof Error)
-        ? error
-        : clientError('NOT_CONNECTED', `connecting to ${this.uri.text}: ${error.message}`, { cause: error });
+      if (isLibvirtError(error) && !error.isRemote) throw error;
+      throw clientError('NOT_CONNECTED', `connecting to ${this.uri.text}: ${toError(error).message}`, { cause: error });
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from './clock.js';
 import type { CallOptions, Connection } from './connection.js';
-import { clientError, isLibvirtError, type LibvirtError } from './errors.js';
+import { clientError, isLibvirtError, type LibvirtError, toError } from './errors.js';
 
 /** How fast a lost connection is tried again. */
 export interface BackoffOptions {
@@ -99,9 +99,9 @@ export class StandingConnection {
         },
         fail: (why) => {
           settle();
-          const text = why === null ? `no answer yet` : why.message;
+          const text = why === null ? `no answer from ${label} yet` : why.message;
           reject(
-            clientError('NOT_CONNECTED', `${doing}: not connected to ${label}: ${text}`, {
+            clientError('NOT_CONNECTED', `${doing}: not connected: ${text}`, {
               procedure,
               ...(why === null ? {} : { cause: why }),
             }),
@@ -172,9 +172,11 @@ export class StandingConnection {
     );
     try {
       // A loss during the attempt fails one of its calls; only one that was handed out is a loss to us.
-      const connection: Connection = await this.options.connect(controller.signal, (error) => {
-        if (connection === this.#current) this.#lost(error);
+      let made: Connection | null = null;
+      const connection = await this.options.connect(controller.signal, (error) => {
+        if (made !== null && made === this.#current) this.#lost(error);
       });
+      made = connection;
       if (this.#closed) connection.close('LINK_CLOSED', 'closed by the caller');
       else if (connection.failure !== null) this.#failed(connection.failure);
       else this.#up(connection);
@@ -223,5 +225,5 @@ export class StandingConnection {
 /** An attempt that was given up fails with whatever broke first; the reason for giving up says more. */
 function causeOf(error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && isLibvirtError(signal.reason)) return signal.reason;
-  return error instanceof Error ? error : new Error(String(error));
+  return toError(error);
 }

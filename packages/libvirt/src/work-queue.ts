@@ -135,8 +135,8 @@ export class WorkQueue {
     const { procedure } = job;
     if (this.connection.current === null) {
       const cause = this.connection.lastError;
-      const why = cause === null ? 'no answer yet' : cause.message;
-      return clientError('NOT_CONNECTED', `calling ${procedure}: not connected to ${this.label}: ${why}`, {
+      const why = cause === null ? `no answer from ${this.label} yet` : cause.message;
+      return clientError('NOT_CONNECTED', `calling ${procedure}: not connected: ${why}`, {
         procedure,
         ...(cause === null ? {} : { cause }),
       });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientError } from '../errors.js';
+import { clientError, toError } from '../errors.js';
 import { type LibvirtUri, type SocketPlaces, socketCandidates } from '../uri.js';
 import { startSessionDaemon } from './session-daemon.js';
 import type { OpenTransport, Transport, TransportHandlers } from './transport.js';
@@ -59,16 +59,17 @@ async function tryEach(
       return { transport: await connectUnix(path, handlers, signal) };
     } catch (error) {
       if (signal.aborted) throw error;
-      failures.push(error instanceof Error ? error : new Error(String(error)));
+      const failure = toError(error);
+      failures.push(failure);
       // A daemon that is there but refuses us (EACCES) is the answer; another daemon would be the wrong one.
-      if (!isAbsent(error)) return { failures, absent: false };
+      if (!isAbsent(failure)) return { failures, absent: false };
     }
   }
   return { failures, absent: true };
 }
 
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
+function isAbsent(error: Error): boolean {
+  return 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
 }
 
 function notConnected(uri: LibvirtUri, failures: readonly Error[]): Error {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
@@ -37,9 +38,7 @@ export function connectUnix(path: string, handlers: TransportHandlers, signal: A
 }
 
 function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error
-    ? signal.reason
-    : new Error('connecting was given up', { cause: signal.reason });
+  return toError(signal.reason);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
@@ -68,7 +67,7 @@ class SocketTransport implements Transport {
   write(bytes: Uint8Array, written?: () => void): void {
     if (this.#gone) return;
     if (written === undefined) this.socket.write(bytes);
-    else this.socket.write(bytes, (error) => (error instanceof Error ? undefined : written()));
+    else this.socket.write(bytes, (error) => (error ? undefined : written()));
   }
 
   cork(): void {

@@ -1,0 +1,403 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isLibvirtError } from '../../src/errors.js';
+import { type Link, type LinkOptions, openLink } from '../../src/link.js';
+import { authProcedures } from '../../src/protocol/auth.js';
+import { connectProcedures } from '../../src/protocol/connect.js';
+import { domainProcedures } from '../../src/protocol/domain.js';
+import { domainEvents } from '../../src/protocol/event.js';
+import { KeepaliveProcedure, MessageStatus, MessageType, remoteError } from '../../src/protocol/message.js';
+import { PROGRAM } from '../../src/protocol/procedure.js';
+import { int, MAX_MESSAGE_BYTES, string, struct } from '../../src/xdr.js';
+import { eventMessage, FakeLibvirtd, HANG, message, Refusal, replyTo, virError } from '../fake/fake-libvirtd.js';
+import { failureOf, until } from '../fake/until.js';
+
+const { getHostname, getVersion, supportsFeature } = connectProcedures;
+const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -1 };
+
+let fake: FakeLibvirtd;
+const links: Link[] = [];
+
+function open(options: LinkOptions = {}): Link {
+  const link = openLink(fake.uri, options);
+  links.push(link);
+  return link;
+}
+
+beforeEach(async () => {
+  fake = await FakeLibvirtd.start();
+});
+afterEach(async () => {
+  await Promise.all(links.splice(0).map((link) => link.close()));
+  await fake.stop();
+});
+
+describe('opening a connection', () => {
+  it('authenticates, asks for keepalive before it opens, then for events (L1)', async () => {
+    const asked: unknown[] = [];
+    fake.on(supportsFeature, (args) => {
+      asked.push(args.feature);
+      return 1;
+    });
+    fake.on(connectProcedures.open, (args) => {
+      asked.push(args);
+      return undefined;
+    });
+    await open().connected();
+    expect(asked).toEqual([10, { name: 'test:///default', flags: 0 }, 14]);
+    expect(fake.clients[0]?.calls).toEqual([66, 60, 1, 60]);
+  });
+
+  it('passes polkit where libvirtd asks for it (L1)', async () => {
+    let asked = 0;
+    fake.on(authProcedures.list, () => [2]);
+    fake.on(authProcedures.polkit, () => {
+      asked += 1;
+      return 1;
+    });
+    await open().connected();
+    expect(asked).toBe(1);
+  });
+
+  it('says what polkit answered when it denies (L1)', async () => {
+    fake.on(authProcedures.list, () => [2]);
+    fake.on(authProcedures.polkit, () => {
+      throw new Refusal(45, 60, 'authentication failed: denied');
+    });
+    const error = await failureOf(open().connected({ retry: false }));
+    expect(error).toMatchObject({
+      code: 'NOT_CONNECTED',
+      message: `waiting: not connected: connecting to ${fake.uri}: authentication failed: denied`,
+      cause: { code: 'NOT_CONNECTED', cause: { code: 'AUTH_FAILED', domain: 'POLKIT', procedure: 'authPolkit' } },
+    });
+  });
+
+  it('refuses a libvirtd that wants SASL (L1)', async () => {
+    fake.on(authProcedures.list, () => [1]);
+    const error = await failureOf(open().connected({ retry: false }));
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'AUTH_UNSUPPORTED' } });
+  });
+
+  it('refuses a libvirtd without event callbacks (L1)', async () => {
+    fake.on(supportsFeature, (args) => (args.feature === 14 ? 0 : 1));
+    const error = await failureOf(open().connected({ retry: false }));
+    expect(error).toHaveProperty('message', expect.stringContaining('too old'));
+  });
+
+  it('never asks another socket than the given one (L1)', async () => {
+    await fake.refuse();
+    const error = await failureOf(open().connected({ retry: false }));
+    expect(error).toMatchObject({
+      code: 'NOT_CONNECTED',
+      message: `waiting: not connected: connecting to ${fake.uri}: connect ENOENT ${fake.socket}`,
+    });
+  });
+});
+
+describe('a call', () => {
+  it('gets its own answer, also when answers come in another order (L3)', async () => {
+    const answers: (() => void)[] = [];
+    fake.on(domainProcedures.lookupByName, (args) => {
+      return new Promise((resolve) => answers.push(() => resolve({ ...domain, name: args.name })));
+    });
+    const link = open();
+    const calls = ['a', 'b', 'c'].map((name) => link.call(domainProcedures.lookupByName, { name }));
+    await until('three calls', () => answers.length === 3);
+    for (const answer of answers.reverse()) answer();
+    expect((await Promise.all(calls)).map((each) => each.name)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('fails with the error that libvirtd sends, its code and domain by name (L3)', async () => {
+    fake.on(getHostname, () => {
+      throw new Refusal(42, 10, 'Domain not found: no such thing');
+    });
+    const error = await failureOf(open().call(getHostname, undefined));
+    expect(error).toMatchObject({
+      name: 'LibvirtError',
+      message: 'Domain not found: no such thing',
+      code: 'NO_DOMAIN',
+      codeNumber: 42,
+      domain: 'QEMU',
+      domainNumber: 10,
+      level: 'ERROR',
+      procedure: 'connectGetHostname',
+      isRemote: true,
+      mayHaveRun: true,
+      str1: 'Domain not found: no such thing',
+    });
+  });
+
+  it('keeps the number of an error code and domain that it does not know (L3)', async () => {
+    fake.on(getHostname, () => {
+      throw new Refusal(9001, 9002, 'new');
+    });
+    const error = await failureOf(open().call(getHostname, undefined));
+    expect(error).toMatchObject({ code: 'UNKNOWN_9001', codeNumber: 9001, domain: 'UNKNOWN_9002' });
+  });
+
+  it('of a procedure that libvirtd does not know fails with NO_SUPPORT, and the connection lives on (L4)', async () => {
+    const link = open();
+    const error = await failureOf(link.call(getVersion, undefined));
+    expect(error).toMatchObject({ code: 'NO_SUPPORT', domain: 'RPC', message: 'unknown procedure: 4' });
+    fake.on(getHostname, () => 'host');
+    await expect(link.call(getHostname, undefined)).resolves.toBe('host');
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
+  it('takes an answer that arrives byte by byte (L4)', async () => {
+    fake.on(getHostname, (_args, call) => {
+      void (async () => {
+        for (const byte of replyTo(getHostname, call.serial, 'slow-host')) {
+          call.client.write(Buffer.from([byte]));
+          await nextTurn();
+        }
+      })();
+      return HANG;
+    });
+    await expect(open().call(getHostname, undefined)).resolves.toBe('slow-host');
+  });
+
+  it('ignores answers with serials that are not its own (L4)', async () => {
+    fake.on(getHostname, (_args, call) => {
+      call.client.write(replyTo(getHostname, call.serial + 100, 'stranger'));
+      call.client.write(replyTo(getHostname, 0, 'nobody'));
+      return 'host';
+    });
+    const link = open();
+    await expect(link.call(getHostname, undefined)).resolves.toBe('host');
+    expect(link.state).toBe('connected');
+  });
+
+  it('fails with PROTOCOL when the answer is not one to it, or malformed; others go on (L4)', async () => {
+    const link = open();
+    const bad = [
+      (serial: number) => replyTo(getVersion, serial, 5),
+      (serial: number) => replyTo({ ...getHostname, result: struct({ a: string, b: int }) }, serial, { a: 'x', b: 1 }),
+      (serial: number) => replyTo({ ...getHostname, result: int }, serial, 1_000_000),
+    ];
+    for (const answer of bad) {
+      fake.on(getHostname, (_args, call) => {
+        call.client.write(answer(call.serial));
+        return HANG;
+      });
+      const error = await failureOf(link.call(getHostname, undefined));
+      expect(error).toMatchObject({ code: 'PROTOCOL', procedure: 'connectGetHostname', mayHaveRun: true });
+    }
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
+  it('fails with PROTOCOL, unsent, when its arguments cannot be encoded (L3)', async () => {
+    const link = open();
+    await link.connected();
+    const good = link.call(connectProcedures.getVersion, undefined).catch((error: unknown) => error);
+    const error = await failureOf(link.call(domainProcedures.lookupByUuid, { uuid: 'not one' }));
+    expect(error).toMatchObject({
+      code: 'PROTOCOL',
+      mayHaveRun: false,
+      message: expect.stringContaining('"not one" is not a UUID'),
+    });
+    // The half-written message has not spoilt the one before it.
+    await expect(good).resolves.toMatchObject({ code: 'NO_SUPPORT' });
+  });
+
+  it('over 32 MiB is refused unsent (L3)', async () => {
+    const link = open();
+    await link.connected();
+    const name = 'x'.repeat(MAX_MESSAGE_BYTES);
+    await expect(link.call(domainProcedures.lookupByName, { name })).rejects.toMatchObject({
+      code: 'PROTOCOL',
+      mayHaveRun: false,
+    });
+    expect(link.state).toBe('connected');
+  });
+
+  it('fails when libvirtd announces a message over 32 MiB, which ends the connection (L3)', async () => {
+    fake.on(getHostname, (_args, call) => {
+      const bytes = replyTo(getHostname, call.serial, 'x');
+      bytes.writeUInt32BE(MAX_MESSAGE_BYTES + 1, 0);
+      call.client.write(bytes);
+      return HANG;
+    });
+    const link = open();
+    const error = await failureOf(link.call(getHostname, undefined));
+    expect(error).toMatchObject({ code: 'PROTOCOL', message: expect.stringContaining('message of 33554433 bytes') });
+    await until('a new connection', () => fake.everyClient.length === 2);
+  });
+});
+
+describe('giving a call up', () => {
+  beforeEach(() => {
+    fake.on(getHostname, () => HANG);
+  });
+
+  it('at its time-out leaves the connection in use (L3)', async () => {
+    fake.on(getVersion, () => 9);
+    const link = open();
+    await link.connected();
+    const error = await failureOf(link.call(getHostname, undefined, { timeoutMs: 20 }));
+    expect(error).toMatchObject({
+      code: 'CALL_TIMEOUT',
+      domain: 'CLIENT',
+      codeNumber: -1,
+      isRemote: false,
+      mayHaveRun: true,
+      message: `calling connectGetHostname: no answer from ${fake.uri} within 20 ms`,
+    });
+    await expect(link.call(getVersion, undefined)).resolves.toBe(9);
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
+  it('gives each call its own time-out (L3)', async () => {
+    const link = open();
+    await link.connected();
+    const order: number[] = [];
+    await Promise.all(
+      [60, 20, 40].map((timeoutMs) =>
+        link.call(getHostname, undefined, { timeoutMs }).catch(() => {
+          order.push(timeoutMs);
+        }),
+      ),
+    );
+    expect(order).toEqual([20, 40, 60]);
+  });
+
+  it('ignores the answer that comes too late (L3)', async () => {
+    let answer: () => void = () => undefined;
+    fake.on(getHostname, () => new Promise((resolve) => (answer = () => resolve('late'))));
+    fake.on(getVersion, () => 9);
+    const link = open();
+    await failureOf(link.call(getHostname, undefined, { timeoutMs: 20 }));
+    answer();
+    await expect(link.call(getVersion, undefined)).resolves.toBe(9);
+  });
+
+  it('by its signal, before, while and after it runs (L1)', async () => {
+    fake.on(getVersion, () => 9);
+    const link = open();
+    await link.connected();
+    const controller = new AbortController();
+    const running = link.call(getHostname, undefined, { signal: controller.signal });
+    const done = link.call(getVersion, undefined, { signal: controller.signal });
+    await expect(done).resolves.toBe(9);
+    controller.abort(new Error('changed my mind'));
+    await expect(running).rejects.toMatchObject({
+      code: 'CALL_ABORTED',
+      mayHaveRun: true,
+      cause: { message: 'changed my mind' },
+    });
+    const late = link.call(getHostname, undefined, { signal: controller.signal });
+    await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
+  });
+
+  it('by closing the link rejects everything at once (L3)', async () => {
+    const link = open();
+    await link.connected();
+    const calls = Array.from({ length: 10 }, () => failureOf(link.call(getHostname, undefined)));
+    const work = Array.from({ length: 10 }, () => failureOf(link.work(domain.uuid, getHostname, undefined)));
+    await until('work to begin', () => fake.everyClient.length === 2);
+    await link.close();
+    for (const error of await Promise.all([...calls, ...work])) expect(isLibvirtError(error, 'LINK_CLOSED')).toBe(true);
+    await expect(link.call(getHostname, undefined)).rejects.toMatchObject({ code: 'LINK_CLOSED' });
+    await expect(link.work(null, getHostname, undefined)).rejects.toMatchObject({ code: 'LINK_CLOSED' });
+    await expect(link.connected()).rejects.toMatchObject({ code: 'LINK_CLOSED' });
+    expect(link.state).toBe('closed');
+    await until('every connection to close', () => fake.clients.length === 0);
+  });
+});
+
+describe('keepalive', () => {
+  it('answers the pings of libvirtd (L1)', async () => {
+    await open().connected();
+    fake.clients[0]?.keepalive(KeepaliveProcedure.ping);
+    await until('a pong', () => fake.clients[0]?.pongs === 1);
+  });
+
+  it('fails every waiter when libvirtd stays silent (L1)', async () => {
+    fake.on(getHostname, () => HANG);
+    fake.answersPings = false;
+    const link = open({ keepalive: { intervalMs: 20, count: 2 } });
+    await link.connected();
+    const errors = await Promise.all(Array.from({ length: 8 }, () => failureOf(link.call(getHostname, undefined))));
+    for (const error of errors) {
+      expect(error).toMatchObject({
+        code: 'CONNECTION_LOST',
+        mayHaveRun: true,
+        message: expect.stringContaining('libvirtd has been silent for 0.06 s'),
+      });
+    }
+    expect(fake.everyClient[0]?.pings).toBe(2);
+  });
+
+  it('keeps an idle connection to a libvirtd that answers (L1)', async () => {
+    const link = open({ keepalive: { intervalMs: 5, count: 1 } });
+    await link.connected();
+    await until('a dozen pings', () => (fake.clients[0]?.pings ?? 0) > 12);
+    expect(link.state).toBe('connected');
+    expect(fake.everyClient).toHaveLength(1);
+  });
+});
+
+describe('events', () => {
+  const lifecycle = { callbackId: 1, domain, event: 2, detail: 0 };
+
+  it('reach every listener until it is removed (L1)', async () => {
+    const link = open();
+    const seen: string[] = [];
+    const remove = link.onEvent(domainEvents.lifecycle, (event) => seen.push(`a${event.detail}`));
+    link.onEvent(domainEvents.lifecycle, (event) => seen.push(`b${event.detail}`));
+    await link.connected();
+    fake.emit(domainEvents.lifecycle, lifecycle);
+    fake.emit(domainEvents.reboot, { callbackId: 1, domain });
+    await until('one event', () => seen.length === 2);
+    remove();
+    fake.emit(domainEvents.lifecycle, { ...lifecycle, detail: 1 });
+    await until('another event', () => seen.length === 3);
+    expect(seen).toEqual(['a0', 'b0', 'b1']);
+  });
+
+  it('keep their place among the replies, all in one write (L1)', async () => {
+    const link = open();
+    const order: string[] = [];
+    link.onEvent(domainEvents.lifecycle, (event) => order.push(`event ${event.detail}`));
+    fake.on(getHostname, (_args, call) => {
+      call.client.write(
+        Buffer.concat([
+          eventMessage(domainEvents.lifecycle, { ...lifecycle, detail: 1 }),
+          replyTo(getHostname, call.serial, 'host'),
+          eventMessage(domainEvents.lifecycle, { ...lifecycle, detail: 2 }),
+          eventMessage(domainEvents.lifecycle, { ...lifecycle, detail: 3 }),
+        ]),
+      );
+      return HANG;
+    });
+    await link.connected();
+    // Several promises deep: the events behind the reply wait for the last of them.
+    const deep = async (depth: number): Promise<string> =>
+      depth === 0 ? link.call(getHostname, undefined) : await deep(depth - 1);
+    order.push(await deep(10));
+    await until('the last event', () => order.length === 4);
+    expect(order).toEqual(['event 1', 'host', 'event 2', 'event 3']);
+  });
+
+  it('that cannot be read are reported and hurt nobody (L4)', async () => {
+    const warnings: Error[] = [];
+    const link = open({ onWarning: (error) => warnings.push(error) });
+    link.onEvent(domainEvents.lifecycle, () => undefined);
+    await link.connected();
+    fake.emit({ ...domainEvents.lifecycle, event: int }, 5);
+    await until('a warning', () => warnings.length === 1);
+    expect(warnings[0]?.message).toBe('reading the event domainEventLifecycle: malformed message');
+    expect(link.state).toBe('connected');
+  });
+
+  it('and messages of unknown kinds are ignored (L4)', async () => {
+    const link = open();
+    await link.connected();
+    for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {
+      const header = { program: PROGRAM.remote, procedure: 1, type, serial: 1, status: MessageStatus.ok };
+      fake.clients[0]?.write(message(header, remoteError, virError(1, 1, 'x')));
+    }
+    fake.on(getHostname, () => 'host');
+    await expect(link.call(getHostname, undefined)).resolves.toBe('host');
+  });
+});
