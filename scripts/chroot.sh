@@ -10,7 +10,7 @@ need_base() {
   base=$PWD/.cache/$codename
   if [ ! -d "$base" ]; then
     # shellcheck disable=SC2016 # apt's own placeholders
-    mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v r="$codename" '$2 == r { print $1; exit }')
+    mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v r="$codename" '$2 == r && !seen++ { print $1 }')
     [ -n "$mirror" ] || die "apt knows no package source for $codename here"
     say "Bootstrapping $codename"
     rm -rf "$base.new"

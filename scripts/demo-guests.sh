@@ -104,7 +104,7 @@ make_demo_guests() {
   fi
   virsh_quiet pool-start "$demo_pool" >/dev/null 2>&1 || virsh_quiet pool-refresh "$demo_pool" >/dev/null
   define_demo_guest rackless-bios bios "$type"
-  if virsh_quiet domcapabilities --machine q35 | grep -q '<value>efi</value>'; then
+  if [[ $(virsh_quiet domcapabilities --machine q35) == *'<value>efi</value>'* ]]; then
     define_demo_guest rackless-uefi efi "$type"
   else
     say "No UEFI firmware for guests here: only rackless-bios"
