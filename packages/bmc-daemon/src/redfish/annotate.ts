@@ -2,7 +2,7 @@
  * The one place for EMULATOR_DMTF_STRICT. Off, the service is as its specification has it, on, as DMTF's validators want it;
  * resources render the DMTF form and know nothing of the switch (B2).
  */
-import type { Json, JsonObject } from './resource.js';
+import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
 export interface AnnotateOptions {
   readonly strict: boolean;
@@ -36,9 +36,6 @@ function withHealthRollUp(object: JsonObject): JsonObject {
 }
 
 function descend(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  return isArray(value) ? value.map(descend) : withHealthRollUp(value);
+  if (isArray(value)) return value.map(descend);
+  return isObject(value) ? withHealthRollUp(value) : value;
 }
-
-/** `Array.isArray` does not narrow readonly arrays. */
-const isArray = (value: Json): value is readonly Json[] => Array.isArray(value);

@@ -10,7 +10,7 @@ import {
   type MessageArguments,
   type MessageKey,
 } from './messages.js';
-import type { JsonObject } from './resource.js';
+import type { JsonObject } from './json.js';
 
 type Headers = Readonly<Record<string, string>>;
 

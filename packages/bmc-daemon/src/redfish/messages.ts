@@ -1,6 +1,6 @@
 /** A message that a client reads, and how it looks in JSON. */
 import { baseRegistry, messageTable, type Arguments } from './base-registry.js';
-import type { JsonObject } from './resource.js';
+import type { JsonObject } from './json.js';
 
 /** A key of the Base registry, `PropertyUnknown`. */
 export type MessageKey = keyof typeof messageTable;

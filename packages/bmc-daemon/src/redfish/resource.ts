@@ -4,13 +4,10 @@
  * Actions block, body faults) from what the literal says.
  */
 import type { ZodType } from 'zod';
+import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-/** A member that is `undefined` is not sent. */
-export interface JsonObject {
-  readonly [key: string]: Json | undefined;
-}
+export type { Json, JsonObject } from './json.js';
 
 /** A value, or a promise of it: what is known at once need not wait. */
 export type Awaitable<T> = T | Promise<T>;

@@ -1,0 +1,61 @@
+/** What a stage answers, and how it goes out. */
+import type { ServerResponse } from 'node:http';
+import { renderError, type RedfishError } from './errors.js';
+import type { JsonObject } from './json.js';
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** A finished answer. Immutable, so that one can be kept and sent again. */
+export interface Answer {
+  readonly status: number;
+  /** Name, value, name, value: what `writeHead` takes without looking at each. Content-Length included where there is a body. */
+  readonly headers: readonly string[];
+  readonly body: string | undefined;
+}
+
+/** On every answer: the protocol version, and that nobody may answer in our place (DSP0266 §8.1). */
+const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
+
+const json = 'application/json; charset=utf-8';
+
+const flatten = (headers: Headers): readonly string[] => Object.entries(headers).flat();
+
+/** An answer with a JSON text. */
+export function jsonAnswer(status: number, text: string, headers: Headers = {}): Answer {
+  return textAnswer(status, text, json, headers);
+}
+
+/** An answer with any text. */
+export function textAnswer(status: number, text: string, contentType: string, headers: Headers = {}): Answer {
+  const length = String(Buffer.byteLength(text));
+  return {
+    status,
+    headers: [...always, 'Content-Type', contentType, 'Content-Length', length, ...flatten(headers)],
+    body: text,
+  };
+}
+
+/** An answer without a body: 204, 304. */
+export function emptyAnswer(status: number, headers: Headers = {}): Answer {
+  return { status, headers: [...always, ...flatten(headers)], body: undefined };
+}
+
+/** The answer that an error asks for. */
+export function errorAnswer(error: RedfishError): Answer {
+  return jsonAnswer(error.status, stringify(renderError(error.messages)), error.headers);
+}
+
+/** JSON as it is sent. Indentation would double the bytes. */
+export function stringify(value: JsonObject): string {
+  return JSON.stringify(value);
+}
+
+/**
+ * Sends it. A HEAD request gets the same headers and no body; so does whoever asks for what is sent without one.
+ * @param requestId echoed in X-Request-Id.
+ */
+export function send(response: ServerResponse, answer: Answer, requestId: string): void {
+  response.writeHead(answer.status, [...answer.headers, 'X-Request-Id', requestId]);
+  // Node leaves the body of an answer to HEAD out by itself.
+  response.end(answer.body);
+}

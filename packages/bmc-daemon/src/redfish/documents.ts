@@ -1,0 +1,89 @@
+/** The documents that are no resources: the versions, the OData service document and the metadata (DSP0266 §8.4). */
+import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
+
+export interface Document {
+  readonly path: string;
+  readonly answer: Answer;
+}
+
+/** What of a resource the documents speak about. */
+export interface DeclaredType {
+  readonly uri: string;
+  /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
+  readonly odataType: string;
+}
+
+const allow = { Allow: 'GET, HEAD' };
+
+/** The three, from the resources that are served. */
+export function createDocuments(resources: readonly DeclaredType[]): readonly Document[] {
+  return [
+    // Exactly this, slash included: DSP0266 §6.2.
+    { path: '/redfish', answer: jsonAnswer(200, stringify({ v1: '/redfish/v1/' }), allow) },
+    { path: '/redfish/v1/odata', answer: jsonAnswer(200, stringify(serviceDocument(resources)), allow) },
+    {
+      path: '/redfish/v1/$metadata',
+      answer: textAnswer(200, metadata(resources), 'application/xml; charset=utf-8', allow),
+    },
+  ];
+}
+
+/** The service root and what it links to, each as a singleton. */
+function serviceDocument(resources: readonly DeclaredType[]) {
+  const top = resources.flatMap(({ uri }) => {
+    const name = /^\/redfish\/v1\/(\w+)$/.exec(uri)?.[1];
+    return name === undefined ? [] : [{ name, kind: 'Singleton', url: uri }];
+  });
+  return {
+    '@odata.context': '/redfish/v1/$metadata',
+    value: [{ name: 'Service', kind: 'Singleton', url: '/redfish/v1/' }, ...top],
+  };
+}
+
+/** References to the schemas of the types that are served, and the container, which OData wants in the first Schema. */
+function metadata(resources: readonly DeclaredType[]): string {
+  const namespaces = new Map<string, Set<string>>();
+  for (const { odataType } of resources) {
+    const [name = '', ...version] = odataType.slice(1).split('.').slice(0, -1);
+    const ofName = namespaces.get(name) ?? new Set([name]);
+    if (version.length > 0) ofName.add([name, ...version].join('.'));
+    namespaces.set(name, ofName);
+  }
+  // The container that ours extends is declared in this version.
+  namespaces.set(
+    'ServiceRoot',
+    new Set(['ServiceRoot', 'ServiceRoot.v1_0_0', ...(namespaces.get('ServiceRoot') ?? [])]),
+  );
+
+  const references = [...namespaces]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, included]) =>
+      reference(
+        `http://redfish.dmtf.org/schemas/v1/${name}_v1.xml`,
+        [...included].map((namespace) => `Namespace="${namespace}"`),
+      ),
+    );
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">',
+    ...references,
+    reference('http://redfish.dmtf.org/schemas/v1/RedfishExtensions_v1.xml', [
+      'Namespace="RedfishExtensions.v1_0_0" Alias="Redfish"',
+    ]),
+    '  <edmx:DataServices>',
+    '    <Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="Service">',
+    '      <EntityContainer Name="Service" Extends="ServiceRoot.v1_0_0.ServiceContainer"/>',
+    '    </Schema>',
+    '  </edmx:DataServices>',
+    '</edmx:Edmx>',
+    '',
+  ].join('\n');
+}
+
+function reference(uri: string, includes: readonly string[]): string {
+  return [
+    `  <edmx:Reference Uri="${uri}">`,
+    ...includes.map((attributes) => `    <edmx:Include ${attributes}/>`),
+    '  </edmx:Reference>',
+  ].join('\n');
+}

@@ -1,0 +1,16 @@
+/** JSON as a type. */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/** A member that is `undefined` is not sent. */
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/** `Array.isArray` does not narrow readonly arrays. */
+export function isArray(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isArray(value);
+}

@@ -1,0 +1,528 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { serve, type Client } from '../../test/support/client.js';
+import { DriverError } from '../drivers/driver.js';
+import { refuse } from './errors.js';
+import { message } from './messages.js';
+import { createPipeline, type Outcome } from './pipeline.js';
+import { answerClientError } from './raw-errors.js';
+import { resourceDefiner } from './resource.js';
+
+interface Machine {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string;
+}
+interface Services {
+  readonly machines: Map<string, Machine>;
+  readonly done: string[];
+  rendered: number;
+  fault: Error | undefined;
+  clock: number;
+}
+
+const defineResource = resourceDefiner<Services>();
+const find = (services: Services, id: string): Machine => {
+  if (services.fault !== undefined) throw services.fault;
+  const machine = services.machines.get(id) ?? [...services.machines.values()].find(({ name }) => name === id);
+  if (machine === undefined) throw refuse('ResourceNotFound', 'ComputerSystem', id);
+  return machine;
+};
+
+const root = defineResource({
+  entity: 'ServiceRoot',
+  odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
+  uri: '/redfish/v1',
+  open: true,
+  load: ({ services }) => services.machines,
+  render: () => ({ Id: 'RootService', Systems: { '@odata.id': '/redfish/v1/Systems' } }),
+});
+
+const collection = defineResource({
+  entity: 'ComputerSystemCollection',
+  odataType: '#ComputerSystemCollection.ComputerSystemCollection',
+  uri: '/redfish/v1/Systems',
+  load: ({ services }) => [...services.machines.keys()],
+  render: (ids, { self }) => ({ Members: ids.map((id) => ({ '@odata.id': `${self}/${id}` })) }),
+  post: {
+    body: z.strictObject({ Name: z.string() }),
+    run: (_ids, { Name }, { services }) => {
+      services.machines.set('new', { id: 'new', name: Name, tag: '' });
+      return { created: { location: '/redfish/v1/Systems/new', headers: { 'X-Auth-Token': 'abc' } } };
+    },
+  },
+});
+
+const system = defineResource({
+  entity: 'ComputerSystem',
+  odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+  uri: '/redfish/v1/Systems/{systemId}',
+  aliases: ['/redfish/v1/Machines/{systemId}'],
+  load: ({ params, services }) => find(services, params.systemId),
+  canonicalParams: (machine) => ({ systemId: machine.id }),
+  render: (machine, { services }) => {
+    services.rendered += 1;
+    return { Id: machine.id, Name: machine.name, AssetTag: machine.tag, Status: { HealthRollup: 'OK' } };
+  },
+  patch: {
+    body: z.strictObject({ AssetTag: z.string().optional(), Name: z.enum(['kept']).optional() }),
+    apply: (machine, { AssetTag, Name }, { services }) => {
+      if (Name === 'kept') return { messages: [message('PropertyNotUpdated', 'Name')] };
+      if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'AssetTag' });
+      services.machines.set(machine.id, { ...machine, tag: AssetTag ?? '' });
+      return undefined;
+    },
+  },
+  delete: (machine, { services }) => {
+    services.machines.delete(machine.id);
+    return undefined;
+  },
+  actions: {
+    '#ComputerSystem.Reset': {
+      body: z.strictObject({ ResetType: z.enum(['On', 'Slow', 'Loud']) }),
+      parameters: () => ({ 'ResetType@Redfish.AllowableValues': ['On', 'Slow'] }),
+      run: (machine, { ResetType }, { services, requester }) => {
+        services.done.push(`${machine.id} ${ResetType} ${requester.user ?? '-'}`);
+        if (ResetType === 'Loud') return { messages: [message('Success')] };
+        if (ResetType === 'On') return undefined;
+        return { task: { monitor: '/redfish/v1/Monitor', task: '/redfish/v1/Systems/a' } };
+      },
+    },
+    '#ComputerSystem.Eject': {
+      body: z.strictObject({}),
+      bodyOptional: true,
+      run: (machine, _body, { services }) => {
+        services.done.push(`${machine.id} eject`);
+        return undefined;
+      },
+    },
+    '#ComputerSystem.Strict': { body: z.strictObject({}), run: () => undefined },
+    '#ComputerSystem.Never': { body: z.strictObject({}), available: () => false, run: () => undefined },
+  },
+});
+
+const manager = defineResource({
+  entity: 'Manager',
+  odataType: '#Manager.v1_24_0.Manager',
+  uri: '/redfish/v1/Managers/{managerId}',
+  load: ({ params, services }) => find(services, params.managerId),
+  render: ({ id }, { services }) => ({ Id: id, DateTime: String((services.clock += 1)) }),
+  volatile: ['DateTime'],
+});
+
+const monitor = defineResource({
+  entity: 'Task',
+  odataType: '#Task.v1_7_4.Task',
+  uri: '/redfish/v1/Monitor/{state}',
+  load: ({ params }) => ({ state: params.state }),
+  render: ({ state }) => ({ TaskState: state }),
+  status: ({ state }) =>
+    state === 'Running' ? { status: 202, headers: { Location: '/redfish/v1/Monitor/Running' } } : { status: 204 },
+});
+
+const a: Machine = { id: 'a', name: 'web 1', tag: 'one' };
+const services: Services = { machines: new Map(), done: [], rendered: 0, fault: undefined, clock: 0 };
+const outcomes: Outcome[] = [];
+let client: Client;
+
+beforeAll(async () => {
+  const pipeline = createPipeline({
+    resources: [root, collection, system, manager, monitor],
+    services,
+    strict: true,
+    authenticate: ({ headers }) => {
+      if (headers.authorization === 'Basic ok') return { user: 'admin' };
+      if (headers.authorization === 'Basic slow')
+        return { refused: 'wrong password', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
+      if (headers.authorization === undefined) return { refused: 'no credentials' };
+      throw refuse('ServiceTemporarilyUnavailable', '1');
+    },
+  });
+  client = await serve(
+    (request, response) => void pipeline(request, response, 'r1').then((outcome) => outcomes.push(outcome)),
+    (server) => server.on('clientError', answerClientError),
+  );
+});
+afterAll(() => client.close());
+afterEach(() => {
+  services.machines.clear();
+  services.machines.set('a', a);
+  services.fault = undefined;
+  services.done.length = 0;
+  outcomes.length = 0;
+});
+services.machines.set('a', a);
+
+const authorization = { Authorization: 'Basic ok' };
+const send = (method: string, path: string, body?: string | object, headers = {}) =>
+  client.send(method, path, { headers: { ...authorization, ...headers }, ...(body === undefined ? {} : { body }) });
+const get = (path: string, headers = {}) => send('GET', path, undefined, headers);
+const ids = (json: unknown): unknown =>
+  (json as { error: { '@Message.ExtendedInfo': { MessageId: string }[] } }).error['@Message.ExtendedInfo'].map(
+    ({ MessageId }) => MessageId.replace('Base.1.22.', ''),
+  );
+const action = (name: string) => ({ target: `/redfish/v1/Systems/a/Actions/ComputerSystem.${name}` });
+const actions = {
+  '#ComputerSystem.Reset': { ...action('Reset'), 'ResetType@Redfish.AllowableValues': ['On', 'Slow'] },
+  '#ComputerSystem.Eject': action('Eject'),
+  '#ComputerSystem.Strict': action('Strict'),
+};
+const bodyOfA = {
+  '@odata.id': '/redfish/v1/Systems/a',
+  '@odata.type': '#ComputerSystem.v1_27_0.ComputerSystem',
+  '@odata.context': '/redfish/v1/$metadata#ComputerSystem.ComputerSystem',
+  Id: 'a',
+  Name: 'web 1',
+  AssetTag: 'one',
+  Status: { HealthRollup: 'OK' },
+  Actions: actions,
+};
+
+describe('reading', () => {
+  it('sends the resource with everything that the protocol wants (B13, B14)', async () => {
+    const { status, headers, json } = await get('/redfish/v1/Systems/a');
+    expect([status, json]).toEqual([200, bodyOfA]);
+    expect(headers).toEqual({
+      'odata-version': '4.0',
+      'cache-control': 'no-cache',
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(JSON.stringify(bodyOfA).length),
+      allow: 'GET, HEAD, PATCH, DELETE',
+      link: '<http://redfish.dmtf.org/schemas/v1/ComputerSystem.v1_27_0.json>; rel=describedby',
+      etag: expect.stringMatching(/^"[\w-]{22}"$/) as unknown,
+      'x-request-id': 'r1',
+      date: expect.any(String) as unknown,
+      connection: 'close',
+    });
+  });
+
+  it.each([
+    '/redfish/v1/Systems/a/',
+    '/redfish/v1/Systems/web%201',
+    '/redfish/v1/Machines/a',
+    '/redfish/v1/Systems/a?x=1',
+  ])('answers %s the same (B3)', async (path) => {
+    const { status, json } = await get(path);
+    expect([status, json]).toEqual([200, bodyOfA]);
+  });
+
+  it('answers HEAD with the headers of GET and no body (B13)', async () => {
+    const [head, full] = [await send('HEAD', '/redfish/v1/Systems/a'), await get('/redfish/v1/Systems/a')];
+    expect([head.status, head.text, { ...head.headers, date: '' }]).toEqual([200, '', { ...full.headers, date: '' }]);
+  });
+
+  it('says GET, HEAD, POST in Allow of a collection that creates (B13)', async () => {
+    expect((await get('/redfish/v1/Systems')).headers.allow).toBe('GET, HEAD, POST');
+  });
+
+  it('answers OPTIONS with Allow (B13)', async () => {
+    const { status, headers, text } = await send('OPTIONS', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset/');
+    expect([status, headers.allow, text]).toEqual([204, 'POST', '']);
+  });
+
+  it('ignores a body of a GET (B13)', async () => {
+    expect((await send('GET', '/redfish/v1/Systems/a', 'nonsense')).status).toBe(200);
+  });
+
+  it('renders an entity once, until it is another object (P3)', async () => {
+    await get('/redfish/v1/Systems/a');
+    const before = services.rendered;
+    await get('/redfish/v1/Systems/a');
+    await get('/redfish/v1/Systems/web%201');
+    expect(services.rendered).toBe(before);
+    services.machines.set('a', { ...a, tag: 'two' });
+    expect((await get('/redfish/v1/Systems/a')).json).toEqual({ ...bodyOfA, AssetTag: 'two' });
+    expect(services.rendered).toBe(before + 1);
+  });
+
+  it('lets a resource answer 202 and 204 (B9)', async () => {
+    const running = await get('/redfish/v1/Monitor/Running');
+    expect([running.status, running.headers.location, (running.json as { TaskState: string }).TaskState]).toEqual([
+      202,
+      '/redfish/v1/Monitor/Running',
+      'Running',
+    ]);
+    const completed = await get('/redfish/v1/Monitor/Completed');
+    expect([completed.status, completed.text]).toEqual([204, '']);
+  });
+});
+
+describe('ETags', () => {
+  it('answer 304 to a client that has the resource (B14)', async () => {
+    const { headers } = await get('/redfish/v1/Systems/a');
+    const again = await get('/redfish/v1/Systems/a', { 'If-None-Match': headers.etag });
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
+    services.machines.set('a', { ...a, tag: 'two' });
+    expect((await get('/redfish/v1/Systems/a', { 'If-None-Match': headers.etag })).status).toBe(200);
+  });
+
+  it('leave volatile properties out, which are still sent anew (B14)', async () => {
+    const [first, second] = [await get('/redfish/v1/Managers/a'), await get('/redfish/v1/Managers/a')];
+    expect(first.headers.etag).toBe(second.headers.etag);
+    expect(first.json).not.toEqual(second.json);
+    services.machines.set('a', { ...a });
+    expect((await get('/redfish/v1/Managers/a')).headers.etag).toBe(first.headers.etag);
+  });
+
+  it.each(['PATCH', 'DELETE'])('stop a %s with a stale one (B14)', async (method) => {
+    const answer = await send(method, '/redfish/v1/Systems/a', { AssetTag: 'x' }, { 'If-Match': '"stale"' });
+    expect([answer.status, ids(answer.json), services.machines.get('a')]).toEqual([412, ['PreconditionFailed'], a]);
+  });
+
+  it('let a PATCH with the present one through, and the answer carries the new one (B14)', async () => {
+    const { headers } = await get('/redfish/v1/Systems/a');
+    const patched = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'x' }, { 'If-Match': headers.etag });
+    expect([patched.status, patched.json]).toEqual([200, { ...bodyOfA, AssetTag: 'x' }]);
+    expect(patched.headers.etag).not.toBe(headers.etag);
+    expect(patched.headers.etag).toBe((await get('/redfish/v1/Systems/a')).headers.etag);
+    expect((await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'y' }, { 'If-Match': '*' })).status).toBe(200);
+  });
+
+  it('come before the body: a stale one with a bad body is 412 (B14)', async () => {
+    expect((await send('PATCH', '/redfish/v1/Systems/a', '{', { 'If-Match': '"stale"' })).status).toBe(412);
+  });
+});
+
+describe('writing', () => {
+  it('answers a PATCH with messages beside the resource (B7)', async () => {
+    const { status, json, headers } = await send('PATCH', '/redfish/v1/Systems/a', { Name: 'kept' });
+    expect([status, json]).toEqual([
+      200,
+      { ...bodyOfA, '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.PropertyNotUpdated' })] },
+    ]);
+    expect(headers.etag).toBe((await get('/redfish/v1/Systems/a')).headers.etag);
+  });
+
+  it.each([{}, { '@odata.id': '/redfish/v1/Systems/a' }])(
+    'answers a PATCH of %j with NoOperation (B13)',
+    async (body) => {
+      const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', body);
+      expect([status, ids(json)]).toEqual([400, ['NoOperation']]);
+    },
+  );
+
+  it('reports every fault of a PATCH at once (B13)', async () => {
+    const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 1, Id: 'b', Foo: 1 });
+    expect([status, ids(json)]).toEqual([400, ['PropertyValueTypeError', 'PropertyNotWritable', 'PropertyUnknown']]);
+    expect((json as { error: { code: string } }).error.code).toBe('Base.1.22.GeneralError');
+  });
+
+  it('names the property that the driver refuses (B13)', async () => {
+    const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'taken' });
+    expect([status, ids(json)]).toEqual([400, ['PropertyValueIncorrect']]);
+  });
+
+  it.each([
+    ['no body', undefined, {}, 400, 'MalformedJSON'],
+    ['bad JSON', '{', { 'Content-Type': 'application/json' }, 400, 'MalformedJSON'],
+    ['another content type', '{}', { 'Content-Type': 'text/plain' }, 415, 'HeaderInvalid'],
+    ['more than 1 MiB', 'x'.repeat(2 ** 20 + 1), { 'Content-Type': 'application/json' }, 413, 'PayloadTooLarge'],
+  ])('refuses a PATCH with %s (B13)', async (_what, body, headers, status, key) => {
+    const answer = await send('PATCH', '/redfish/v1/Systems/a', body, headers);
+    expect([answer.status, ids(answer.json)]).toEqual([status, [key]]);
+  });
+
+  it('answers an action with 204 and runs it as the user (B5)', async () => {
+    const { status, text, headers } = await send('POST', '/redfish/v1/Systems/web%201/Actions/ComputerSystem.Reset/', {
+      ResetType: 'On',
+    });
+    expect([status, text, headers['content-length'], services.done]).toEqual([204, '', undefined, ['a On admin']]);
+  });
+
+  it('answers an action with messages with 200 (B13)', async () => {
+    const { status, json } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', {
+      ResetType: 'Loud',
+    });
+    expect([status, json]).toEqual([
+      200,
+      { '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.Success' })] },
+    ]);
+  });
+
+  it('answers a task with 202, its monitor and the task (B9)', async () => {
+    const { status, headers, json } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', {
+      ResetType: 'Slow',
+    });
+    expect([status, headers.location, headers['retry-after'], json]).toEqual([
+      202,
+      '/redfish/v1/Monitor',
+      '1',
+      bodyOfA,
+    ]);
+  });
+
+  it.each([undefined, {}, { ResetType: 'Bogus' }])(
+    'refuses an action with %j and names the allowed values (B5)',
+    async (body) => {
+      const { status, json, text } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', body);
+      const key =
+        body !== undefined && 'ResetType' in body ? 'ActionParameterValueNotInList' : 'ActionParameterMissing';
+      expect([status, ids(json), services.done]).toEqual([400, [key], []]);
+      expect(text).toContain('Accepted: On, Slow, Loud.');
+    },
+  );
+
+  it.each<[string, string | object | undefined, Record<string, string>]>([
+    ['no body', undefined, {}],
+    ['{}', {}, {}],
+    ['an empty body with a JSON content type', '', { 'Content-Type': 'application/json' }],
+    ["curl's empty form", '', { 'Content-Type': 'application/x-www-form-urlencoded' }],
+  ])('takes %s where a body is optional (B9)', async (_what, body, headers) => {
+    const { status } = await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Eject', body, headers);
+    expect([status, services.done]).toEqual([204, ['a eject']]);
+  });
+
+  it('wants a body where it is not, even if nothing need be in it (B13)', async () => {
+    const path = '/redfish/v1/Systems/a/Actions/ComputerSystem.Strict';
+    expect([(await send('POST', path)).status, (await send('POST', path, {})).status]).toEqual([400, 204]);
+  });
+
+  it('serves no action that it does not advertise (B13)', async () => {
+    expect((await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Never', {})).status).toBe(404);
+  });
+
+  it('answers a creation with 201, Location and the resource (B13)', async () => {
+    const { status, headers, json } = await send('POST', '/redfish/v1/Systems', { Name: 'new one' });
+    expect([status, headers.location, headers['x-auth-token'], (json as { Name: string }).Name]).toEqual([
+      201,
+      '/redfish/v1/Systems/new',
+      'abc',
+      'new one',
+    ]);
+  });
+
+  it('deletes with 204 (B13)', async () => {
+    expect([(await send('DELETE', '/redfish/v1/Systems/a')).status, services.machines.size]).toEqual([204, 0]);
+  });
+});
+
+describe('refusing', () => {
+  it('answers 401 without credentials, before 404 and 405 (B10)', async () => {
+    for (const [method, path] of [
+      ['GET', '/redfish/v1/Systems/a'],
+      ['GET', '/redfish/v1/nothing'],
+      ['DELETE', '/redfish/v1/Systems'],
+      ['POST', '/redfish/v1'],
+      ['OPTIONS', '/redfish/v1'],
+    ] as const) {
+      const { status, headers, json } = await client.send(method, path);
+      expect([status, headers['www-authenticate'], ids(json)]).toEqual([
+        401,
+        'Basic realm="Rackless", charset="UTF-8"',
+        ['AccessUnauthorized'],
+      ]);
+    }
+    expect(outcomes[0]).toEqual({
+      route: '/redfish/v1/Systems/{systemId}',
+      status: 401,
+      user: null,
+      refused: 'no credentials',
+    });
+  });
+
+  it.each(['/redfish', '/redfish/', '/redfish/v1', '/redfish/v1/', '/redfish/v1/odata', '/redfish/v1/$metadata'])(
+    'lets anybody GET and HEAD %s (B10)',
+    async (path) => {
+      expect([(await client.get(path)).status, (await client.send('HEAD', path)).status]).toEqual([200, 200]);
+    },
+  );
+
+  it('asks whoever guesses to wait, and tells the log whom they tried (B10)', async () => {
+    const { status, headers } = await client.get('/redfish/v1/Systems', { Authorization: 'Basic slow' });
+    expect([status, headers['retry-after'], outcomes[0]?.refused]).toEqual([401, '2', 'wrong password, user eve']);
+  });
+
+  it('answers what authentication itself throws (B10)', async () => {
+    expect((await client.get('/redfish/v1/Systems', { Authorization: 'Basic odd' })).status).toBe(503);
+  });
+
+  it('wants OData-Version 4.0, before anything else (B13)', async () => {
+    const { status, json } = await client.get('/redfish/v1/nothing', { 'OData-Version': '4.1' });
+    expect([status, ids(json)]).toEqual([412, ['HeaderInvalid']]);
+    expect((await get('/redfish/v1', { 'OData-Version': '4.0' })).status).toBe(200);
+  });
+
+  it.each(['/redfish/v1/nothing', '/redfish/v1/Systems/a/x', '/redfish/v2', '/redfish/v1/Systems/%zz'])(
+    'answers 404 at %s (B13)',
+    async (path) => {
+      const { status, json } = await get(path);
+      expect([status, ids(json)]).toEqual([404, ['ResourceMissingAtURI']]);
+    },
+  );
+
+  it('answers 404 for an unknown id in every method (B13)', async () => {
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const { status, json } = await send(
+        method,
+        '/redfish/v1/Systems/nobody',
+        method === 'GET' ? undefined : { AssetTag: 'x' },
+      );
+      expect([status, ids(json)]).toEqual([404, ['ResourceNotFound']]);
+    }
+  });
+
+  it.each([
+    ['POST', '/redfish/v1/Systems/a/', 'GET, HEAD, PATCH, DELETE'],
+    ['PATCH', '/redfish/v1', 'GET, HEAD'],
+    ['DELETE', '/redfish/v1/$metadata', 'GET, HEAD'],
+    ['GET', '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset', 'POST'],
+    ['PROPFIND', '/redfish/v1/Systems', 'GET, HEAD, POST'],
+  ])('answers %s %s with 405 and Allow (B13)', async (method, path, allow) => {
+    const { status, headers, json } = await send(method, path);
+    expect([status, headers.allow, ids(json)]).toEqual([405, allow, ['OperationNotAllowed']]);
+  });
+
+  it('answers 501 to a query parameter of the protocol that is not there (B13)', async () => {
+    const { status, json } = await get('/redfish/v1/Systems?$fake=1&x=2&$other');
+    expect([status, ids(json)]).toEqual([501, ['QueryParameterUnsupported', 'QueryParameterUnsupported']]);
+  });
+
+  it('answers 503 with Retry-After while the host is down (B13)', async () => {
+    services.fault = new DriverError('unavailable', 'reading a on qemu:///system: connection refused');
+    const { status, headers, json } = await get('/redfish/v1/Systems/a');
+    expect([status, headers['retry-after'], ids(json)]).toEqual([503, '5', ['ServiceTemporarilyUnavailable']]);
+  });
+
+  it('answers 500 to what nobody foresaw, and shows its cause to the log alone (B13)', async () => {
+    services.fault = new Error('virDomainGetXMLDesc: secret path');
+    const { status, json, text } = await get('/redfish/v1/Systems/a');
+    expect([status, ids(json), text.includes('secret')]).toEqual([500, ['InternalError'], false]);
+    expect(outcomes[0]).toEqual({
+      route: '/redfish/v1/Systems/{systemId}',
+      status: 500,
+      user: 'admin',
+      error: services.fault,
+    });
+  });
+});
+
+describe('what the parser gives up on', () => {
+  const head = (answer: string) => answer.split('\r\n')[0];
+  const body = (answer: string) => ids(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)));
+
+  it.each([
+    [
+      'an unknown method',
+      'FAKEMETHODFORTEST /redfish/v1 HTTP/1.1\r\nHost: x\r\n\r\n',
+      '501 Not Implemented',
+      'OperationNotAllowed',
+    ],
+    [
+      'too many headers',
+      `GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+      '431 Request Header Fields Too Large',
+      'PayloadTooLarge',
+    ],
+    ['nonsense', 'what is this\r\n\r\n', '501 Not Implemented', 'OperationNotAllowed'],
+    [
+      'a bad header',
+      'GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n',
+      '400 Bad Request',
+      'UnrecognizedRequestBody',
+    ],
+  ])('answers %s with a Redfish error (B13)', async (_what, bytes, status, key) => {
+    const answer = await client.raw(bytes);
+    expect([head(answer), body(answer)]).toEqual([`HTTP/1.1 ${status}`, [key]]);
+    expect(answer).toContain('\r\nConnection: close\r\n');
+  });
+});

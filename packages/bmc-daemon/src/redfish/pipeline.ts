@@ -1,0 +1,129 @@
+/**
+ * A request's way through the Redfish service, once for all resources: OData-Version 412 → authenticate 401 → match 404/405 →
+ * query 501 → then the operation: load 404, If-Match 412, body 400, the resource; and the answer back. docs/architecture.md.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
+import type { Authenticate, Authenticated, Refusal } from './authenticate.js';
+import { createDocuments } from './documents.js';
+import { toRedfishError } from './driver-errors.js';
+import { documentEndpoint, methodNotAllowed, resourceEndpoints, type Endpoint } from './endpoint.js';
+import { RedfishError, refuse } from './errors.js';
+import { RequestRequester, type Exchange } from './exchange.js';
+import { message } from './messages.js';
+import { checkQuery } from './query.js';
+import type { Awaitable, Resource } from './resource.js';
+import { createRouter, type Match } from './router.js';
+
+/** What is known of a request once it is answered; for the log and the metrics. */
+export interface Outcome {
+  /** The template that matched, `/redfish/v1/Systems/{systemId}`; `unmatched` for a path that is nobody's. */
+  readonly route: string;
+  readonly status: number;
+  readonly user: string | null;
+  /** Why and whose credentials were refused. */
+  readonly refused?: string;
+  /** Of a 5xx, for the log alone. */
+  readonly error?: unknown;
+}
+
+export interface PipelineOptions<Services> {
+  readonly resources: readonly Resource<Services>[];
+  readonly services: Services;
+  readonly authenticate: Authenticate;
+  /** EMULATOR_DMTF_STRICT. */
+  readonly strict: boolean;
+}
+
+/** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
+export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
+
+const nobody: Authenticated = { user: null };
+
+/** @throws {Error} if two resources claim one path. */
+export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
+  const { resources, services, authenticate, strict } = options;
+  const read = (uri: string, exchange: Exchange): Awaitable<Answer> => {
+    const match = router.match(uri);
+    const get = match?.target.operations.get('GET');
+    if (match === undefined || get === undefined)
+      throw new Error(`reading ${uri} for an answer: there is no such resource`);
+    return get(exchange, match.params);
+  };
+  const router = createRouter<Endpoint>([
+    ...createDocuments(resources).map(documentEndpoint),
+    ...resources.flatMap((resource) => resourceEndpoints(resource, { services, strict, read })),
+  ]);
+
+  return async (request, response, requestId) => {
+    const { path, query } = split(request.url ?? '/');
+    const match = router.match(path);
+    let user: string | null = null;
+    let refused: string | undefined;
+    let answer: Answer;
+    let failure: RedfishError | undefined;
+    try {
+      checkODataVersion(request);
+      const who = isOpen(match, request.method) ? nobody : await authenticate(request);
+      if ('refused' in who) {
+        refused = describe(who);
+        throw unauthorized(who);
+      }
+      user = who.user;
+      const requester = new RequestRequester(user, requestId, request, response);
+      answer = await operate(match, { request, path, requester }, query);
+    } catch (error) {
+      failure = toRedfishError(error, { path });
+      answer = errorAnswer(failure);
+    }
+    send(response, answer, requestId);
+    return {
+      route: match?.target.route ?? 'unmatched',
+      status: answer.status,
+      user,
+      ...(refused === undefined ? {} : { refused }),
+      ...(answer.status >= 500 ? { error: failure?.cause ?? failure } : {}),
+    };
+  };
+}
+
+function split(url: string): { readonly path: string; readonly query: string | undefined } {
+  const mark = url.indexOf('?');
+  return mark === -1 ? { path: url, query: undefined } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+/** A client that wants another version of the protocol must not take our answers for it (DSP0266 §6.1). */
+function checkODataVersion({ headers }: IncomingMessage): void {
+  const version = headers['odata-version'];
+  if (version !== undefined && version !== '4.0')
+    throw new RedfishError(412, [message('HeaderInvalid', 'OData-Version')]);
+}
+
+function isOpen(match: Match<Endpoint> | undefined, method: string | undefined): boolean {
+  return match?.target.open === true && (method === 'GET' || method === 'HEAD');
+}
+
+/** 401 never says what was wrong, only how to do it right. */
+function unauthorized({ retryAfterSeconds }: Refusal): RedfishError {
+  return new RedfishError(401, [message('AccessUnauthorized')], {
+    'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
+  });
+}
+
+function describe({ refused, attemptedUser }: Refusal): string {
+  return attemptedUser === undefined ? refused : `${refused}, user ${attemptedUser}`;
+}
+
+/** What the path and the method ask for. */
+function operate(match: Match<Endpoint> | undefined, exchange: Exchange, query: string | undefined): Awaitable<Answer> {
+  if (match === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
+  const { target, params } = match;
+  const operation = target.operations.get(exchange.request.method ?? '');
+  if (operation === undefined) {
+    if (exchange.request.method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
+    throw methodNotAllowed(target);
+  }
+  if (query !== undefined) checkQuery(query);
+  return operation(exchange, params);
+}

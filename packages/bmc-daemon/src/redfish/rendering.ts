@@ -1,0 +1,130 @@
+/** A loaded entity as the answer to a GET. What an entity once became is kept for as long as the entity itself. */
+import { annotate, type AnnotateOptions } from './annotate.js';
+import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
+import { entityTag } from './conditions.js';
+import type { JsonObject } from './json.js';
+import type { Params, Resource } from './resource.js';
+
+/** One resource with everything that depends on its declaration alone worked out. */
+export interface Renderer {
+  /** `@odata.id`. */
+  self(entity: object, params: Params): string;
+  /** The body as an object: what a PATCH adds its messages to and looks read-only properties up in. */
+  body(entity: object, params: Params): JsonObject;
+  etag(entity: object, params: Params): string;
+  /** The answer to GET and HEAD. */
+  answer(entity: object, params: Params): Answer;
+}
+
+/** What is kept of an entity, by `@odata.id`: one entity (a machine's snapshot) is shown at several. */
+interface Kept {
+  etag?: string;
+  answer?: Answer;
+}
+
+/**
+ * Works a resource out.
+ * @param allow value of the Allow header.
+ */
+export function createRenderer<Services>(
+  resource: Resource<Services>,
+  { services, allow, ...annotateOptions }: AnnotateOptions & { readonly services: Services; readonly allow: string },
+): Renderer {
+  const { entity: entityName, odataType, volatile = [] } = resource;
+  const fill = compileTemplate(resource.uri);
+  const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
+  const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(odataType)}.json>; rel=describedby`;
+  const actions = Object.entries(resource.actions ?? {});
+  const kept = new WeakMap<object, Map<string, Kept>>();
+
+  const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
+
+  const bodyAt = (entity: object, params: Params, self: string): JsonObject => {
+    const rendered = {
+      '@odata.id': self,
+      '@odata.type': odataType,
+      '@odata.context': context,
+      ...resource.render(entity, { self, params, services }),
+      ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
+    };
+    return annotate(rendered, entityName, annotateOptions);
+  };
+
+  // What is advertised is what is served: both come from the literal.
+  const actionsBlock = (entity: object, self: string): JsonObject =>
+    Object.fromEntries(
+      actions
+        .filter(([, action]) => action.available?.(entity) ?? true)
+        .map(([name, action]) => [name, { target: actionUri(self, name), ...action.parameters?.(entity) }]),
+    );
+
+  const keptOf = (entity: object, self: string): Kept => {
+    const ofEntity = kept.get(entity) ?? new Map<string, Kept>();
+    if (ofEntity.size === 0) kept.set(entity, ofEntity);
+    const known = ofEntity.get(self);
+    if (known !== undefined) return known;
+    const fresh: Kept = {};
+    ofEntity.set(self, fresh);
+    return fresh;
+  };
+
+  const etagOf = (body: JsonObject): string => {
+    if (volatile.length === 0) return entityTag(stringify(body));
+    return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
+  };
+
+  const fresh = (entity: object, params: Params, self: string, keep: Kept): Answer => {
+    const body = bodyAt(entity, params, self);
+    const headers = { Allow: allow, Link: describedBy, ETag: (keep.etag ??= etagOf(body)) };
+    const special = resource.status?.(entity);
+    if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
+    return jsonAnswer(special?.status ?? 200, stringify(body), { ...headers, ...special?.headers });
+  };
+
+  return {
+    self: (entity, params) => fill(canonical(entity, params)),
+    body(entity, params) {
+      const own = canonical(entity, params);
+      return bodyAt(entity, own, fill(own));
+    },
+    etag(entity, params) {
+      const own = canonical(entity, params);
+      const self = fill(own);
+      return (keptOf(entity, self).etag ??= etagOf(bodyAt(entity, own, self)));
+    },
+    answer(entity, params) {
+      const own = canonical(entity, params);
+      const self = fill(own);
+      const keep = keptOf(entity, self);
+      if (volatile.length > 0) return fresh(entity, own, self, keep);
+      return (keep.answer ??= fresh(entity, own, self, keep));
+    },
+  };
+}
+
+/** `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. */
+export function actionUri(resourceUri: string, name: string): string {
+  return `${resourceUri}/Actions/${name.slice(1)}`;
+}
+
+/** `ComputerSystem.ComputerSystem` of `#ComputerSystem.v1_27_0.ComputerSystem`. */
+function contextOf(odataType: string): string {
+  const parts = odataType.slice(1).split('.');
+  return `${parts[0] ?? ''}.${parts.at(-1) ?? ''}`;
+}
+
+/** `ComputerSystem.v1_27_0`, which is also the name of its schema's file. */
+function schemaOf(odataType: string): string {
+  return odataType.slice(1).split('.').slice(0, -1).join('.');
+}
+
+/** A function that puts parameters into a template. */
+function compileTemplate(template: string): (params: Params) => string {
+  const parts = template.split(/\{(\w+)\}/);
+  return (params) => parts.map((part, index) => (index % 2 === 0 ? part : encodeSegment(params[part] ?? ''))).join('');
+}
+
+/** Percent-encodes what a path segment can not hold. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
+function encodeSegment(value: string): string {
+  return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
+}
