@@ -35,7 +35,6 @@ export interface DomainEventMap {
   readonly agentLifecycle: { readonly state: number; readonly reason: number };
   readonly deviceAdded: { readonly deviceAlias: string };
   readonly deviceRemoved: { readonly deviceAlias: string };
-  readonly deviceRemovalFailed: { readonly deviceAlias: string };
   /** `type`: `DomainMetadataType`; `nsUri` for ELEMENT. */
   readonly metadataChange: { readonly type: number; readonly nsUri: string | null };
 }
@@ -98,7 +97,6 @@ const sources: { readonly [K in DomainEventKind]: Source<K> } = {
   agentLifecycle: [DomainEventId.AGENT_LIFECYCLE, domainEvents.agentLifecycle],
   deviceAdded: [DomainEventId.DEVICE_ADDED, domainEvents.deviceAdded],
   deviceRemoved: [DomainEventId.DEVICE_REMOVED, domainEvents.deviceRemoved],
-  deviceRemovalFailed: [DomainEventId.DEVICE_REMOVAL_FAILED, domainEvents.deviceRemovalFailed],
   metadataChange: [DomainEventId.METADATA_CHANGE, domainEvents.metadataChange],
 };
 

@@ -83,7 +83,10 @@ export const DomainUndefineFlags = {
   KEEP_TPM: 64,
 } as const;
 
-/** How a domain starts. AUTODESTROY ends it with the connection that started it. @see virDomainCreateFlags */
+/**
+ * How a domain starts. AUTODESTROY ends it with the work connection that started it: when the hypervisor is closed, and also
+ * when that connection is lost. @see virDomainCreateFlags
+ */
 export const DomainCreateFlags = {
   NONE: 0,
   START_PAUSED: 1,

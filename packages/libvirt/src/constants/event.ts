@@ -16,7 +16,6 @@ export const DomainEventId = {
   BLOCK_JOB_2: 16,
   AGENT_LIFECYCLE: 18,
   DEVICE_ADDED: 19,
-  DEVICE_REMOVAL_FAILED: 22,
   METADATA_CHANGE: 23,
 } as const;
 

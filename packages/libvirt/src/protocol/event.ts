@@ -44,6 +44,5 @@ export const domainEvents = {
   blockJob: event('BlockJob2', 339, struct({ callbackId: int, domain, target: string, type: int, status: int })),
   agentLifecycle: event('AgentLifecycle', 348, struct({ callbackId: int, domain, state: int, reason: int })),
   deviceAdded: event('DeviceAdded', 354, struct({ callbackId: int, domain, deviceAlias: string })),
-  deviceRemovalFailed: event('DeviceRemovalFailed', 367, struct({ callbackId: int, domain, deviceAlias: string })),
   metadataChange: event('MetadataChange', 379, struct({ callbackId: int, domain, type: int, nsUri: optional(string) })),
 } as const;

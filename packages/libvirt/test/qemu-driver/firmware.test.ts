@@ -1,0 +1,70 @@
+import { access, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DomainCreateFlags, DomainState, DomainUndefineFlags, Hypervisor } from '../../src/index.js';
+import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+
+const { START_PAUSED, START_RESET_NVRAM, START_AUTODESTROY } = DomainCreateFlags;
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+let disk: string;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+  disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+describe('a machine with UEFI variables', () => {
+  it('keeps them or gives them up as the flags say (L2)', async () => {
+    const variables = join(daemon.dir, 'tmp', 'VARS.fd');
+    const xml = echoGuestXml({ name: 'uefi', disk }).replace(
+      "<boot dev='hd'/>",
+      `<loader readonly='yes' type='pflash'>/usr/share/OVMF/OVMF_CODE_4M.fd</loader>
+       <nvram template='/usr/share/OVMF/OVMF_VARS_4M.fd'>${variables}</nvram><boot dev='hd'/>`,
+    );
+    const domain = await hypervisor.domainDefineXml(xml);
+    await domain.createWithFlags(START_PAUSED);
+    await domain.destroy();
+    const fresh = await readFile('/usr/share/OVMF/OVMF_VARS_4M.fd');
+    expect((await readFile(variables)).equals(fresh)).toBe(true);
+
+    await writeFile(variables, Buffer.alloc(fresh.length, 0xff));
+    await domain.createWithFlags(START_PAUSED);
+    await domain.destroy();
+    expect((await readFile(variables)).equals(fresh)).toBe(false);
+    await domain.createWithFlags(START_PAUSED | START_RESET_NVRAM);
+    await domain.destroy();
+    expect((await readFile(variables)).equals(fresh)).toBe(true);
+
+    expect(await codeOf(domain.undefine())).toBe('OPERATION_INVALID');
+    await domain.undefineFlags(DomainUndefineFlags.KEEP_NVRAM);
+    await access(variables);
+    const again = await hypervisor.domainDefineXml(xml);
+    await again.undefineFlags(DomainUndefineFlags.NVRAM);
+    await expect(access(variables)).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('a machine that was started with AUTODESTROY', () => {
+  it('ends with the hypervisor that started it (L2)', async () => {
+    const starter = await Hypervisor.open(daemon.uri);
+    const domain = await starter.domainCreateXml(
+      echoGuestXml({ name: 'leased', disk }),
+      START_PAUSED | START_AUTODESTROY,
+    );
+    const events = hypervisor.events.iterate('lifecycle');
+    await events.ready;
+    expect((await domain.getState()).state).toBe(DomainState.PAUSED);
+    await starter.close();
+    const event = await events.next();
+    expect(event.value?.domain.name).toBe('leased');
+    await events.return?.();
+  });
+});

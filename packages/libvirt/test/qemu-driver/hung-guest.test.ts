@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type Domain,
+  DomainInterfaceAddressesSource,
+  DomainMetadataType,
+  DomainShutoffReason,
+  DomainState,
+  DomainStatsTypes,
+  DomainXmlFlags,
+  Hypervisor,
+} from '../../src/index.js';
+import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+let hung: Domain;
+let healthy: Domain;
+let guestPid: number;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+  const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
+  const start = async (name: string): Promise<Domain> => {
+    const shared = echoGuestXml({ name, disk }).replace('<source', '<shareable/><source');
+    return (await hypervisor.domainDefineXml(shared)).create();
+  };
+  hung = await start('hung');
+  healthy = await start('healthy');
+  guestPid = await daemon.guestPid('hung');
+  process.kill(guestPid, 'SIGSTOP');
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+const timeoutMs = 1_000;
+
+describe('with one guest’s QEMU stopped', () => {
+  it('everything that goes over the control connection answers (L2)', async () => {
+    const reads = {
+      state: hung.getState(),
+      info: hung.getInfo(),
+      xml: hung.getXmlDesc(),
+      inactive: hung.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE),
+      active: hung.isActive(),
+      persistent: hung.isPersistent(),
+      updated: hung.isUpdated(),
+      autostart: hung.getAutostart(),
+      managedSave: hung.hasManagedSaveImage(),
+      metadata: codeOf(hung.getMetadata(DomainMetadataType.TITLE, null)),
+      leases: codeOf(hung.interfaceAddresses(DomainInterfaceAddressesSource.LEASE)),
+      arp: codeOf(hung.interfaceAddresses(DomainInterfaceAddressesSource.ARP)),
+      list: hypervisor.listAllDomains(),
+      lookup: hypervisor.domainLookupByName('hung'),
+      stats: hypervisor.getAllDomainStats(DomainStatsTypes.STATE),
+    };
+    const outcomes = await Promise.all(Object.values(reads).map(codeOf));
+    expect(outcomes).toEqual(outcomes.map(() => undefined));
+    expect(await reads.state).toMatchObject({ state: DomainState.RUNNING });
+    expect(await reads.metadata).toBe('NO_DOMAIN_METADATA');
+  });
+
+  it('what waits for it fails at its time-out, and holds neither the other guest nor the reads up (L2, L3)', async () => {
+    const stuck = Promise.all([
+      codeOf(hung.reset({ timeoutMs })),
+      codeOf(hung.getBlockInfo('vda', { timeoutMs })),
+      codeOf(hung.qemuMonitorCommand('{"execute":"query-status"}', 0, { timeoutMs })),
+    ]);
+    expect((await healthy.getBlockInfo('vda')).capacityBytes).toBe(1_048_576);
+    await healthy.suspend();
+    await healthy.resume();
+    expect(await hung.isActive()).toBe(true);
+    expect(await stuck).toEqual(['CALL_TIMEOUT', 'CALL_TIMEOUT', 'CALL_TIMEOUT']);
+  });
+
+  it('its power is still pulled within the default time-out (L2)', async () => {
+    await hung.destroy();
+    expect(await hung.getState()).toEqual({ state: DomainState.SHUTOFF, reason: DomainShutoffReason.DESTROYED });
+  }, 40_000);
+});

@@ -1,0 +1,64 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Hypervisor, IpAddrType, NetworkXmlFlags } from '../../src/index.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { virsh } from '../harness/virsh.js';
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+// Starting a network would make a bridge on the host: the private daemon shares its interfaces.
+describe('a network that is stopped', () => {
+  it('reads as virsh prints it (L2)', async () => {
+    const network = await hypervisor.networkDefineXml(
+      `<network><name>idle</name><bridge name='rlidle0'/><ip address='192.0.2.1' netmask='255.255.255.0'/></network>`,
+    );
+    expect((await network.getXmlDesc(NetworkXmlFlags.INACTIVE)).trim()).toBe(
+      await virsh(daemon, 'net-dumpxml', '--inactive', 'idle'),
+    );
+    await network.undefine();
+  });
+
+  it('tells the leases that dnsmasq has written down, all or those of one address (L2)', async () => {
+    const network = await hypervisor.networkDefineXml(
+      `<network><name>leased</name><bridge name='rlleas0'/>
+        <ip address='192.0.2.1' netmask='255.255.255.0'><dhcp><range start='192.0.2.2' end='192.0.2.9'/></dhcp></ip>
+      </network>`,
+    );
+    const directory = join(daemon.dir, 'lib', 'dnsmasq');
+    await mkdir(directory, { recursive: true });
+    const lease = (last: number): object => ({
+      'ip-address': `192.0.2.${last}`,
+      'mac-address': `52:54:00:00:00:0${last}`,
+      hostname: `guest-${last}`,
+      'client-id': `01:52:54:00:00:00:0${last}`,
+      'expiry-time': 4_102_444_800,
+    });
+    await writeFile(join(directory, 'rlleas0.status'), JSON.stringify([lease(2), lease(3)]));
+
+    const expected = (last: number): object => ({
+      iface: 'rlleas0',
+      expiryTimeSeconds: 4_102_444_800,
+      type: IpAddrType.IPV4,
+      mac: `52:54:00:00:00:0${last}`,
+      iaid: null,
+      address: `192.0.2.${last}`,
+      prefix: 24,
+      hostname: `guest-${last}`,
+      clientId: `01:52:54:00:00:00:0${last}`,
+    });
+    expect(await network.getDhcpLeases()).toEqual([expected(2), expected(3)]);
+    expect(await network.getDhcpLeases('52:54:00:00:00:03')).toEqual([expected(3)]);
+    expect(await network.getDhcpLeases('52:54:00:00:00:09')).toEqual([]);
+    await network.undefine();
+  });
+});

@@ -1,0 +1,129 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  Hypervisor,
+  type StoragePool,
+  StoragePoolBuildFlags,
+  StoragePoolCreateFlags,
+  StorageVolInfoFlags,
+  StorageVolResizeFlags,
+  StorageVolType,
+  type StorageVolume,
+  StorageXmlFlags,
+} from '../../src/index.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+import { virsh } from '../harness/virsh.js';
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri);
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+const poolXml = (name: string): string =>
+  `<pool type='dir'><name>${name}</name><target><path>${join(daemon.dir, 'tmp', name)}</path></target></pool>`;
+const volumeXml = (name: string, bytes: number): string =>
+  `<volume><name>${name}</name><capacity unit='bytes'>${bytes}</capacity><target><format type='raw'/></target></volume>`;
+const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+describe('a directory pool', () => {
+  it('is built with its directory, and found by it (L2)', async () => {
+    const pool = await hypervisor.storagePoolDefineXml(poolXml('built'));
+    await pool.build(StoragePoolBuildFlags.NEW);
+    await pool.create(StoragePoolCreateFlags.NORMAL);
+    const path = join(daemon.dir, 'tmp', 'built');
+    expect(await hypervisor.storagePoolLookupByTargetPath(path)).toEqual(pool);
+    expect(await codeOf(hypervisor.storagePoolLookupByTargetPath('/absent'))).toBe('NO_STORAGE_POOL');
+    expect((await pool.getXmlDesc(StorageXmlFlags.INACTIVE)).trim()).toBe(
+      await virsh(daemon, 'pool-dumpxml', '--inactive', 'built'),
+    );
+    await pool.destroy();
+    await pool.undefine();
+  });
+
+  it('is built when it is created with that flag (L2)', async () => {
+    const pool = await hypervisor.storagePoolCreateXml(poolXml('transient'), StoragePoolCreateFlags.WITH_BUILD);
+    expect([await pool.isActive(), await pool.isPersistent()]).toEqual([true, false]);
+    await pool.destroy();
+  });
+});
+
+describe('a volume', () => {
+  const size = 3_000_001;
+  const content = randomBytes(size);
+  let pool: StoragePool;
+  let volume: StorageVolume;
+  let path: string;
+  beforeAll(async () => {
+    await mkdir(join(daemon.dir, 'tmp', 'images'));
+    pool = await hypervisor.storagePoolCreateXml(poolXml('images'));
+    volume = await pool.storageVolCreateXml(volumeXml('disk.raw', size));
+    path = await volume.getPath();
+  });
+  afterAll(() => pool.destroy());
+
+  it('takes an upload to the last byte (L2)', async () => {
+    expect(await codeOf(pool.storageVolCreateXml(volumeXml('disk.raw', size)))).toBe('STORAGE_VOL_EXIST');
+    await pipeline(Readable.from([content.subarray(0, 1_000_000), content.subarray(1_000_000)]), await volume.upload());
+    expect(digestOf(await readFile(path))).toBe(digestOf(content));
+    expect(await volume.getInfo()).toEqual({
+      type: StorageVolType.FILE,
+      capacityBytes: size,
+      allocationBytes: expect.any(Number),
+    });
+    const physical = await volume.getInfoFlags(StorageVolInfoFlags.GET_PHYSICAL);
+    expect(physical.allocationBytes).toBe(size);
+  });
+
+  it('gives it back by download (L2)', async () => {
+    expect(digestOf(await buffer(await volume.download()))).toBe(digestOf(content));
+  });
+
+  it('is written and read in part (L2)', async () => {
+    const part = Buffer.from('a part in the middle');
+    const range = { offsetBytes: 2_000_000, lengthBytes: part.length };
+    await pipeline(Readable.from([part]), await volume.upload(range));
+    expect((await buffer(await volume.download(range))).toString()).toBe('a part in the middle');
+    const whole = await readFile(path);
+    expect(digestOf(whole.fill(content.subarray(2_000_000, 2_000_020), 2_000_000, 2_000_020))).toBe(digestOf(content));
+  });
+
+  it('refuses what is beyond its range, on the stream (L2)', async () => {
+    const upload = volume.upload({ offsetBytes: 0, lengthBytes: 4 });
+    expect(await codeOf(pipeline(Readable.from([Buffer.alloc(1_000_000)]), await upload))).toBe('SYSTEM_ERROR');
+  });
+
+  it('refuses an offset that is not exact before it reaches libvirtd (L2)', async () => {
+    const error: unknown = await volume.upload({ offsetBytes: 2 ** 53 }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect(String(error)).toContain('9007199254740992 is not an exact integer');
+  });
+
+  it('grows, and shrinks only when told to (L2)', async () => {
+    await volume.resize(4_194_304);
+    expect((await volume.getInfo()).capacityBytes).toBe(4_194_304);
+    expect(await codeOf(volume.resize(3_500_000))).toBe('INVALID_ARG');
+    await volume.resize(3_500_000, StorageVolResizeFlags.SHRINK);
+    expect((await volume.getInfo()).capacityBytes).toBe(3_500_000);
+  });
+
+  it('that came behind the back of libvirtd is seen after a refresh (L2)', async () => {
+    await virsh(daemon, 'vol-create-as', 'images', 'other.raw', '4096');
+    expect((await pool.listAllVolumes()).map(({ name }) => name).sort()).toEqual(['disk.raw', 'other.raw']);
+    await pipeline(Readable.from([Buffer.alloc(16)]), await volume.upload());
+    await (await pool.storageVolLookupByName('other.raw')).delete();
+    await pool.refresh();
+    expect((await pool.listAllVolumes()).map(({ name }) => name)).toEqual(['disk.raw']);
+  });
+});
