@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { allowSystems } from './allowed-systems.js';
+import { DriverError } from './driver.js';
+import { FakeDriver } from './fake/fake-driver.js';
+
+/** The fake driver's machines, the first two of which are allowed: one by its UUID in capitals, one by its name. */
+async function someAllowed() {
+  const driver = new FakeDriver();
+  const machines = await driver.listSystems();
+  const [first, second, third] = machines;
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('the fake driver has three machines');
+  return { driver, first, second, third, some: allowSystems(driver, [first.uuid.toUpperCase(), second.name]) };
+}
+
+describe('a driver that shows some machines', () => {
+  it('lists and finds those alone, by UUID and by name (B12)', async () => {
+    const { driver, some, first, second } = await someAllowed();
+    const listed = await some.listSystems();
+    expect(listed).toEqual([first, second]);
+    // The same object: what is rendered from it may be kept.
+    expect(await some.listSystems()).toBe(listed);
+    expect(await some.getSystem(first.uuid)).toBe(await driver.getSystem(first.uuid));
+    expect(await some.getSystem(first.name)).toBe(await driver.getSystem(first.uuid));
+    expect(await some.getSystem(second.uuid.toUpperCase())).toBe(await driver.getSystem(second.uuid));
+    expect(some.name).toBe(driver.name);
+  });
+
+  it('answers everything about another machine as if there were none (B12)', async () => {
+    const { some, third } = await someAllowed();
+    const image = { url: new URL('http://127.0.0.1/a.iso'), writeProtected: true, verifyCertificate: false };
+    for (const id of [third.uuid, third.name]) {
+      const attempts = [
+        some.getSystem(id),
+        some.power(id, 'destroy'),
+        some.setBoot(id, { target: 'cdrom' }),
+        some.setIndicator(id, 'off'),
+        some.insertMedia(id, 'cdrom', image),
+        some.ejectMedia(id, 'cdrom'),
+      ];
+      for (const attempt of attempts)
+        await expect(attempt).rejects.toEqual(new DriverError('notFound', `looking up machine ${id}: there is none`));
+    }
+  });
+
+  it('passes on what is done to a machine that it shows (B12)', async () => {
+    const { driver, some, first } = await someAllowed();
+    await some.start();
+    await some.ping();
+    await some.setIndicator(first.name, 'blinking');
+    await some.setBoot(first.uuid, { target: 'cdrom', enabled: 'once' });
+    await some.power(first.name, 'destroy');
+    const { indicator, boot, state } = await driver.getSystem(first.uuid);
+    expect([indicator, boot.target, boot.enabled, state]).toEqual(['blinking', 'cdrom', 'once', 'shutoff']);
+    await some.close();
+  });
+});

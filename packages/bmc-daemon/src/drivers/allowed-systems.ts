@@ -1,0 +1,42 @@
+/** A driver that shows some of another driver's machines: the rest are as if they did not exist. */
+import { DriverError, type HypervisorDriver, type SystemRef } from './driver.js';
+
+/**
+ * Wraps a driver; closing it closes the other.
+ * @param allowed UUIDs (any case) and names.
+ */
+export function allowSystems(driver: HypervisorDriver, allowed: readonly string[]): HypervisorDriver {
+  const names = new Set(allowed);
+  const uuids = new Set(allowed.map((id) => id.toLowerCase()));
+  const isAllowed = ({ uuid, name }: SystemRef) => uuids.has(uuid) || names.has(name);
+  let all: readonly SystemRef[] = [];
+  let shown: readonly SystemRef[] = [];
+
+  const listSystems = async (): Promise<readonly SystemRef[]> => {
+    const list = await driver.listSystems();
+    // The same list again gives the same answer object, which is what says that nothing changed.
+    if (list !== all) [all, shown] = [list, list.filter(isAllowed)];
+    return shown;
+  };
+  /** The UUID of an allowed machine: what is done by name is done to exactly the machine that was looked up. */
+  const resolve = async (id: string): Promise<string> => {
+    const list = await listSystems();
+    const lower = id.toLowerCase();
+    const found = list.find(({ uuid }) => uuid === lower) ?? list.find(({ name }) => name === id);
+    if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
+    return found.uuid;
+  };
+  return {
+    name: driver.name,
+    start: () => driver.start(),
+    close: () => driver.close(),
+    ping: () => driver.ping(),
+    listSystems,
+    getSystem: async (id) => driver.getSystem(await resolve(id)),
+    power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
+    setBoot: async (id, ...rest) => driver.setBoot(await resolve(id), ...rest),
+    setIndicator: async (id, ...rest) => driver.setIndicator(await resolve(id), ...rest),
+    insertMedia: async (id, ...rest) => driver.insertMedia(await resolve(id), ...rest),
+    ejectMedia: async (id, ...rest) => driver.ejectMedia(await resolve(id), ...rest),
+  };
+}

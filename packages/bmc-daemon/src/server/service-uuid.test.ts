@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { serviceUuid } from './service-uuid.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[48][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let folder: string;
+let warnings: string[];
+const log = { warn: (message: string) => warnings.push(message) };
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-uuid-'));
+  warnings = [];
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe("the service's UUID", () => {
+  it("comes from the machine's id: always the same, another for another service or machine, and never the id itself (B2)", () => {
+    const machineIdFile = path.join(folder, 'machine-id');
+    const id = '0123456789abcdef0123456789abcdef';
+    writeFileSync(machineIdFile, `${id}\n`);
+    const stateDir = path.join(folder, 'state');
+    const make = (service: string) => serviceUuid({ service, stateDir, machineIdFile, log });
+    expect(make('a')).toMatch(UUID);
+    expect(make('a')).toBe(make('a'));
+    expect(make('b')).not.toBe(make('a'));
+    expect(id).not.toContain(make('a').slice(0, 8));
+    const first = make('a');
+    writeFileSync(machineIdFile, 'f'.repeat(32));
+    expect(make('a')).not.toBe(first);
+    expect(existsSync(stateDir)).toBe(false);
+  });
+
+  it('is kept in the state folder where the machine has no id (B2)', () => {
+    const stateDir = path.join(folder, 'deep', 'state');
+    const options = { service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log };
+    const made = serviceUuid(options);
+    expect(made).toMatch(UUID);
+    expect(serviceUuid(options)).toBe(made);
+    expect(readFileSync(path.join(stateDir, 'service-uuid'), 'utf8')).toBe(`${made}\n`);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is made all the same, with a warning, where it can not be kept (B2)', () => {
+    writeFileSync(path.join(folder, 'file'), '');
+    const stateDir = path.join(folder, 'file', 'state');
+    expect(serviceUuid({ service: 'a', stateDir, machineIdFile: path.join(folder, 'none'), log })).toMatch(UUID);
+    expect(warnings).toEqual([
+      `keeping the service's UUID in ${stateDir}/service-uuid: it will be another after a restart`,
+    ]);
+  });
+});
