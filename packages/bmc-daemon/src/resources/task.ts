@@ -89,7 +89,8 @@ const taskMonitor = defineResource({
     state === 'Running'
       ? { status: 202, headers: { Location: taskMonitorUri(id), 'Retry-After': String(pollSeconds) } }
       : { status: 204 },
-  render: renderTask,
+  // The body of a monitor is the task, with the task's own URI: the monitor has no schema.
+  render: (record) => ({ '@odata.id': taskUri(record.id), ...renderTask(record) }),
 });
 
 /** The task service, its tasks and their monitors. */

@@ -1,0 +1,86 @@
+/** DMTF's JSON schemas as a judge of our answers, read from the folder that RACKLESS_REDFISH_SCHEMAS names. */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Ajv, type AnySchemaObject } from 'ajv';
+import type { Body } from './spec-daemon.js';
+
+export interface DmtfSchemas {
+  /** What is wrong with a resource, by the schema that its `@odata.type` names; empty: nothing. */
+  faults(resource: Body): readonly string[];
+  /** What is wrong with an error's body. */
+  errorFaults(body: Body): readonly string[];
+}
+
+const formats = {
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+  uri: (text: string) => URL.canParse(text),
+  'uri-reference': (text: string) => URL.canParse(text, 'http://base.test'),
+};
+
+/** Ids of our own: some of DMTF's files are referred to by another name than their `$id`. */
+const base = 'http://schemas.test/';
+const link = `${base}odata-v4.json#/definitions/idRef`;
+const impossible = `${base}impossible`;
+
+/** @param folder has `json-schema/`, as DSP8010 does. */
+export function dmtfSchemas(folder: string): DmtfSchemas {
+  // Not strict: DMTF's own keywords (longDescription, versionAdded, …) are many.
+  const ajv = new Ajv({ strict: false, allErrors: true, formats, validateSchema: false });
+  ajv.addSchema({ $id: impossible, not: {} });
+  const texts = new Map<string, string | undefined>();
+  const added = new Set<string>();
+
+  const read = (file: string): string | undefined => {
+    if (!texts.has(file)) {
+      const path = join(folder, 'json-schema', file);
+      texts.set(file, existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+    }
+    return texts.get(file);
+  };
+
+  /** `X` in `X.json` of a resource: a link to one, or the resource in place, which we never send. */
+  const isResource = (file: string, definition: string): boolean => {
+    if (file !== `${definition}.json`) return false;
+    const text = read(file);
+    return text === undefined || /"anyOf":\s*\[\s*\{\s*"\$ref":\s*"[^"]*#\/definitions\/idRef"/.test(text);
+  };
+
+  /** Where a reference leads: the bundle has the last version of each schema only, so older ones match nothing. */
+  const target = (uri: string, pointer: string): string => {
+    const file = basename(uri);
+    if (isResource(file, basename(pointer))) return link;
+    return add(file) ? `${base}${file}#${pointer}` : impossible;
+  };
+
+  const add = (file: string): boolean => {
+    if (added.has(file)) return true;
+    const text = read(file);
+    if (text === undefined) return false;
+    added.add(file);
+    const rewritten = text.replace(
+      /"\$ref":\s*"(http[^"#]*)#([^"]*)"/g,
+      (_, uri: string, pointer: string) => `"$ref":"${target(uri, pointer)}"`,
+    );
+    const schema = JSON.parse(rewritten) as AnySchemaObject; // DMTF's file.
+    ajv.addSchema({ ...schema, $id: `${base}${file}` });
+    return true;
+  };
+
+  const judge = (file: string, definition: string, body: Body): readonly string[] => {
+    if (!add('odata-v4.json') || !add(file)) return [`there is no schema ${file}`];
+    const validate = ajv.getSchema(`${base}${file}#/definitions/${definition}`);
+    if (validate === undefined) return [`there is no ${definition} in ${file}`];
+    if (validate(body) === true) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath} ${message ?? ''} ${JSON.stringify(params)}`,
+    );
+  };
+
+  return {
+    faults: (resource) => {
+      const [, file = '', definition = ''] = /^#(.+)\.(\w+)$/.exec(String(resource['@odata.type'])) ?? [];
+      return judge(`${file}.json`, definition, resource);
+    },
+    errorFaults: (body) => judge('redfish-error.v1_0_2.json', 'RedfishError', body),
+  };
+}

@@ -1,0 +1,212 @@
+/** Sections 4 and 9 of the specification: endpoints and versioning, one test per row. */
+import { expect, it } from '@jest/globals';
+import { describeSpec } from './spec-daemon.js';
+
+describeSpec('endpoints', (spec) => {
+  const systemPath = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+  const managerPath = (): string => `/redfish/v1/Managers/${spec().uuid}`;
+  const drivePath = (): string => `${managerPath()}/VirtualMedia/Cd/`;
+
+  it('§4 Endpoints | GET /redfish/v1/Managers | the collection of controllers, with a trailing slash as well (B3)', async () => {
+    const answer = await spec().call('GET', '/redfish/v1/Managers');
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { '@odata.type': '#ManagerCollection.ManagerCollection', '@odata.id': '/redfish/v1/Managers' },
+    });
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    expect((await spec().call('GET', '/redfish/v1/Managers/')).body).toEqual(answer.body);
+  });
+
+  it('§4 Endpoints | GET /redfish/v1/Systems | the collection of servers, with a trailing slash as well (B3)', async () => {
+    const answer = await spec().call('GET', '/redfish/v1/Systems');
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        '@odata.type': '#ComputerSystemCollection.ComputerSystemCollection',
+        '@odata.id': '/redfish/v1/Systems',
+      },
+    });
+    expect((await spec().call('GET', '/redfish/v1/Systems/')).body).toEqual(answer.body);
+  });
+
+  it('§4 Endpoints | GET /redfish/v1/Systems/<uuid> | the server, by its UUID and by its name (B3)', async () => {
+    const answer = await spec().call('GET', systemPath());
+    expect(answer).toMatchObject({ status: 200, body: { '@odata.id': systemPath(), Id: spec().uuid } });
+    expect((await spec().call('GET', `/redfish/v1/Systems/${spec().name}`)).body).toEqual(answer.body);
+    expect(
+      (await spec().call('GET', `${systemPath().toUpperCase().replace('/REDFISH/V1/SYSTEMS', '/redfish/v1/Systems')}/`))
+        .body,
+    ).toEqual(answer.body);
+    const nobody = await spec().call('GET', '/redfish/v1/Systems/5ac4fa6e-ffff-4fff-8fff-ffffffffffff');
+    expect(nobody.status).toBe(404);
+    expect(spec().messageIds(nobody)).toEqual(['ResourceMissingAtURI']);
+  });
+
+  it('§4 Endpoints | GET /redfish/v1/Managers/<uuid> | the controller, by its UUID and by its name (B3)', async () => {
+    const withoutTime = async (path: string) => ({ ...(await spec().get(path)), DateTime: null });
+    const body = await withoutTime(managerPath());
+    expect(body).toMatchObject({ '@odata.id': managerPath(), ManagerType: 'BMC' });
+    await expect(withoutTime(`/redfish/v1/Managers/${spec().name}`)).resolves.toEqual(body);
+  });
+
+  it('§4 Endpoints | POST /redfish/v1/Systems/<uuid>/Actions/ComputerSystem.Reset | 204 for a type of the list, 400 that names the list for any other body (B5)', async () => {
+    const { target } = spec().objectAt(
+      spec().objectAt(await spec().get(systemPath()), 'Actions'),
+      '#ComputerSystem.Reset',
+    );
+    expect(target).toBe(`${systemPath()}/Actions/ComputerSystem.Reset`);
+    const accepted = await spec().call('POST', String(target), { ResetType: 'On' });
+    expect({ status: accepted.status, body: accepted.body }).toEqual({ status: 204, body: undefined });
+
+    const unknown = await spec().call('POST', String(target), { ResetType: 'Bogus' });
+    expect(unknown.status).toBe(400);
+    expect(spec().messageIds(unknown)).toEqual(['ActionParameterValueNotInList']);
+    const missing = await spec().call('POST', String(target), {});
+    expect(missing.status).toBe(400);
+    expect(spec().messageIds(missing)).toEqual(['ActionParameterMissing']);
+    for (const answer of [unknown, missing]) {
+      expect(JSON.stringify(answer.body)).toContain(
+        'On, ForceOff, GracefulShutdown, GracefulRestart, ForceRestart, Nmi, ForceOn',
+      );
+    }
+  });
+
+  it('§4 Endpoints | PATCH /redfish/v1/Systems/<uuid> | 200 with the server as it is now (B6)', async () => {
+    const before = await spec().get(systemPath());
+    for (const [target, enabled] of [
+      ['Cd', 'Once'],
+      ['Pxe', 'Continuous'],
+      ['Hdd', 'Continuous'],
+    ]) {
+      const answer = await spec().call('PATCH', systemPath(), {
+        Boot: { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled },
+      });
+      expect({ status: answer.status, body: answer.body }).toEqual({
+        status: 200,
+        body: {
+          ...before,
+          Boot: {
+            ...spec().objectAt(before, 'Boot'),
+            BootSourceOverrideTarget: target,
+            BootSourceOverrideEnabled: enabled,
+            // Follows the order of the definition.
+            UefiTargetBootSourceOverride: spec().objectAt(answer.body ?? {}, 'Boot')['UefiTargetBootSourceOverride'],
+          },
+        },
+      });
+      await expect(spec().get(systemPath())).resolves.toEqual(answer.body);
+    }
+  });
+
+  it('§4 Endpoints | GET /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/ | the drive with Inserted, the same without the slash (B9)', async () => {
+    const answer = await spec().call('GET', drivePath());
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        '@odata.id': `${managerPath()}/VirtualMedia/Cd`,
+        Inserted: false,
+        Image: null,
+        ImageName: null,
+        ConnectedVia: 'NotConnected',
+        WriteProtected: true,
+        MediaTypes: ['CD', 'DVD'],
+      },
+    });
+    expect((await spec().call('GET', drivePath().slice(0, -1))).body).toEqual(answer.body);
+  });
+
+  it('§4 Endpoints | POST /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia | 204, and the drive shows the image (B9)', async () => {
+    const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {
+      Image: spec().imageUrl,
+      Inserted: true,
+    });
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: undefined });
+    expect(await spec().get(drivePath())).toMatchObject({
+      Inserted: true,
+      Image: spec().imageUrl,
+      ImageName: 'disc.iso',
+      ConnectedVia: 'URI',
+      WriteProtected: true,
+      MediaTypes: ['CD', 'DVD'],
+    });
+  });
+
+  it('§4 Endpoints | POST /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia | 204 with no body, with {} and with an empty JSON body (B9)', async () => {
+    const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
+    const json = { 'Content-Type': 'application/json' };
+    for (const eject of [
+      () => spec().call('POST', path),
+      () => spec().call('POST', path, {}),
+      () => spec().call('POST', path, undefined, json),
+    ]) {
+      await spec().insert();
+      expect((await eject()).status).toBe(204);
+      expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null, ImageName: null });
+    }
+    // An empty drive is what was asked for.
+    expect((await spec().call('POST', path)).status).toBe(204);
+  });
+
+  it('§4 Endpoints | The image address must be reachable from the emulator host | an answer that names the address otherwise (B9)', async () => {
+    const path = `${drivePath()}Actions/VirtualMedia.InsertMedia`;
+    const unreachable = await spec().call('POST', path, { Image: 'http://127.0.0.1:1/disc.iso' });
+    expect(unreachable.status).toBe(502);
+    expect(spec().messageIds(unreachable)).toEqual(['CouldNotEstablishConnection']);
+    expect(JSON.stringify(unreachable.body)).toContain('http://127.0.0.1:1/disc.iso');
+  });
+
+  it('§4 Endpoints | Bodies are JSON | 415 for another content type, 400 for what is no JSON (B13)', async () => {
+    const path = `${systemPath()}/Actions/ComputerSystem.Reset`;
+    const text = await spec().call('POST', path, { ResetType: 'On' }, { 'Content-Type': 'text/plain' });
+    expect(text.status).toBe(415);
+    const broken = await spec().call('POST', path, '{"ResetType":', { 'Content-Type': 'application/json' });
+    expect(broken.status).toBe(400);
+    expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
+  });
+
+  it('§4 Endpoints | The path of the reset action is the target given in the Actions | no other path takes a POST (B13)', async () => {
+    const collection = await spec().call('POST', '/redfish/v1/Systems', {});
+    expect(collection.status).toBe(405);
+    expect(collection.headers.get('allow')).toBe('GET, HEAD');
+    expect((await spec().call('POST', `${systemPath()}/Actions/Reset`, { ResetType: 'On' })).status).toBe(404);
+  });
+
+  it('§7 Errors | Error status codes and error body shape | a Redfish error body (B13)', async () => {
+    const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {});
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({
+      error: {
+        code: expect.stringMatching(/^Base\.\d+\.\d+\.ActionParameterMissing$/),
+        message: expect.stringContaining('Image'),
+        '@Message.ExtendedInfo': [
+          {
+            '@odata.type': expect.stringMatching(/^#Message\.v\d_\d_\d\.Message$/),
+            MessageId: expect.stringMatching(/^Base\.\d+\.\d+\.ActionParameterMissing$/),
+            Message: expect.stringContaining('Image'),
+            MessageArgs: ['VirtualMedia.InsertMedia', 'Image'],
+            MessageSeverity: 'Critical',
+            Resolution: expect.stringMatching(/\w/),
+            RelatedProperties: ['#/Image'],
+          },
+        ],
+      },
+    });
+  });
+
+  it('§9 Versioning | All resources live under the path prefix /redfish/v1 | nothing answers outside of it but the list of versions (B13)', async () => {
+    expect((await spec().call('GET', '/redfish')).body).toEqual({ v1: '/redfish/v1/' });
+    expect((await spec().call('GET', '/Systems')).status).toBe(404);
+    expect((await spec().call('GET', '/redfish/v2/Systems')).status).toBe(404);
+  });
+
+  it('§9 Versioning | Resource types carry their schema version, collections none | in @odata.type (B2)', async () => {
+    const types = async (...paths: string[]) =>
+      Promise.all(paths.map(async (path) => (await spec().get(path))['@odata.type']));
+    for (const type of await types('/redfish/v1', systemPath(), managerPath(), drivePath())) {
+      expect(type).toMatch(/^#(\w+)\.v\d+_\d+_\d+\.\1$/);
+    }
+    for (const type of await types('/redfish/v1/Systems', '/redfish/v1/Managers', '/redfish/v1/Chassis')) {
+      expect(type).toMatch(/^#(\w+Collection)\.\1$/);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+/** Every answer against DMTF's schemas, in both modes, and what the two modes differ in. */
+import { describe, expect, it } from '@jest/globals';
+import { dmtfSchemas, type DmtfSchemas } from './dmtf-schemas.js';
+import { describeSpec, type Body, type SpecDaemon } from './spec-daemon.js';
+
+const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
+
+/** The same without the one property that the specification spells its own way. */
+function withoutRollUp(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutRollUp);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== 'HealthRollUp')
+      .map(([name, member]) => [name, withoutRollUp(member)]),
+  );
+}
+
+async function faultsEverywhere(
+  daemon: SpecDaemon,
+  schemas: DmtfSchemas,
+  prepare: (body: Body) => Body,
+): Promise<readonly string[]> {
+  const found = await daemon.crawl();
+  return [...found].flatMap(([path, body]) => schemas.faults(prepare(body)).map((fault) => `${path}: ${fault}`));
+}
+
+if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
+  describe("answers against DMTF's schemas", () => {
+    it.skip('are valid: RACKLESS_REDFISH_SCHEMAS is not set (B2)', () => undefined);
+  });
+} else {
+  // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+  const schemas = dmtfSchemas(folder ?? '');
+
+  describe("DMTF's schemas as a judge", () => {
+    it('find a wrong type, an unknown property and a missing one (B2)', () => {
+      const chassis = {
+        '@odata.id': '/redfish/v1/Chassis/1',
+        '@odata.type': '#Chassis.v1_28_0.Chassis',
+        Id: '1',
+        Name: 'n',
+        ChassisType: 'Other',
+      };
+      expect(schemas.faults(chassis)).toEqual([]);
+      expect(schemas.faults({ ...chassis, Foo: 1 }).join()).toContain('Foo');
+      expect(schemas.faults({ ...chassis, Name: 1 })).not.toEqual([]);
+      expect(schemas.faults({ ...chassis, Status: { HealthRollUp: 'OK' } }).join()).toContain('/Status');
+      expect(schemas.faults({ ...chassis, ChassisType: undefined })).not.toEqual([]);
+      expect(schemas.faults({ ...chassis, '@odata.type': '#Chassis.v9_0_0.Chassis' })).not.toEqual([]);
+    });
+  });
+
+  for (const strict of [false, true]) {
+    const prepare = (body: Body): Body => (strict ? body : (withoutRollUp(body) as Body)); // An object stays one.
+    describeSpec(
+      `answers against DMTF's schemas, EMULATOR_DMTF_STRICT ${strict ? 'True' : 'False'}`,
+      (spec) => {
+        it('are valid for a machine that is off and for one that runs with an image in its drive (B2)', async () => {
+          await expect(faultsEverywhere(spec(), schemas, prepare)).resolves.toEqual([]);
+          await spec().insert();
+          await spec().reset('On');
+          await expect(faultsEverywhere(spec(), schemas, prepare)).resolves.toEqual([]);
+        });
+
+        it('are valid error bodies where they are errors (B13)', async () => {
+          const path = `/redfish/v1/Systems/${spec().uuid}`;
+          for (const answer of [
+            await spec().call('GET', '/redfish/v1/Nowhere'),
+            await spec().call('PATCH', path, { Foo: 1, Boot: { BootSourceOverrideEnabled: 'Twice' } }),
+            await spec().call('POST', `${path}/Actions/ComputerSystem.Reset`, { ResetType: 'Nmi' }),
+          ]) {
+            expect(answer.status).toBeGreaterThanOrEqual(400);
+            expect(schemas.errorFaults(answer.body ?? {})).toEqual([]);
+          }
+        });
+      },
+      { strict },
+    );
+  }
+}
+
+describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
+  it('leaves out Copyright and HealthRollUp, sends the UUID of the root, and changes nothing else (B2)', async () => {
+    const asWritten = await spec().crawl();
+    const strict = await spec().crawlStrict();
+    expect([...strict.keys()]).toEqual([...asWritten.keys()]);
+    const rootUuid = strict.get('/redfish/v1')?.['UUID'];
+    expect(rootUuid).toMatch(/^[0-9a-f-]{36}$/);
+
+    for (const [path, body] of asWritten) {
+      const isManager = /^\/redfish\/v1\/Managers\/[^/]+$/.test(path);
+      if (isManager) expect(body['ServiceEntryPointUUID']).toBeNull();
+      expect(body['@Redfish.Copyright']).toMatch(/\w/);
+      expect(JSON.stringify(body).includes('"HealthRollUp"')).toBe(JSON.stringify(body).includes('"HealthRollup"'));
+      const expected = {
+        ...(withoutRollUp(body) as Body), // An object stays one.
+        '@Redfish.Copyright': undefined,
+        ...(isManager ? { ServiceEntryPointUUID: rootUuid } : {}),
+      };
+      // The time goes on between the two reads.
+      const time = 'DateTime' in body ? { DateTime: null } : {};
+      expect({ ...strict.get(path), ...time }).toEqual({ ...expected, ...time });
+    }
+  });
+});

@@ -1,0 +1,270 @@
+/**
+ * The service under test of the specification's suites: the whole of it behind a real socket, once on machines in memory and
+ * once on QEMU guests of a private libvirtd. Each test gets a service of its own and a machine that nobody has touched: off,
+ * UEFI, two CPUs, 2 GiB, one virtio disk, one network interface, an empty drive, and a second machine beside it.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
+import { createLog } from '../../src/log.js';
+import { openToAll } from '../../src/redfish/authenticate.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { createTaskStore } from '../../src/redfish/task-store.js';
+import { resources, type ResourceSettings } from '../../src/resources/index.js';
+import { backends, type Backend, type BackendMachine } from './backends.js';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** undefined: there was none. */
+  readonly body: Body | undefined;
+}
+
+export interface SpecSettings extends Partial<ResourceSettings> {
+  readonly strict?: boolean;
+}
+
+/** A running service and its first machine. */
+export interface SpecDaemon extends BackendMachine {
+  readonly url: string;
+  /** Of every machine. */
+  readonly uuids: readonly string[];
+  /** An image that its server really has: `…/disc.iso`. */
+  readonly imageUrl: string;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Body of a GET that is expected to be 200. */
+  get(path: string): Promise<Body>;
+  /** Bodies of a collection's members. */
+  members(path: string): Promise<readonly Body[]>;
+  /** Every body that links lead to from the service root, itself included, by path. */
+  crawl(): Promise<ReadonlyMap<string, Body>>;
+  /** POSTs a reset that is expected to be 204. */
+  reset(type: string): Promise<void>;
+  /** POSTs an InsertMedia that is expected to be 204. */
+  insert(): Promise<void>;
+  /** What the running machine was last started from. */
+  startedFrom(): Promise<BootDevice | undefined>;
+  /** The same machines served in the other mode of EMULATOR_DMTF_STRICT: every body by path. */
+  crawlStrict(): Promise<ReadonlyMap<string, Body>>;
+  objectAt(body: Body, name: string): Body;
+  /** Keys of the messages in an answer, `PropertyUnknown`. */
+  messageIds(answer: Answer): readonly string[];
+}
+
+/** Declares a suite once for each backend. */
+export function describeSpec(
+  title: string,
+  suite: (daemon: () => SpecDaemon) => void,
+  settings: SpecSettings = {},
+): void {
+  describe.each(backends().map((backend) => [backend.name, backend] as const))(`${title}, on %s`, (_name, backend) => {
+    let images: ImageServer | undefined;
+    let running: RunningDaemon | undefined;
+    beforeAll(async () => {
+      await backend.open();
+      images = await startImageServer();
+    });
+    afterAll(async () => {
+      await images?.stop();
+      await backend.close();
+    });
+    beforeEach(async () => {
+      running = await startDaemon(backend, images?.url ?? '', settings);
+    });
+    afterEach(async () => {
+      await running?.stop();
+      running = undefined;
+    });
+    suite(() => {
+      if (running === undefined) throw new Error('using the service outside of a test');
+      return running.daemon;
+    });
+  });
+}
+
+interface RunningDaemon {
+  readonly daemon: SpecDaemon;
+  readonly stop: () => Promise<void>;
+}
+
+async function startDaemon(backend: Backend, imageUrl: string, settings: SpecSettings): Promise<RunningDaemon> {
+  const host = await backend.prepare();
+  await host.driver.start();
+  const { url, stop } = await serve(host.driver, settings);
+  const call = (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer> => request(`${url}${path}`, method, body, headers);
+  const get = getter(url);
+  const post = async (path: string, body: Body): Promise<void> => {
+    const answer = await call('POST', path, body);
+    expect({ path, status: answer.status, body: answer.body }).toEqual({ path, status: 204, body: undefined });
+  };
+  const { uuid } = host.machine;
+  return {
+    daemon: {
+      ...host.machine,
+      url,
+      uuids: host.uuids,
+      imageUrl,
+      call,
+      get,
+      members: async (path) => Promise.all(linksOf(await get(path)).map((link) => get(link))),
+      crawl: () => crawl(get),
+      reset: (type) => post(`/redfish/v1/Systems/${uuid}/Actions/ComputerSystem.Reset`, { ResetType: type }),
+      insert: () =>
+        post(`/redfish/v1/Managers/${uuid}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`, {
+          Image: imageUrl,
+          Inserted: true,
+        }),
+      crawlStrict: async () => {
+        const other = await serve(host.driver, { ...settings, strict: true });
+        try {
+          return await crawl(getter(other.url));
+        } finally {
+          await other.stop();
+        }
+      },
+      startedFrom: () => host.startedFrom(),
+      objectAt,
+      messageIds: ({ body }) => messageIds(body ?? {}),
+    },
+    stop: async () => {
+      await stop();
+      await host.driver.close();
+      await host.dispose();
+    },
+  };
+}
+
+/** The service as daemon.ts puts it together, without the configuration file. */
+async function serve(driver: HypervisorDriver, settings: SpecSettings): Promise<Listening> {
+  // What a test provokes is not for the terminal; what it does not expect, it sees in the answer.
+  const log = createLog({ level: 'error', format: 'text', write: () => undefined });
+  const tasks = createTaskStore({ limit: 100, now: () => new Date() });
+  const pipeline = createPipeline({
+    resources,
+    services: {
+      driver,
+      serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
+      now: () => new Date(),
+      log,
+      operations: { tasks, waitMs: 8000, onTaskFailed: (failure, name) => log.error(name, { error: failure }) },
+      settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: false, ...settings },
+    },
+    authenticate: openToAll,
+    strict: settings.strict ?? false,
+  });
+  let requests = 0;
+  return listen((incoming, response) => {
+    requests += 1;
+    void pipeline(incoming, response, String(requests)).then((outcome) => {
+      if (outcome.error !== undefined) log.error('request failed', { error: outcome.error });
+    });
+  });
+}
+
+interface Listening {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+async function listen(handler: RequestListener): Promise<Listening> {
+  const server: Server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // Listening on TCP, so neither null nor a path.
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface ImageServer {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** A server of one image of 64 KiB. */
+async function startImageServer(): Promise<ImageServer> {
+  const image = Buffer.alloc(65_536, 'disc');
+  const { url, stop } = await listen((incoming, response) => {
+    if (incoming.url !== '/disc.iso') response.writeHead(404).end();
+    else response.writeHead(200, { 'Content-Length': image.length, ETag: '"1"' }).end(image);
+  });
+  return { url: `${url}/disc.iso`, stop };
+}
+
+async function request(
+  url: string,
+  method: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    // A string goes as it is: what a test sends may be meant to be no JSON.
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : (JSON.parse(text) as Body), // Everything that is asked for here answers with an object.
+  };
+}
+
+function isObject(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectAt(body: Body, name: string): Body {
+  const value = body[name];
+  if (!isObject(value)) throw new Error(`reading ${name}: ${JSON.stringify(body)} has no such object`);
+  return value;
+}
+
+function listAt(body: Body, name: string): readonly Body[] {
+  const value = body[name];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function linksOf(collection: Body): readonly string[] {
+  return listAt(collection, 'Members').map((member) => String(member['@odata.id']));
+}
+
+/** GETs a path and expects a 200. */
+function getter(url: string): (path: string) => Promise<Body> {
+  return async (path) => {
+    const { status, body } = await request(`${url}${path}`, 'GET', undefined);
+    expect({ path, status }).toEqual({ path, status: 200 });
+    return body ?? {};
+  };
+}
+
+async function crawl(get: (path: string) => Promise<Body>): Promise<ReadonlyMap<string, Body>> {
+  const found = new Map<string, Body>();
+  const waiting = ['/redfish/v1'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue;
+    const body = await get(path);
+    found.set(path, body);
+    for (const [, link] of JSON.stringify(body).matchAll(/"@odata\.id":"([^"]+)"/g)) if (link) waiting.push(link);
+  }
+  return found;
+}
+
+/** From an error's body as well as from a resource with messages. */
+function messageIds(body: Body): readonly string[] {
+  const holder = isObject(body['error']) ? body['error'] : body;
+  return listAt(holder, '@Message.ExtendedInfo').map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
+}
