@@ -421,15 +421,18 @@ export class Connection implements Caller {
   }
 
   #makeStream(procedure: ProcedureHead, serial: number): LibvirtStream {
+    let paused = false;
     return new LibvirtStream(procedure.name, procedure.stream ?? 'both', {
       send: (status, payload, written) => this.#sendStreamData(procedure, serial, status, payload, written),
       pause: () => {
+        paused = true;
         // No PONG can come in while nothing is read; libvirtd was not asked for PINGs of its own.
         this.#keepalive.stop();
         this.#transport?.pause();
       },
       resume: () => {
-        if (this.#failure !== null) return;
+        if (!paused || this.#failure !== null) return;
+        paused = false;
         this.#keepalive.start();
         this.#transport?.resume();
       },

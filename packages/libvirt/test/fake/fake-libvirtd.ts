@@ -129,7 +129,12 @@ export class FakeClient {
   }
 
   /** Sends one message of the stream that `procedure` opened. @returns false when the socket's buffer is full. */
-  stream(procedure: Procedure<never, unknown>, serial: number, status: number, payload: Uint8Array): boolean {
+  stream(
+    procedure: { readonly program: number; readonly number: number },
+    serial: number,
+    status: number,
+    payload: Uint8Array,
+  ): boolean {
     const writer = new XdrWriter();
     openMessage(writer, {
       program: procedure.program,

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Link, type LinkOptions, type LinkState, openLink } from '../../src/link.js';
+import { connectProcedures } from '../../src/protocol/connect.js';
+import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
+import { FakeClock } from '../fake/fake-clock.js';
+import { FakeLibvirtd, HANG, Refusal } from '../fake/fake-libvirtd.js';
+import { failureOf, until } from '../fake/until.js';
+
+const { getHostname } = connectProcedures;
+const { callbackRegisterAny } = eventProcedures;
+const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -1 };
+/** Waits until an attempt has failed and the next one is planned; during an attempt its own limit is the only timer. */
+const nextAttempt = (clock: FakeClock): Promise<void> =>
+  until('the next attempt to be planned', () => clock.pending === 1 && clock.upcoming[0] !== 10_000);
+const quick = { firstMs: 5, maxMs: 20 };
+
+let fake: FakeLibvirtd;
+const links: Link[] = [];
+
+function open(options: LinkOptions = {}): Link {
+  const link = openLink(fake.uri, { backoff: quick, ...options });
+  links.push(link);
+  return link;
+}
+
+beforeEach(async () => {
+  fake = await FakeLibvirtd.start();
+});
+afterEach(async () => {
+  await Promise.all(links.splice(0).map((link) => link.close()));
+  await fake.stop();
+});
+
+describe('a lost connection', () => {
+  it('rejects every call that was under way, and is made again (L3)', async () => {
+    fake.on(getHostname, () => HANG);
+    const link = open();
+    const states: LinkState[] = [];
+    link.onStateChange((state) => states.push(state));
+    await link.connected();
+    const calls = Array.from({ length: 20 }, () => failureOf(link.call(getHostname, undefined)));
+    await until('the calls to arrive', () => fake.clients[0]?.calls.length === 24);
+    fake.clients[0]?.drop();
+    for (const error of await Promise.all(calls)) {
+      expect(error).toMatchObject({
+        code: 'CONNECTION_LOST',
+        procedure: 'connectGetHostname',
+        mayHaveRun: true,
+        message: `calling connectGetHostname: connection to ${fake.uri}: closed by libvirtd`,
+      });
+    }
+    expect(link.lastError).toMatchObject({ code: 'CONNECTION_LOST' });
+    fake.on(getHostname, () => 'back');
+    await expect(link.call(getHostname, undefined)).resolves.toBe('back');
+    expect(link.lastError).toBeNull();
+    expect(states).toEqual(['connected', 'connecting', 'connected']);
+  });
+
+  it('lets calls wait for the next one, and sends them then (L1)', async () => {
+    fake.on(getHostname, () => 'here');
+    await fake.refuse();
+    const link = open();
+    const calls = Array.from({ length: 10 }, () => link.call(getHostname, undefined));
+    await until('a failed attempt', () => link.lastError !== null);
+    await fake.listen();
+    await expect(Promise.all(calls)).resolves.toEqual(Array.from({ length: 10 }, () => 'here'));
+  });
+
+  it('fails waiting calls at their time-out with what went wrong last (L3)', async () => {
+    await fake.refuse();
+    const link = open();
+    const waiting = [
+      link.call(getHostname, undefined, { timeoutMs: 50 }),
+      link.work(domain.uuid, getHostname, undefined, { timeoutMs: 50 }),
+      link.openStream(getHostname, undefined, { timeoutMs: 50 }),
+    ];
+    for (const error of await Promise.all(waiting.map(failureOf))) {
+      expect(error).toMatchObject({
+        code: 'NOT_CONNECTED',
+        mayHaveRun: false,
+        message: `calling connectGetHostname: not connected: connecting to ${fake.uri}: connect ENOENT ${fake.socket}`,
+        cause: { code: 'NOT_CONNECTED' },
+      });
+    }
+  });
+
+  it('lets a waiting call be given up by its signal (L1)', async () => {
+    await fake.refuse();
+    const link = open();
+    const signal = AbortSignal.timeout(20);
+    await expect(link.call(getHostname, undefined, { signal })).rejects.toMatchObject({
+      code: 'CALL_ABORTED',
+      mayHaveRun: false,
+    });
+  });
+
+  it('gives an attempt up that libvirtd does not answer, and says so (L3)', async () => {
+    fake.on(connectProcedures.open, () => HANG);
+    const link = open({ connectTimeoutMs: 20 });
+    await expect(link.connected({ retry: false, timeoutMs: 5000 })).rejects.toMatchObject({
+      code: 'NOT_CONNECTED',
+      message: `waiting: not connected: connecting to ${fake.uri}: no answer within 20 ms`,
+    });
+    fake.on(connectProcedures.open, () => undefined);
+    await link.connected();
+    await until('the abandoned connections to close', () => fake.clients.length === 1);
+  });
+
+  it('is tried again ever more slowly, with jitter, and quickly again once it was stable (L1)', async () => {
+    const clock = new FakeClock();
+    await fake.refuse();
+    const link = open({ clock, random: () => 0, backoff: { firstMs: 100, maxMs: 1000 } });
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      await nextAttempt(clock);
+      const [wait = 0] = clock.upcoming;
+      waits.push(wait);
+      clock.advance(wait);
+    }
+    expect(waits).toEqual([50, 100, 200, 400, 500, 500]);
+    await nextAttempt(clock);
+    await fake.listen();
+    clock.advance(500);
+    await until('the connection', () => link.state === 'connected');
+    // Lost at once: no reason to hurry. Lost after a while: it was a good one.
+    for (const [lastedMs, wait] of [
+      [0, 500],
+      [6_000, 50],
+    ] as const) {
+      clock.advance(lastedMs);
+      const before = fake.everyClient.length;
+      fake.clients[0]?.drop();
+      await until('the loss', () => link.state === 'connecting');
+      expect(clock.upcoming[0]).toBe(wait);
+      clock.advance(wait);
+      await until('the connection', () => link.state === 'connected');
+      expect(fake.everyClient.length).toBe(before + 1);
+    }
+  });
+
+  it('spreads attempts at random, up to twice the shortest wait (L1)', async () => {
+    const clock = new FakeClock();
+    await fake.refuse();
+    open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
+    await nextAttempt(clock);
+    expect(clock.upcoming).toEqual([75]);
+  });
+
+  it('ends with the link: nothing is tried after close (L3)', async () => {
+    const clock = new FakeClock();
+    const link = open({ clock });
+    await link.connected();
+    await link.close();
+    await until('the connection to close', () => fake.clients.length === 0);
+    clock.advance(60_000);
+    expect(clock.pending).toBe(0);
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
+  it('is not awaited by a close during an attempt (L3)', async () => {
+    fake.on(connectProcedures.open, () => HANG);
+    const link = open();
+    const waiting = failureOf(link.connected());
+    await until('the attempt', () => fake.clients[0]?.calls.includes(1) === true);
+    await link.close();
+    expect(await waiting).toMatchObject({ code: 'LINK_CLOSED' });
+    await until('the attempt to end', () => fake.clients.length === 0);
+    expect(link.state).toBe('closed');
+  });
+});
+
+describe('what is done on every connection', () => {
+  it('registers for events again after each loss, before waiting calls are sent (L3)', async () => {
+    fake.on(callbackRegisterAny, (args) => args.eventId + 10);
+    fake.on(getHostname, () => 'host');
+    const link = open();
+    const seen: number[] = [];
+    link.onEvent(domainEvents.lifecycle, (event) => seen.push(event.detail));
+    const callbackIds: number[] = [];
+    const hook = link.onConnected(async (connection) => {
+      callbackIds.push(await connection.call(callbackRegisterAny, { eventId: 0, domain: null }));
+    });
+    await hook.ready;
+    await link.connected();
+    for (let round = 1; round <= 5; round += 1) {
+      fake.clients[0]?.drop();
+      await until('the loss', () => link.state === 'connecting');
+      await link.call(getHostname, undefined);
+      const calls = fake.everyClient.at(-1)?.calls;
+      expect(calls).toEqual([66, 60, 1, 60, 316, 59]);
+      fake.emit(domainEvents.lifecycle, { callbackId: 10, domain, event: 2, detail: round });
+      await until('the event', () => seen.length === round);
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+    expect(callbackIds).toEqual([10, 10, 10, 10, 10, 10]);
+  });
+
+  it('is tried again on the next connection when the first one breaks on the way (L3)', async () => {
+    let drops = 3;
+    fake.on(callbackRegisterAny, (_args, call) => {
+      drops -= 1;
+      if (drops < 0) return 1;
+      call.client.drop();
+      return HANG;
+    });
+    const link = open();
+    const hook = link.onConnected(async (connection) => {
+      await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
+    });
+    await hook.ready;
+    await link.connected();
+    expect(fake.everyClient).toHaveLength(4);
+  });
+
+  it('reports a refusal to who asked first, and leaves the connection alone (L3)', async () => {
+    fake.on(callbackRegisterAny, () => {
+      throw new Refusal(3, 10, 'this function is not supported');
+    });
+    const link = open();
+    await link.connected();
+    const hook = link.onConnected(async (connection) => {
+      await connection.call(callbackRegisterAny, { eventId: 99, domain: null });
+    });
+    expect(await failureOf(hook.ready)).toMatchObject({ code: 'NO_SUPPORT' });
+    expect(link.state).toBe('connected');
+    fake.clients[0]?.drop();
+    await until('the loss', () => link.state === 'connecting');
+    await link.connected();
+    expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
+  });
+
+  it('warns when what once worked is refused later (L3)', async () => {
+    fake.on(callbackRegisterAny, () => 1);
+    const warnings: Error[] = [];
+    const link = open({ onWarning: (error) => warnings.push(error) });
+    const hook = link.onConnected(async (connection) => {
+      await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
+    });
+    await hook.ready;
+    await link.connected();
+    fake.on(callbackRegisterAny, () => {
+      throw new Refusal(1, 10, 'not now');
+    });
+    fake.clients[0]?.drop();
+    await until('the loss', () => link.state === 'connecting');
+    await link.connected();
+    expect(warnings.map((warning) => warning.cause)).toEqual([expect.objectContaining({ message: 'not now' })]);
+  });
+
+  it('is not done any more once it was removed (L1)', async () => {
+    fake.on(callbackRegisterAny, () => 1);
+    const link = open();
+    const hook = link.onConnected(async (connection) => {
+      await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
+    });
+    await hook.ready;
+    await link.connected();
+    hook.remove();
+    fake.clients[0]?.drop();
+    await until('the loss', () => link.state === 'connecting');
+    await link.connected();
+    expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
+  });
+
+  it('never becomes ready when the link is closed before (L1)', async () => {
+    await fake.refuse();
+    const link = open();
+    const hook = link.onConnected(() => Promise.resolve());
+    await link.close();
+    expect(await failureOf(hook.ready)).toMatchObject({ code: 'LINK_CLOSED' });
+  });
+});

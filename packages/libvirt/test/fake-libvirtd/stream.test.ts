@@ -1,0 +1,331 @@
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Link, openLink } from '../../src/link.js';
+import { domainProcedures } from '../../src/protocol/domain.js';
+import { MessageStatus, remoteError, STREAM_CHUNK_BYTES } from '../../src/protocol/message.js';
+import { storageVolumeProcedures } from '../../src/protocol/storage.js';
+import type { LibvirtStream } from '../../src/stream.js';
+import { XdrWriter } from '../../src/xdr.js';
+import { type FakeClient, FakeLibvirtd, HANG, Refusal, replyTo, virError } from '../fake/fake-libvirtd.js';
+import { failureOf, until } from '../fake/until.js';
+
+const { upload, download } = storageVolumeProcedures;
+const { openConsole } = domainProcedures;
+const transfer = { volume: { pool: 'p', name: 'v', key: '/v' }, offset: 0, length: 0, flags: 0 };
+const consoleArgs = {
+  domain: { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: 1 },
+  deviceName: null,
+  flags: 0,
+};
+const NOTHING = Buffer.alloc(0);
+
+let fake: FakeLibvirtd;
+let link: Link;
+/** The fake's side of the stream that was opened last. */
+let peer: { readonly client: FakeClient; readonly serial: number };
+
+beforeEach(async () => {
+  fake = await FakeLibvirtd.start();
+  for (const procedure of [upload, download]) {
+    fake.on(procedure, (_args, call) => {
+      peer = call;
+      return undefined;
+    });
+  }
+  fake.on(openConsole, (_args, call) => {
+    peer = call;
+    return undefined;
+  });
+  link = openLink(fake.uri);
+});
+afterEach(async () => {
+  await link.close();
+  await fake.stop();
+});
+
+/** An error as the payload of a stream message. */
+function errorPayload(code: number, text: string): Buffer {
+  const writer = new XdrWriter();
+  remoteError.encode(writer, virError(code, 18, text));
+  return writer.finish();
+}
+
+/** Confirms the end of an upload, as libvirtd does. */
+function confirming(procedure: typeof upload | typeof openConsole): void {
+  fake.onStream = (message, client) => {
+    if (message.status === MessageStatus.ok) client.stream(procedure, message.serial, MessageStatus.ok, NOTHING);
+  };
+}
+
+async function readAll(stream: LibvirtStream): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+const statuses = (): number[] => peer.client.streamMessages.map((message) => message.status);
+const allGone = (): Promise<void> => until('the stream’s connection to close', () => fake.clients.length === 1);
+
+describe('an upload', () => {
+  it('arrives in messages of at most 262,120 bytes and ends when libvirtd has confirmed it (L1)', async () => {
+    confirming(upload);
+    const data = Buffer.alloc(1_000_001, 'rackless');
+    const stream = await link.openStream(upload, transfer);
+    await pipeline([data.subarray(0, 600_000), NOTHING, data.subarray(600_000)], stream);
+    const messages = peer.client.streamMessages;
+    expect(Buffer.concat(messages.map((message) => message.payload)).equals(data)).toBe(true);
+    expect(messages.map((message) => message.payload.length)).toEqual([
+      STREAM_CHUNK_BYTES,
+      STREAM_CHUNK_BYTES,
+      600_000 - 2 * STREAM_CHUNK_BYTES,
+      STREAM_CHUNK_BYTES,
+      400_001 - STREAM_CHUNK_BYTES,
+      0,
+    ]);
+    expect(new Set(messages.map((message) => message.serial))).toEqual(new Set([peer.serial]));
+    expect(statuses().at(-1)).toBe(MessageStatus.ok);
+    await allGone();
+  });
+
+  it('is not done before libvirtd confirms it (L1)', async () => {
+    const stream = await link.openStream(upload, transfer);
+    let finished = false;
+    stream.once('finish', () => (finished = true));
+    stream.end('data');
+    await until('the end to arrive', () => statuses().at(-1) === MessageStatus.ok);
+    await nextTurn();
+    expect(finished).toBe(false);
+    peer.client.stream(upload, peer.serial, MessageStatus.ok, NOTHING);
+    await until('the confirmation', () => finished);
+  });
+
+  it('fails with what libvirtd reports half-way, by name (L1)', async () => {
+    fake.onStream = (message, client) => {
+      if (client.streamBytes > 1_000_000) {
+        client.stream(upload, message.serial, MessageStatus.error, errorPayload(38, 'No space left on device'));
+        fake.onStream = () => undefined;
+      }
+    };
+    const stream = await link.openStream(upload, transfer);
+    const chunk = Buffer.alloc(100_000);
+    const endless = function* (): Generator<Buffer> {
+      for (;;) yield chunk;
+    };
+    expect(await failureOf(pipeline(endless(), stream))).toMatchObject({
+      code: 'SYSTEM_ERROR',
+      domain: 'STORAGE',
+      message: 'No space left on device',
+      procedure: 'storageVolUpload',
+    });
+    expect(statuses()).not.toContain(MessageStatus.error);
+    await allGone();
+  });
+
+  it('fails with what libvirtd reports at the very end (L1)', async () => {
+    fake.onStream = (message, client) => {
+      if (message.status === MessageStatus.ok) {
+        client.stream(upload, message.serial, MessageStatus.error, errorPayload(38, 'cannot sync'));
+      }
+    };
+    const stream = await link.openStream(upload, transfer);
+    await expect(pipeline([Buffer.from('x')], stream)).rejects.toMatchObject({ message: 'cannot sync' });
+  });
+
+  it('slows its source down to the speed of libvirtd (L1)', async () => {
+    confirming(upload);
+    const stream = await link.openStream(upload, transfer);
+    peer.client.socket.pause();
+    let produced = 0;
+    const total = 64;
+    const source = async function* (): AsyncGenerator<Buffer> {
+      for (; produced < total; produced += 1) {
+        yield Buffer.alloc(STREAM_CHUNK_BYTES);
+        await nextTurn();
+      }
+    };
+    const done = pipeline(source(), stream);
+    // The source stands still when a good many turns of the event loop bring nothing more.
+    for (let still = 0; still < 50;) {
+      const before = produced;
+      await nextTurn();
+      still = produced === before ? still + 1 : 0;
+    }
+    expect(produced).toBeLessThan(8);
+    peer.client.socket.resume();
+    await done;
+    expect(peer.client.streamBytes).toBe(total * STREAM_CHUNK_BYTES);
+  });
+
+  it('that libvirtd refuses fails the opening and leaves no connection (L1)', async () => {
+    fake.on(upload, () => {
+      throw new Refusal(50, 18, 'Storage volume not found');
+    });
+    await expect(link.openStream(upload, transfer)).rejects.toMatchObject({ code: 'NO_STORAGE_VOL' });
+    await allGone();
+  });
+
+  it('fails with its connection (L1)', async () => {
+    const stream = await link.openStream(upload, transfer);
+    const failure = failureOf(pipeline([Buffer.from('x')], stream));
+    await until('the data', () => peer.client.streamBytes > 0);
+    peer.client.drop();
+    expect(await failure).toMatchObject({ code: 'CONNECTION_LOST', procedure: 'storageVolUpload', mayHaveRun: true });
+  });
+});
+
+describe('a download', () => {
+  it('comes as it was sent, and libvirtd’s end is acknowledged before the reader sees it (L1)', async () => {
+    const data = Buffer.alloc(1_000_001, 'rackless');
+    // In the same write as the reply: the data must find the stream ready.
+    fake.on(download, (_args, call) => {
+      peer = call;
+      call.client.write(replyTo(download, call.serial, undefined));
+      for (let at = 0; at < data.length; at += STREAM_CHUNK_BYTES) {
+        call.client.stream(download, call.serial, MessageStatus.continue, data.subarray(at, at + STREAM_CHUNK_BYTES));
+      }
+      call.client.stream(download, call.serial, MessageStatus.continue, NOTHING);
+      return HANG;
+    });
+    confirming(download);
+    const stream = await link.openStream(download, transfer);
+    expect((await readAll(stream)).equals(data)).toBe(true);
+    expect(statuses()).toEqual([MessageStatus.ok]);
+    await allGone();
+  });
+
+  it('fails when libvirtd reports an error, also one in the same write as the reply (L1)', async () => {
+    fake.on(download, (_args, call) => {
+      peer = call;
+      call.client.socket.cork();
+      call.client.write(replyTo(download, call.serial, undefined));
+      call.client.stream(download, call.serial, MessageStatus.error, errorPayload(38, 'cannot read'));
+      call.client.socket.uncork();
+      return HANG;
+    });
+    const stream = await link.openStream(download, transfer);
+    await expect(readAll(stream)).rejects.toMatchObject({ code: 'SYSTEM_ERROR', message: 'cannot read' });
+  });
+
+  it('fails when its error cannot be read (L4)', async () => {
+    const stream = await link.openStream(download, transfer);
+    peer.client.stream(download, peer.serial, MessageStatus.error, Buffer.from('junk'));
+    await expect(readAll(stream)).rejects.toMatchObject({ code: 'PROTOCOL' });
+  });
+
+  it('slows libvirtd down to the speed of its reader, without losing the connection (L1)', async () => {
+    await link.close();
+    link = openLink(fake.uri, { keepalive: { intervalMs: 5, count: 1 } });
+    const chunk = Buffer.alloc(STREAM_CHUNK_BYTES);
+    const total = 64;
+    const stream = await link.openStream(download, transfer);
+    // No feature of keepalive is asked for: libvirtd must not ping where nobody reads.
+    expect(peer.client.calls).toEqual([66, 1, 209]);
+    let sent = 0;
+    const send = (): void => {
+      while (sent < total) {
+        sent += 1;
+        if (!peer.client.stream(download, peer.serial, MessageStatus.continue, chunk)) {
+          peer.client.socket.once('drain', send);
+          return;
+        }
+      }
+      peer.client.stream(download, peer.serial, MessageStatus.continue, NOTHING);
+    };
+    send();
+    // Twenty times the patience of keepalive, measured by the other connection's pings.
+    const before = fake.clients[0]?.pings ?? 0;
+    await until('time to pass', () => (fake.clients[0]?.pings ?? 0) > before + 20);
+    expect(sent).toBeLessThan(10);
+    fake.onStream = (message, client) => client.stream(download, message.serial, MessageStatus.ok, NOTHING);
+    let received = 0;
+    for await (const data of stream) received += (data as Buffer).length;
+    expect(received).toBe(total * STREAM_CHUNK_BYTES);
+  });
+
+  it('that is destroyed half-way tells libvirtd (L1)', async () => {
+    const stream = await link.openStream(download, transfer);
+    peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.from('some'));
+    for await (const chunk of stream) {
+      expect(String(chunk)).toBe('some');
+      break;
+    }
+    await until('the abort', () => statuses().includes(MessageStatus.error));
+    await allGone();
+  });
+});
+
+describe('a console', () => {
+  it('carries bytes both ways until one side ends it (L1)', async () => {
+    fake.onStream = (message, client) => {
+      if (message.status === MessageStatus.continue) {
+        client.stream(
+          openConsole,
+          message.serial,
+          MessageStatus.continue,
+          Buffer.from(`echo ${message.payload.toString()}`),
+        );
+      } else client.stream(openConsole, message.serial, MessageStatus.ok, NOTHING);
+    };
+    const stream = await link.openStream(openConsole, consoleArgs);
+    stream.write('hello');
+    const heard: string[] = [];
+    for await (const chunk of stream) {
+      heard.push(String(chunk));
+      stream.end();
+    }
+    expect(heard).toEqual(['echo hello']);
+    await allGone();
+  });
+
+  it('that the guest’s side closes ends on this side too (L1)', async () => {
+    confirming(openConsole);
+    const stream = await link.openStream(openConsole, consoleArgs);
+    peer.client.stream(openConsole, peer.serial, MessageStatus.continue, NOTHING);
+    expect(await readAll(stream)).toEqual(NOTHING);
+    await until('the acknowledgement', () => statuses().includes(MessageStatus.ok));
+    await allGone();
+  });
+});
+
+describe('giving a stream up', () => {
+  it('by abort tells libvirtd and raises the reason (L1)', async () => {
+    const stream = await link.openStream(upload, transfer);
+    const failure = new Promise((resolve) => stream.once('error', resolve));
+    stream.write('half');
+    stream.abort(new Error('enough'));
+    expect(await failure).toHaveProperty('message', 'enough');
+    await until('the abort', () => statuses().includes(MessageStatus.error));
+    await allGone();
+  });
+
+  it('by its signal, while it opens and later (L1)', async () => {
+    const controller = new AbortController();
+    const stream = await link.openStream(upload, transfer, { signal: controller.signal });
+    const failure = new Promise((resolve) => stream.once('error', resolve));
+    fake.on(upload, () => HANG);
+    const opening = failureOf(link.openStream(upload, transfer, { signal: controller.signal }));
+    await until('the second opening', () =>
+      fake.clients.some((client) => client.calls.includes(208) && client !== peer.client),
+    );
+    controller.abort(new Error('enough'));
+    expect(await failure).toMatchObject({ code: 'CALL_ABORTED' });
+    expect(await opening).toMatchObject({ code: 'CALL_ABORTED' });
+    await allGone();
+  });
+
+  it('by closing the link (L3)', async () => {
+    const stream = await link.openStream(upload, transfer);
+    const failure = new Promise((resolve) => stream.once('error', resolve));
+    await link.close();
+    expect(await failure).toMatchObject({ code: 'LINK_CLOSED' });
+    await until('every connection to close', () => fake.clients.length === 0);
+  });
+
+  it('at the time-out of its opening (L1)', async () => {
+    fake.on(upload, () => HANG);
+    await link.connected();
+    await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    await allGone();
+  });
+});

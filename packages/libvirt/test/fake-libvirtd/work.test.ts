@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Link, openLink } from '../../src/link.js';
+import { connectProcedures } from '../../src/protocol/connect.js';
+import { domainProcedures } from '../../src/protocol/domain.js';
+import { type FakeCall, FakeLibvirtd } from '../fake/fake-libvirtd.js';
+import { failureOf, until } from '../fake/until.js';
+
+const { getHostname } = connectProcedures;
+const { reset, destroyFlags } = domainProcedures;
+
+const domainOf = (number: number): { name: string; uuid: string; id: number } => ({
+  name: `vm${number}`,
+  uuid: `00000000-0000-0000-0000-0000000000${String(number).padStart(2, '0')}`,
+  id: number,
+});
+
+/** A reset that has arrived, and how to answer it. */
+interface Arrived {
+  readonly name: string;
+  readonly call: FakeCall;
+  readonly answer: () => void;
+}
+
+let fake: FakeLibvirtd;
+let link: Link;
+let resets: Arrived[];
+
+beforeEach(async () => {
+  fake = await FakeLibvirtd.start();
+  resets = [];
+  fake.on(reset, (args, call) => {
+    return new Promise((resolve) => {
+      resets.push({ name: args.domain.name, call, answer: () => resolve(undefined) });
+    });
+  });
+  fake.on(destroyFlags, () => undefined);
+  fake.on(getHostname, () => 'host');
+  link = openLink(fake.uri, { backoff: { firstMs: 5, maxMs: 20 } });
+});
+afterEach(async () => {
+  await link.close();
+  await fake.stop();
+});
+
+const resetOf = (number: number, options = {}): Promise<undefined> =>
+  link.work(domainOf(number).uuid, reset, { domain: domainOf(number), flags: 0 }, options);
+const arrived = (): string[] => resets.map((each) => each.name);
+
+describe('work', () => {
+  it('goes over a connection of its own, made when it is first needed (L1)', async () => {
+    await link.connected();
+    expect(fake.clients).toHaveLength(1);
+    await link.work(null, getHostname, undefined);
+    expect(fake.clients).toHaveLength(2);
+    // No event support is asked for: none will be registered here.
+    expect(fake.clients[1]?.calls).toEqual([66, 60, 1, 59]);
+  });
+
+  it('runs one call per domain, in order, whatever the spelling of its UUID (L1)', async () => {
+    const done: string[] = [];
+    const { uuid } = { uuid: 'aaaaaaaa-0000-0000-0000-000000000001' };
+    const calls = ['first', 'second', 'third'].map((name, at) =>
+      link
+        .work(at === 1 ? uuid.toUpperCase() : uuid, reset, { domain: { ...domainOf(1), name }, flags: 0 })
+        .then(() => done.push(name)),
+    );
+    for (const expected of ['first', 'second', 'third']) {
+      await until(`the ${expected}`, () => resets.length > 0 && resets.at(-1)?.name === expected);
+      resets.at(-1)?.answer();
+    }
+    await Promise.all(calls);
+    expect(arrived()).toEqual(['first', 'second', 'third']);
+    expect(done).toEqual(['first', 'second', 'third']);
+  });
+
+  it('has at most four calls under way, and lets nobody pass who waits longer (L1)', async () => {
+    const calls = Array.from({ length: 10 }, (_, number) => resetOf(number));
+    await until('four calls', () => resets.length === 4);
+    // A reply to something sent later shows that nothing else is on its way.
+    await link.call(getHostname, undefined);
+    expect(arrived()).toEqual(['vm0', 'vm1', 'vm2', 'vm3']);
+    for (let number = 0; number < 10; number += 1) {
+      await until(`call ${number}`, () => resets.length > number);
+      resets[number]?.answer();
+    }
+    await Promise.all(calls);
+    expect(arrived()).toEqual(Array.from({ length: 10 }, (_, number) => `vm${number}`));
+    expect(fake.everyClient).toHaveLength(2);
+  });
+
+  it('does not hold up other domains behind a busy one (L1)', async () => {
+    void resetOf(1);
+    void resetOf(1).catch(() => undefined);
+    const other = resetOf(2);
+    await until('both domains', () => resets.length === 2);
+    expect(arrived()).toEqual(['vm1', 'vm2']);
+    resets[1]?.answer();
+    await other;
+    for (const each of resets) each.answer();
+    await until('the queued call', () => resets.length === 3);
+    resets[2]?.answer();
+  });
+
+  it('does not slow reads down (L1)', async () => {
+    for (let number = 0; number < 4; number += 1) resetOf(number).catch(() => undefined);
+    await until('four calls', () => resets.length === 4);
+    await expect(link.call(getHostname, undefined)).resolves.toBe('host');
+  });
+
+  it('lets a forced power-off past a reset that was given up (L1)', async () => {
+    await expect(resetOf(1, { timeoutMs: 30 })).rejects.toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
+    await link.work(domainOf(1).uuid, destroyFlags, { domain: domainOf(1), flags: 0 });
+    expect(fake.everyClient).toHaveLength(2);
+  });
+
+  it('that was given up keeps its place until libvirtd answers (L1)', async () => {
+    await link.connected();
+    await link.work(null, getHostname, undefined);
+    for (const number of [1, 2, 3]) await failureOf(resetOf(number, { timeoutMs: 20 }));
+    for (const each of resets) each.answer();
+    // The answers are in once a later one is.
+    await link.work(null, getHostname, undefined);
+    const calls = [4, 5, 6, 7].map((number) => resetOf(number));
+    await until('four more calls', () => resets.length === 7);
+    for (const each of resets) each.answer();
+    await Promise.all(calls);
+    expect(fake.everyClient).toHaveLength(2);
+  });
+
+  it('moves to a fresh connection when given-up calls hold every place (L1)', async () => {
+    for (const number of [1, 2, 3]) await failureOf(resetOf(number, { timeoutMs: 20 }));
+    const held = resetOf(4);
+    await until('the fourth', () => resets.length === 4);
+    const [, starved] = fake.everyClient;
+    const fresh = resetOf(5);
+    await until('the fifth', () => resets.length === 5);
+    expect(fake.everyClient).toHaveLength(3);
+    expect(resets[4]?.call.client).toBe(fake.everyClient[2]);
+    // The starved connection lives for the call that is still awaited on it, then it goes.
+    resets[3]?.answer();
+    await held;
+    await until('the starved connection to close', () => starved !== undefined && !fake.clients.includes(starved));
+    resets[4]?.answer();
+    await fresh;
+    expect(link.state).toBe('connected');
+  });
+
+  it('never awaits more than four calls, over all its connections (L1)', async () => {
+    await failureOf(resetOf(1, { timeoutMs: 20 }));
+    const calls = [2, 3, 4, 5, 6].map((number) => resetOf(number));
+    await until('the four', () => resets.length === 5);
+    await link.call(getHostname, undefined);
+    expect(arrived()).toEqual(['vm1', 'vm2', 'vm3', 'vm4', 'vm5']);
+    expect(fake.everyClient).toHaveLength(3);
+    for (const each of resets) each.answer();
+    await until('the last', () => resets.length === 6);
+    resets[5]?.answer();
+    await Promise.all(calls);
+  });
+
+  it('that waits for its turn can time out, be given up, and says that it was never sent (L1)', async () => {
+    void resetOf(1).catch(() => undefined);
+    await until('the first', () => resets.length === 1);
+    await expect(resetOf(1, { timeoutMs: 20 })).rejects.toMatchObject({
+      code: 'CALL_TIMEOUT',
+      mayHaveRun: false,
+      message: `calling domainReset: waited 20 ms for an earlier call to domain ${domainOf(1).uuid}, never sent`,
+    });
+    const controller = new AbortController();
+    const waiting = failureOf(resetOf(1, { signal: controller.signal }));
+    controller.abort();
+    expect(await waiting).toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
+    resets[0]?.answer();
+    await link.work(domainOf(1).uuid, getHostname, undefined);
+    expect(resets).toHaveLength(1);
+  });
+
+  it('fails with its connection: what was sent may have run, what waited has not (L3)', async () => {
+    const calls = [1, 1, 2, 3, 4, 5].map((number) => failureOf(resetOf(number)));
+    await until('four calls', () => resets.length === 4);
+    fake.clients[1]?.drop();
+    const errors = await Promise.all(calls);
+    expect(errors.map((error) => (error as { code: string; mayHaveRun: boolean }).mayHaveRun)).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    for (const error of errors) expect(error).toMatchObject({ code: 'CONNECTION_LOST' });
+    // The next call makes a new connection.
+    await expect(link.work(domainOf(1).uuid, getHostname, undefined)).resolves.toBe('host');
+  });
+});
