@@ -25,6 +25,8 @@ export interface Answer {
 
 export interface SpecSettings extends Partial<ResourceSettings> {
   readonly strict?: boolean;
+  /** How long an action may take before it becomes a task; 8000 as by default. */
+  readonly waitMs?: number;
 }
 
 /** A running service and its first machine. */
@@ -34,6 +36,14 @@ export interface SpecDaemon extends BackendMachine {
   readonly uuids: readonly string[];
   /** An image that its server really has: `…/disc.iso`. */
   readonly imageUrl: string;
+  /**
+   * Others of that server: `other.iso` is there, too; `secret.iso` is for `user` with `pass word`; `slow.iso` comes when
+   * {@link releaseSlowImage} is called; there is nothing else.
+   */
+  image(name: string): string;
+  releaseSlowImage(): void;
+  /** The service's log so far, line by line. */
+  logged(): readonly string[];
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Body of a GET that is expected to be 200. */
   get(path: string): Promise<Body>;
@@ -61,18 +71,18 @@ export function describeSpec(
   settings: SpecSettings = {},
 ): void {
   describe.each(backends().map((backend) => [backend.name, backend] as const))(`${title}, on %s`, (_name, backend) => {
-    let images: ImageServer | undefined;
+    let images: ImageServer;
     let running: RunningDaemon | undefined;
     beforeAll(async () => {
       await backend.open();
       images = await startImageServer();
     });
     afterAll(async () => {
-      await images?.stop();
+      await images.stop();
       await backend.close();
     });
     beforeEach(async () => {
-      running = await startDaemon(backend, images?.url ?? '', settings);
+      running = await startDaemon(backend, images, settings);
     });
     afterEach(async () => {
       await running?.stop();
@@ -90,10 +100,12 @@ interface RunningDaemon {
   readonly stop: () => Promise<void>;
 }
 
-async function startDaemon(backend: Backend, imageUrl: string, settings: SpecSettings): Promise<RunningDaemon> {
+async function startDaemon(backend: Backend, images: ImageServer, settings: SpecSettings): Promise<RunningDaemon> {
   const host = await backend.prepare();
   await host.driver.start();
-  const { url, stop } = await serve(host.driver, settings);
+  const lines: string[] = [];
+  const { url, stop } = await serve(host.driver, settings, lines);
+  const imageUrl = images.at('disc.iso');
   const call = (
     method: string,
     path: string,
@@ -112,6 +124,9 @@ async function startDaemon(backend: Backend, imageUrl: string, settings: SpecSet
       url,
       uuids: host.uuids,
       imageUrl,
+      image: (name) => images.at(name),
+      releaseSlowImage: () => images.release(),
+      logged: () => lines,
       call,
       get,
       members: async (path) => Promise.all(linksOf(await get(path)).map((link) => get(link))),
@@ -123,7 +138,7 @@ async function startDaemon(backend: Backend, imageUrl: string, settings: SpecSet
           Inserted: true,
         }),
       crawlStrict: async () => {
-        const other = await serve(host.driver, { ...settings, strict: true });
+        const other = await serve(host.driver, { ...settings, strict: true }, lines);
         try {
           return await crawl(getter(other.url));
         } finally {
@@ -136,16 +151,20 @@ async function startDaemon(backend: Backend, imageUrl: string, settings: SpecSet
     },
     stop: async () => {
       await stop();
+      images.release();
       await host.driver.close();
       await host.dispose();
     },
   };
 }
 
-/** The service as daemon.ts puts it together, without the configuration file. */
-async function serve(driver: HypervisorDriver, settings: SpecSettings): Promise<Listening> {
-  // What a test provokes is not for the terminal; what it does not expect, it sees in the answer.
-  const log = createLog({ level: 'error', format: 'text', write: () => undefined });
+/** The service as daemon.ts puts it together, without the configuration file. @param lines its log. */
+async function serve(driver: HypervisorDriver, settings: SpecSettings, lines: string[]): Promise<Listening> {
+  const log = createLog({
+    level: 'info',
+    format: 'text',
+    write: (text) => lines.push(...text.split('\n').slice(0, -1)),
+  });
   const tasks = createTaskStore({ limit: 100, now: () => new Date() });
   const pipeline = createPipeline({
     resources,
@@ -154,7 +173,11 @@ async function serve(driver: HypervisorDriver, settings: SpecSettings): Promise<
       serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
       now: () => new Date(),
       log,
-      operations: { tasks, waitMs: 8000, onTaskFailed: (failure, name) => log.error(name, { error: failure }) },
+      operations: {
+        tasks,
+        waitMs: settings.waitMs ?? 8000,
+        onTaskFailed: (failure, name) => log.error(`${name} failed`, { error: failure }),
+      },
       settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: false, ...settings },
     },
     authenticate: openToAll,
@@ -188,18 +211,30 @@ async function listen(handler: RequestListener): Promise<Listening> {
 }
 
 interface ImageServer {
-  readonly url: string;
+  at(name: string): string;
+  /** Lets every request for `slow.iso` that has come so far have it. */
+  readonly release: () => void;
   readonly stop: () => Promise<void>;
 }
 
-/** A server of one image of 64 KiB. */
+/** A server of images of 64 KiB. */
 async function startImageServer(): Promise<ImageServer> {
   const image = Buffer.alloc(65_536, 'disc');
+  const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`;
+  const held: (() => void)[] = [];
   const { url, stop } = await listen((incoming, response) => {
-    if (incoming.url !== '/disc.iso') response.writeHead(404).end();
-    else response.writeHead(200, { 'Content-Length': image.length, ETag: '"1"' }).end(image);
+    const path = new URL(incoming.url ?? '/', 'http://images.test').pathname;
+    const serve = (): void => {
+      response.writeHead(200, { 'Content-Length': image.length, ETag: `"${path}"` });
+      response.end(incoming.method === 'HEAD' ? undefined : image);
+    };
+    if (path === '/slow.iso') held.push(serve);
+    else if (path === '/disc.iso' || path === '/other.iso') serve();
+    else if (path !== '/secret.iso') response.writeHead(404).end();
+    else if (incoming.headers.authorization === credentials) serve();
+    else response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="images"' }).end();
   });
-  return { url: `${url}/disc.iso`, stop };
+  return { at: (name) => `${url}/${name}`, stop, release: () => held.splice(0).forEach((answer) => answer()) };
 }
 
 async function request(

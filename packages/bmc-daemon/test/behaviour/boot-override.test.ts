@@ -1,0 +1,133 @@
+/** The boot override as Ironic, Ansible and DMTF's checkers use it. */
+import { expect, it } from '@jest/globals';
+import { describeSpec, type Body } from '../spec/spec-daemon.js';
+
+describeSpec('boot override', (spec) => {
+  const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+  const patch = (boot: Body) => spec().call('PATCH', path(), { Boot: boot });
+  const boot = async (): Promise<readonly unknown[]> => {
+    const { BootSourceOverrideEnabled, BootSourceOverrideTarget } = spec().objectAt(await spec().get(path()), 'Boot');
+    return [BootSourceOverrideEnabled, BootSourceOverrideTarget];
+  };
+
+  it('keeps Enabled when only the target is sent, as Ironic does (B6)', async () => {
+    for (const enabled of ['Once', 'Continuous', 'Disabled']) {
+      await patch({ BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: 'Pxe' });
+      await patch({ BootSourceOverrideTarget: 'Cd' });
+      await expect(boot()).resolves.toEqual([enabled, 'Cd']);
+    }
+  });
+
+  it('keeps the target when only Enabled is sent (B6)', async () => {
+    await patch({ BootSourceOverrideTarget: 'Cd' });
+    for (const enabled of ['Disabled', 'Once', 'Continuous']) {
+      expect((await patch({ BootSourceOverrideEnabled: enabled })).status).toBe(200);
+      await expect(boot()).resolves.toEqual([enabled, 'Cd']);
+    }
+  });
+
+  it('boots once from a one-time target, reads Disabled then, and boots its own disk the next time (B6)', async () => {
+    await patch({ BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' });
+    await expect(boot()).resolves.toEqual(['Once', 'Cd']);
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('cdrom');
+    await expect(boot()).resolves.toEqual(['Disabled', 'None']);
+    await spec().reset('ForceOff');
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('hd');
+  });
+
+  it('boots from a continuous target every time (B6)', async () => {
+    await patch({ BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'Pxe' });
+    for (let time = 0; time < 2; time += 1) {
+      await spec().reset('On');
+      await expect(spec().startedFrom()).resolves.toBe('network');
+      await spec().reset('ForceOff');
+    }
+    await expect(boot()).resolves.toEqual(['Continuous', 'Pxe']);
+  });
+
+  it('restores the order that the user had when it is disabled, None or not (B6)', async () => {
+    await patch({ BootSourceOverrideTarget: 'Cd' });
+    expect((await patch({ BootSourceOverrideEnabled: 'Disabled' })).status).toBe(200);
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('hd');
+    await spec().reset('ForceOff');
+    await patch({ BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'Cd' });
+    const none = await patch({ BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' });
+    expect(none.status).toBe(200);
+    await expect(boot()).resolves.toEqual(['Disabled', 'None']);
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('hd');
+  });
+
+  it('refuses a target that the machine has no device for, and tells every fault of a body at once (B6)', async () => {
+    const before = await spec().get(path());
+    const usb = await patch({ BootSourceOverrideTarget: 'Usb', BootSourceOverrideEnabled: 'Once' });
+    expect([usb.status, spec().messageIds(usb)]).toEqual([400, ['PropertyValueNotInList']]);
+    expect(JSON.stringify(usb.body)).toContain('Pxe, Cd, Hdd, None');
+    const many = await spec().call('PATCH', path(), {
+      Boot: { BootSourceOverrideEnabled: 'Twice', BootSourceOverrideMode: 'CSM' },
+      IndicatorLED: 1,
+      Name: 'other',
+      Foo: 1,
+    });
+    expect(many.status).toBe(400);
+    expect(spec().messageIds(many).toSorted()).toEqual([
+      'PropertyNotWritable',
+      'PropertyUnknown',
+      'PropertyValueNotInList',
+      'PropertyValueNotInList',
+      'PropertyValueTypeError',
+    ]);
+    // One bad value, and nothing of the body is done.
+    await spec().call('PATCH', path(), { IndicatorLED: 'Off', Boot: { BootSourceOverrideTarget: 'Usb' } });
+    await expect(spec().get(path())).resolves.toEqual(before);
+  });
+
+  it('refuses a stale ETag with 412 and takes the present one (B14)', async () => {
+    const stale = (await spec().call('GET', path())).headers.get('etag') ?? '';
+    await patch({ BootSourceOverrideTarget: 'Cd' });
+    const body = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
+    expect((await spec().call('PATCH', path(), body, { 'If-Match': stale })).status).toBe(412);
+    await expect(boot()).resolves.toEqual(['Continuous', 'Cd']);
+    const present = (await spec().call('GET', path())).headers.get('etag') ?? '';
+    expect((await spec().call('PATCH', path(), body, { 'If-Match': present })).status).toBe(200);
+    await expect(boot()).resolves.toEqual(['Continuous', 'Hdd']);
+  });
+});
+
+describeSpec(
+  'boot override with the boot device ignored',
+  (spec) => {
+    it('is answered with the unchanged resource, a message per property and one warning in the log (B7)', async () => {
+      const path = `/redfish/v1/Systems/${spec().uuid}`;
+      const before = await spec().get(path);
+      const warnings = (): number =>
+        spec()
+          .logged()
+          .filter((line) => line.includes('warn')).length;
+      const answer = await spec().call('PATCH', path, {
+        Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' },
+      });
+      expect(answer.status).toBe(200);
+      expect(spec().messageIds(answer)).toEqual(['PropertyNotUpdated', 'PropertyNotUpdated']);
+      expect({ ...answer.body, '@Message.ExtendedInfo': undefined }).toEqual(before);
+      await spec().call('GET', path); // A turn of the event loop, in which the log is written.
+      expect(warnings()).toBe(1);
+      await spec().reset('On');
+      await expect(spec().startedFrom()).resolves.toBe('hd');
+      const indicator = await spec().call('PATCH', path, { IndicatorLED: 'Off' });
+      expect([indicator.body?.['IndicatorLED'], spec().messageIds(indicator)]).toEqual(['Off', []]);
+      expect(warnings()).toBe(1);
+    });
+
+    it('still refuses a target that the machine has no device for (B7)', async () => {
+      const answer = await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, {
+        Boot: { BootSourceOverrideTarget: 'Usb' },
+      });
+      expect([answer.status, spec().messageIds(answer)]).toEqual([400, ['PropertyValueNotInList']]);
+    });
+  },
+  { ignoreBootDevice: true },
+);

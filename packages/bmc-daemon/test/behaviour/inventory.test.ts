@@ -1,0 +1,52 @@
+/** What stands behind a server's links, where it is not there. */
+import { expect, it } from '@jest/globals';
+import { describeSpec } from '../spec/spec-daemon.js';
+
+describeSpec('inventory', (spec) => {
+  it('answers 404 for parts that the machine does not have (B4)', async () => {
+    const self = `/redfish/v1/Systems/${spec().uuid}`;
+    for (const path of [
+      'Processors/CPU7',
+      'Memory/DIMM9',
+      'EthernetInterfaces/52:54:00:ff:ff:ff',
+      'SimpleStorage/ide',
+      'Storage/ide',
+      'Storage/virtio/Controllers/ide',
+      'Storage/virtio/Drives/vdz',
+      'Storage/virtio/Volumes/vdz',
+      'Storage/ide/Volumes',
+    ]) {
+      const answer = await spec().call('GET', `${self}/${path}`);
+      expect([path, answer.status, ...spec().messageIds(answer)]).toEqual([path, 404, 'ResourceNotFound']);
+    }
+  });
+
+  it('answers 404 under a machine that there is not (B3)', async () => {
+    for (const path of ['Systems/x', 'Systems/x/Bios', 'Systems/x/Memory', 'Managers/x/VirtualMedia', 'Chassis/x']) {
+      expect((await spec().call('GET', `/redfish/v1/${path}`)).status).toBe(404);
+    }
+  });
+
+  it("knows BIOS by sushy-tools' spelling, too, and an interface by its address in capitals (B4)", async () => {
+    const self = `/redfish/v1/Systems/${spec().uuid}`;
+    await expect(spec().get(`${self}/BIOS`)).resolves.toEqual(await spec().get(`${self}/Bios`));
+    const path = `${self}/EthernetInterfaces/${spec().mac}`;
+    await expect(spec().get(path.replace(spec().mac, spec().mac.toUpperCase()))).resolves.toEqual(
+      await spec().get(path),
+    );
+  });
+
+  it("is the same by the machine's name, with the UUID in every path (B3)", async () => {
+    for (const path of ['', '/Processors', '/Memory/DIMM0', '/Storage/virtio/Drives/vda', '/VirtualMedia/Cd']) {
+      const byUuid = await spec().get(`/redfish/v1/Systems/${spec().uuid}${path}`);
+      await expect(spec().get(`/redfish/v1/Systems/${spec().name}${path}`)).resolves.toEqual(byUuid);
+    }
+  });
+
+  it('says truthfully that there are no sessions (B2)', async () => {
+    expect(await spec().get('/redfish/v1/SessionService')).toMatchObject({ ServiceEnabled: false });
+    expect(await spec().get('/redfish/v1/SessionService/Sessions')).toMatchObject({ Members: [] });
+    const login = await spec().call('POST', '/redfish/v1/SessionService/Sessions', { UserName: 'a', Password: 'b' });
+    expect(login.status).toBe(405);
+  });
+});

@@ -1,0 +1,115 @@
+/** Actions that take longer than the client should wait for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from '@jest/globals';
+import { describeSpec, type Answer } from '../spec/spec-daemon.js';
+
+describeSpec(
+  'tasks',
+  (spec) => {
+    const systemPath = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+    const drivePath = (): string => `${systemPath()}/VirtualMedia/Cd`;
+    const insert = (image: string): Promise<Answer> =>
+      spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, { Image: image });
+    const reset = (type: string): Promise<Answer> =>
+      spec().call('POST', `${systemPath()}/Actions/ComputerSystem.Reset`, { ResetType: type });
+    const monitorOf = (answer: Answer): string => {
+      expect(answer.status).toBe(202);
+      const monitor = answer.headers.get('location') ?? '';
+      expect(monitor).toMatch(/^\/redfish\/v1\/TaskService\/TaskMonitors\/[\w-]+$/);
+      return monitor;
+    };
+    /** The monitor's last answer; within 10 s. */
+    const end = async (monitor: string): Promise<Answer> => {
+      for (let turn = 0; turn < 500; turn += 1) {
+        const answer = await spec().call('GET', monitor);
+        if (answer.status !== 202) return answer;
+        await sleep(20);
+      }
+      throw new Error(`waiting for ${monitor}: it is still running`);
+    };
+    /** 204 at once or by way of a task. */
+    const done = async (answer: Answer): Promise<void> => {
+      if (answer.status === 204) return;
+      expect((await end(monitorOf(answer))).status).toBe(204);
+    };
+
+    it('are what a slow insert becomes: 202 with the task, and 204 at its monitor in the end (B9)', async () => {
+      const answer = await insert(spec().image('slow.iso'));
+      const monitor = monitorOf(answer);
+      const id = monitor.split('/').at(-1) ?? '';
+      expect(answer.body).toMatchObject({
+        '@odata.id': `/redfish/v1/TaskService/Tasks/${id}`,
+        '@odata.type': '#Task.v1_7_4.Task',
+        Id: id,
+        TaskState: 'Running',
+        TaskStatus: 'OK',
+        TaskMonitor: monitor,
+        Payload: { HttpOperation: 'POST', TargetUri: `${drivePath()}/Actions/VirtualMedia.InsertMedia` },
+      });
+      const pending = await spec().call('GET', monitor);
+      expect([pending.status, pending.headers.get('location'), pending.body]).toEqual([202, monitor, answer.body]);
+      expect(await spec().members('/redfish/v1/TaskService/Tasks')).toMatchObject([{ Id: id, TaskState: 'Running' }]);
+      expect((await spec().get(drivePath()))['Inserted']).toBe(false);
+
+      spec().releaseSlowImage();
+      const last = await end(monitor);
+      expect([last.status, last.body]).toEqual([204, undefined]);
+      expect((await spec().get(drivePath()))['Inserted']).toBe(true);
+      const task = await spec().get(`/redfish/v1/TaskService/Tasks/${id}`);
+      expect(task).toMatchObject({ TaskState: 'Completed', TaskStatus: 'OK', PercentComplete: 100 });
+      expect(Date.parse(String(task['EndTime']))).toBeGreaterThanOrEqual(Date.parse(String(task['StartTime'])));
+    });
+
+    it('make power-on and eject of the machine wait, and no read (B9)', async () => {
+      const inserting = monitorOf(await insert(spec().image('slow.iso')));
+      const powerOn = monitorOf(await reset('On'));
+      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+      spec().releaseSlowImage();
+      for (const monitor of [inserting, powerOn, ejecting]) expect((await end(monitor)).status).toBe(204);
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
+      expect((await spec().get(drivePath()))['Inserted']).toBe(false);
+    });
+
+    it('let ForceOff overtake a power-on that waits, which then never comes (B9)', async () => {
+      const inserting = monitorOf(await insert(spec().image('slow.iso')));
+      const powerOn = monitorOf(await reset('On'));
+      await done(await reset('ForceOff'));
+      const overtaken = await end(powerOn);
+      expect([overtaken.status, spec().messageIds(overtaken)]).toEqual([409, ['ResourceInUse']]);
+      spec().releaseSlowImage();
+      expect((await end(inserting)).status).toBe(204);
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+    });
+
+    it('end in the error that the request would have had, with no password in it or in the log (B9)', async () => {
+      const slow = spec().image('slow.iso').replace('http://', 'http://user:hush@');
+      const inserting = monitorOf(await insert(slow));
+      const second = monitorOf(await insert(spec().image('other.iso')));
+      spec().releaseSlowImage();
+      expect((await end(inserting)).status).toBe(204);
+      const failed = await end(second);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['ResourceInUse']]);
+      const task = await spec().get(`/redfish/v1/TaskService/Tasks/${second.split('/').at(-1) ?? ''}`);
+      expect(task).toMatchObject({ TaskState: 'Exception', TaskStatus: 'Critical' });
+      expect(JSON.stringify(task['Messages'])).toContain('ResourceInUse');
+      const everything = JSON.stringify([...(await spec().crawl())]) + spec().logged().join();
+      expect(everything).not.toContain('hush');
+    });
+
+    it('are forgotten when a client deletes them, and not before they have ended (B9)', async () => {
+      const monitor = monitorOf(await insert(spec().image('slow.iso')));
+      const path = monitor.replace('TaskMonitors', 'Tasks');
+      const early = await spec().call('DELETE', path);
+      expect([early.status, spec().messageIds(early)]).toEqual([409, ['ResourceInUse']]);
+      spec().releaseSlowImage();
+      await end(monitor);
+      expect((await spec().call('DELETE', path)).status).toBe(204);
+      for (const gone of [path, monitor]) {
+        const answer = await spec().call('GET', gone);
+        expect([answer.status, spec().messageIds(answer)]).toEqual([404, ['ResourceNotFound']]);
+      }
+    });
+  },
+  { waitMs: 200 },
+);
