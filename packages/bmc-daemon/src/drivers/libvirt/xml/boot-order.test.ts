@@ -163,4 +163,19 @@ describe('bootIndexes', () => {
       ].map(([key, alias, bootIndex]) => ({ key, alias, qomPath: `/machine/peripheral/${alias}`, bootIndex })),
     );
   });
+
+  it('leaves the number of a floppy alone, which QEMU does not let anyone change (B6)', () => {
+    const drive = (target: string, device: string, bus: string, rest: string): string =>
+      `<disk device='${device}'><target dev='${target}' bus='${bus}'/>${rest}<alias name='${target}'/></disk>`;
+    const live = `<domain id='1'><name>n</name><devices>${[
+      drive('sda', 'cdrom', 'sata', `<boot order='1'/>`),
+      drive('fda', 'floppy', 'fdc', `<boot order='2'/>`),
+      drive('vda', 'disk', 'virtio', `<boot order='3'/>`),
+    ].join('')}</devices></domain>`;
+    const indexes = bootIndexes(readDomain(live), ['disk:fda', 'disk:vda', 'disk:sda']);
+    expect(indexes.map(({ alias, bootIndex }) => [alias, bootIndex])).toEqual([
+      ['sda', 3],
+      ['vda', 1],
+    ]);
+  });
 });

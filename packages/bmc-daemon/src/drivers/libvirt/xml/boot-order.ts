@@ -111,15 +111,28 @@ export function orderWithFirst(domain: Domain, target: BootDevice): readonly Boo
 }
 
 /**
- * Boot numbers for QEMU, from LIVE XML (which has the aliases): 1 up along `keys`, -1 for every other device that can boot.
+ * Boot numbers for QEMU, from LIVE XML (which has the aliases): ascending along `keys`, -1 for every other device that can boot.
  * A number may be in use by one device only, so unset all of them before setting new ones (host-facts: "Duplicate index refused").
- * @param keys device keys in boot order, `effectiveBootOrder(domain).map(({ device }) => device.key)`.
+ * Floppies are left out and keep the number that they started with, which no other device gets: theirs is a property of the
+ * controller, which has no name in QEMU.
+ * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
-  return bootableDevices(liveDomain.devices).flatMap(({ key, alias }) => {
+  const devices = bootableDevices(liveDomain.devices);
+  const settable = devices.filter((device) => bootKind(device) !== 'fd');
+  const kept = effectiveBootOrder(liveDomain).flatMap(({ kind, device }, index) =>
+    kind === 'fd' ? [device.bootOrder ?? index + 1] : [],
+  );
+  const numbers = new Map<string, number>();
+  let next = 1;
+  for (const key of keys.filter((candidate) => settable.some((device) => device.key === candidate))) {
+    while (kept.includes(next)) next += 1;
+    numbers.set(key, next);
+    next += 1;
+  }
+  return settable.flatMap(({ key, alias }) => {
     if (alias === null) return [];
-    const position = keys.indexOf(key);
-    return [{ key, alias, qomPath: `/machine/peripheral/${alias}`, bootIndex: position < 0 ? -1 : position + 1 }];
+    return [{ key, alias, qomPath: `/machine/peripheral/${alias}`, bootIndex: numbers.get(key) ?? -1 }];
   });
 }
 

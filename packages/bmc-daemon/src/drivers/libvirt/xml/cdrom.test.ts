@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import { cdromMarkup, firstCdrom, newCdromMarkup, withCdrom, withCdromMedia } from './cdrom.js';
+import { cdromMarkup, firstCdrom, isHotplugged, newCdromMarkup, withCdrom, withCdromMedia } from './cdrom.js';
 import type { MediaSource } from './cdrom.js';
 import { readDomain } from './domain.js';
 
@@ -57,6 +57,32 @@ describe('cdromMarkup', () => {
   });
 });
 
+describe('firstCdrom', () => {
+  const drives = `<disk device='cdrom'><target dev='sda' bus='usb'/></disk>`;
+  const builtIn = `<disk device='cdrom'><target dev='sdb' bus='sata'/></disk>`;
+  const found = (id: string, devices: string): string | undefined =>
+    firstCdrom(readDomain(`<domain${id}><name>n</name><devices>${devices}</devices></domain>`))?.target;
+
+  it('is the first built-in drive, and one on USB only while the machine runs (B9)', () => {
+    expect(found('', drives + builtIn)).toBe('sdb');
+    expect(found(` id='1'`, drives + builtIn)).toBe('sdb');
+    expect(found(` id='1'`, drives)).toBe('sda');
+    expect(found('', drives)).toBeUndefined();
+  });
+});
+
+describe('isHotplugged', () => {
+  it('is true for a drive that the definition has not, or has on another bus (B9)', () => {
+    const drive = (target: string, bus: string): string =>
+      `<disk device='cdrom'><target dev='${target}' bus='${bus}'/></disk>`;
+    const machine = (devices: string): ReturnType<typeof readDomain> =>
+      readDomain(`<domain><name>n</name><devices>${devices}</devices></domain>`);
+    const live = machine(drive('sda', 'sata') + drive('sdb', 'usb') + drive('sdc', 'usb')).devices.disks;
+    const defined = machine(drive('sda', 'sata') + drive('sdb', 'sata'));
+    expect(live.map((disk) => isHotplugged(disk, defined))).toEqual([false, true, true]);
+  });
+});
+
 describe('newCdromMarkup', () => {
   const machine = (arch: string, type: string, devices = ''): ReturnType<typeof readDomain> =>
     readDomain(
@@ -99,6 +125,13 @@ describe('newCdromMarkup', () => {
     expect(newCdromMarkup(machine('x86_64', 'pc', ide + idePlaces.slice(0, 2).join('')), 'coldplug', null).target).toBe(
       'hdd',
     );
+  });
+
+  it('takes the name that it is given (B9)', () => {
+    expect(newCdromMarkup(machine('x86_64', 'q35', usb), 'hotplug', null, 'sdk')).toEqual({
+      target: 'sdk',
+      markup: `<disk type='file' device='cdrom'>\n  <driver name='qemu' type='raw'/>\n  <target dev='sdk' bus='usb'/>\n  <readonly/>\n</disk>`,
+    });
   });
 
   it('refuses to be hot-plugged into a machine without USB and SCSI (B9)', () => {

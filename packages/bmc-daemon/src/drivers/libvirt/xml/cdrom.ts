@@ -30,9 +30,25 @@ export type PlugMode = 'coldplug' | 'hotplug';
 /** Children of `<disk>` that describe the old medium: its chain, a copy in progress, how it is opened. */
 const OF_THE_MEDIUM = ['backingStore', 'mirror', 'auth', 'encryption'];
 
-/** The drive that virtual media goes into: the machine's own first one; null where it has none. */
+/**
+ * The drive that virtual media goes into: the machine's own first one; null where it has none.
+ *
+ * One on USB counts on a running machine only (there it may be the one that was hot-plugged): libvirt gives QEMU no way to start
+ * with an empty one ("usb-storage … drive property not set"), so a definition must never be left with it empty.
+ */
 export function firstCdrom(domain: Domain): Disk | null {
-  return domain.devices.disks.find((disk) => disk.device === 'cdrom') ?? null;
+  const drives = domain.devices.disks.filter((disk) => disk.device === 'cdrom');
+  const builtIn = drives.find((disk) => disk.bus !== 'usb');
+  return builtIn ?? (domain.id === null ? null : (drives[0] ?? null));
+}
+
+/**
+ * Whether a drive of the running machine is not the one that its definition has under that name. It was hot-plugged, then, and
+ * its medium can not be taken out: libvirt 9 never learns that such a drive has a tray ("Tray of device … is not open"). Its
+ * eject is to unplug it.
+ */
+export function isHotplugged(drive: Disk, defined: Domain): boolean {
+  return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
 }
 
 /**
@@ -62,15 +78,17 @@ export function withCdromMedia(xml: string, target: string, media: MediaSource |
 /**
  * A new drive, as markup for virDomainAttachDeviceFlags or {@link withCdrom}, on the bus that suits the machine: SATA on q35, IDE
  * on i440fx, SCSI elsewhere. Of those only SCSI can be plugged into a running machine, so a hot-plugged one is on USB.
+ * @param target the name to give it: one that is hot-plugged is to have the name of its cold-plugged successor.
  * @throws {DriverError} unsupported, where the machine has no bus to plug it into.
  */
 export function newCdromMarkup(
   domain: Domain,
   mode: PlugMode,
   media: MediaSource | null,
+  wantedTarget?: string,
 ): { readonly target: string; readonly markup: string } {
   const bus = mode === 'hotplug' ? hotplugBus(domain) : coldplugBus(domain);
-  const target = bus === null ? null : freeTarget(domain, bus);
+  const target = wantedTarget ?? (bus === null ? null : freeTarget(domain, bus));
   if (bus === null || target === null) {
     throw new DriverError('unsupported', `adding a cd drive to ${domain.name}: it has no bus to plug it into`);
   }

@@ -1,0 +1,339 @@
+/**
+ * The edits of domain XML against a real libvirtd: what it accepts, and that it gives back what an edit was taken back to, byte
+ * for byte. virsh, not our own client, so that each is tested without the other.
+ */
+import { execFile } from 'node:child_process';
+import { truncate, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import type { PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import {
+  bootableDevices,
+  bootIndexes,
+  deviceKeys,
+  effectiveBootOrder,
+  orderWithFirst,
+  restoreBootOrder,
+  withBootOrder,
+} from '../../src/drivers/libvirt/xml/boot-order.js';
+import {
+  cdromMarkup,
+  isHotplugged,
+  newCdromMarkup,
+  withCdrom,
+  withCdromMedia,
+} from '../../src/drivers/libvirt/xml/cdrom.js';
+import { devicePath } from '../../src/drivers/libvirt/xml/device-path.js';
+import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
+import { withFirmware } from '../../src/drivers/libvirt/xml/firmware.js';
+import {
+  emptyRecord,
+  METADATA_PREFIX,
+  METADATA_URI,
+  readMetadata,
+  renderMetadata,
+  withMetadata,
+} from '../../src/drivers/libvirt/xml/metadata.js';
+import type { MachineRecord } from '../../src/drivers/libvirt/xml/metadata.js';
+
+const run = promisify(execFile);
+let libvirtd: PrivateLibvirtd;
+const image = (name: string): string => join(libvirtd.dir, 'tmp', name);
+
+async function virsh(...words: readonly string[]): Promise<string> {
+  const { stdout } = await run('virsh', ['--quiet', '--connect', libvirtd.uri, ...words], { timeout: 15_000 });
+  return stdout;
+}
+
+/** virsh ends its output with a line break of its own. */
+const inactiveXml = async (name: string): Promise<string> =>
+  (await virsh('dumpxml', '--inactive', '--security-info', name)).replace(/\n\n$/, '\n');
+const liveXml = (name: string): Promise<string> => virsh('dumpxml', '--security-info', name);
+
+async function define(xml: string): Promise<void> {
+  const file = image('definition.xml');
+  await writeFile(file, xml);
+  await virsh('define', '--validate', file);
+}
+
+interface Machine {
+  readonly name: string;
+  readonly machine: string;
+  readonly os?: string;
+  readonly disks: string;
+  readonly rest?: string;
+}
+
+const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): string => `
+<domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
+  <name>${name}</name>
+  <metadata><app:note xmlns:app="urn:app" app:by='it&apos;s "me"'><![CDATA[<os>&]]><!-- kept --></app:note></metadata>
+  <memory unit='MiB'>64</memory>
+  <vcpu>1</vcpu>
+  <os>${os}<type arch='x86_64' machine='${machine}'>hvm</type><boot dev='hd'/><boot dev='network'/></os>
+  <features><acpi/></features>
+  <devices>
+    ${disks}
+    <interface type='user'><mac address='52:54:00:00:00:01'/><model type='virtio'/></interface>
+    <interface type='user'><mac address='52:54:00:00:00:02'/><model type='e1000'/></interface>
+    <graphics type='vnc' port='-1' passwd="s&apos;3"/>
+    ${rest}
+  </devices>
+  <qemu:commandline><qemu:arg value='-fw_cfg'/><qemu:arg value="name=opt/x,string=it's"/></qemu:commandline>
+</domain>`;
+
+/** One disk, and where it is removable an empty drive too: files are not needed to define them. */
+const disk = (target: string, bus: string, device = 'disk', source = image(`${target}.img`)): string =>
+  `<disk type='file' device='${device}'>${source === '' ? '' : `<source file='${source}'/>`}<target dev='${target}' bus='${bus}'/></disk>`;
+
+beforeAll(async () => {
+  libvirtd = await startLibvirtd({ driver: 'qemu' });
+  for (const name of ['vda', 'hda', 'sda', 'sdb', 'sdc', 'sdd', 'sde', 'sdf', 'fda']) {
+    await writeFile(image(`${name}.img`), '');
+    await truncate(image(`${name}.img`), 1_474_560);
+  }
+  await writeFile(image('x.iso'), Buffer.alloc(65_536));
+});
+afterAll(() => libvirtd.stop());
+
+describe.each([
+  ['q35', 'sata'],
+  ['pc', 'ide'],
+])('on a %s machine libvirt', (machine, bus) => {
+  const name = `edits-${machine}`;
+  const cdrom = bus === 'ide' ? 'hdc' : 'sdc';
+  let original: string;
+
+  beforeAll(async () => {
+    const disks = disk('vda', 'virtio') + disk(bus === 'ide' ? 'hda' : 'sda', bus) + disk(cdrom, bus, 'cdrom', '');
+    await define(definition({ name, machine, disks }));
+    original = await inactiveXml(name);
+  });
+
+  /** What libvirt makes of an edit. */
+  const redefine = async (xml: string): Promise<string> => {
+    await define(xml);
+    return inactiveXml(name);
+  };
+
+  it.each(['cdrom', 'network', 'hd'] as const)(
+    'accepts a boot order with %s first and has the same bytes again when it is restored (B6, B8)',
+    async (target) => {
+      const { xml, saved } = withBootOrder(original, target);
+      const stored = await redefine(xml);
+      const wanted = orderWithFirst(readDomain(original), target);
+      expect(deviceKeys(effectiveBootOrder(readDomain(stored)))).toEqual(deviceKeys(wanted));
+      // Through the metadata, as the daemon keeps it.
+      const boot = { enabled: 'continuous', target, saved } as const;
+      const kept = readMetadata(await redefine(withMetadata(stored, { ...emptyRecord, boot })));
+      expect(kept).toEqual({ ...emptyRecord, boot });
+      const restored = restoreBootOrder(await inactiveXml(name), kept.boot?.saved ?? saved);
+      expect(await redefine(withMetadata(restored, emptyRecord))).toBe(original);
+    },
+  );
+
+  it('accepts media in the drive, and has the same bytes again when it is empty (B8, B9)', async () => {
+    const stored = await redefine(withCdromMedia(original, cdrom, { type: 'file', path: `/it's & "x".iso` }));
+    expect(readDomain(stored).devices.disks.find((found) => found.target === cdrom)?.source.name).toBe(
+      `/it's & "x".iso`,
+    );
+    const volume = await redefine(withCdromMedia(stored, cdrom, { type: 'volume', pool: 'p', volume: 'x.iso' }));
+    expect(await redefine(withCdromMedia(volume, cdrom, null))).toBe(original);
+  });
+
+  it('accepts a further drive on the bus of the machine (B9)', async () => {
+    const { xml, target } = withCdrom(original, null);
+    const added = readDomain(await redefine(xml)).devices.disks.find((found) => found.target === target);
+    expect([added?.bus, added?.device, added?.address?.type]).toEqual([bus, 'cdrom', 'drive']);
+    await redefine(original);
+  });
+
+  it('accepts UEFI of its own choice and a mapped file, and has the same bytes again with Legacy (B6, B8)', async () => {
+    const none = { loaderPath: null, nvramTemplate: null };
+    const selected = await redefine(withFirmware(original, 'efi', none));
+    expect(readDomain(selected).firmware).toBe('efi');
+    const file = { loaderPath: '/usr/share/OVMF/OVMF_CODE_4M.fd', nvramTemplate: '/usr/share/OVMF/OVMF_VARS_4M.fd' };
+    const mapped = await redefine(withFirmware(original, 'efi', file));
+    expect(readDomain(mapped).os.loader?.path).toBe(file.loaderPath);
+    expect(await redefine(withFirmware(mapped, 'bios', none))).toBe(original);
+    const rom = await redefine(
+      withFirmware(original, 'bios', { ...none, loaderPath: '/usr/share/seabios/bios-256k.bin' }),
+    );
+    expect(readDomain(rom).firmware).toBe('bios');
+    await redefine(original);
+  });
+
+  it('gives the record back that it was given by the metadata call, and by a definition (B17)', async () => {
+    const record: MachineRecord = {
+      ...emptyRecord,
+      indicator: 'off',
+      boot: { enabled: 'once', target: 'cdrom', saved: withBootOrder(original, 'cdrom').saved },
+      media: { drive: cdrom, image: `http://h/it's?"a"&b=<c>`, imageName: 'x', source: '/x', writeProtected: true },
+      unknown: ['<later x="1">a\n b</later>'],
+    };
+    await virsh(
+      'metadata',
+      name,
+      '--config',
+      '--uri',
+      METADATA_URI,
+      '--key',
+      METADATA_PREFIX,
+      '--set',
+      renderMetadata(record),
+    );
+    const stored = await inactiveXml(name);
+    expect(readMetadata(stored)).toEqual(record);
+    const rewritten = await redefine(withMetadata(stored, { ...record, indicator: 'lit' }));
+    expect(readMetadata(rewritten)).toEqual({ ...record, indicator: 'lit' });
+    expect(await redefine(withMetadata(rewritten, emptyRecord))).toBe(original);
+  });
+});
+
+describe('on a running machine', () => {
+  const disks = (): string =>
+    [
+      disk('vda', 'virtio') + disk('sda', 'sata') + disk('sdb', 'sata', 'cdrom', ''),
+      disk('sdc', 'scsi') + disk('sdd', 'scsi', 'cdrom', ''),
+      disk('sde', 'usb') + disk('sdf', 'usb', 'cdrom'),
+      disk('fda', 'fdc', 'floppy'),
+    ].join('');
+  const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>`;
+  const qom = async (name: string, command: object): Promise<unknown> => {
+    const answer: unknown = JSON.parse(await virsh('qemu-monitor-command', name, JSON.stringify(command)));
+    return answer;
+  };
+
+  it.each([
+    ['q35', disks, rest],
+    ['pc', () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', '') + disk('sda', 'scsi'), ''],
+  ])('%s: every device that can boot has a bootindex in QEMU under its path (B6)', async (machine, disksOf, more) => {
+    const name = `indexes-${machine}`;
+    await define(definition({ name, machine, disks: disksOf(), rest: more }));
+    await virsh('start', '--paused', name);
+    try {
+      const domain = readDomain(await liveXml(name));
+      const target = orderWithFirst(domain, 'cdrom');
+      const indexes = bootIndexes(domain, deviceKeys(target));
+      expect(indexes.length).toBe(bootableDevices(domain.devices).filter(({ key }) => key !== 'disk:fda').length);
+      const property = 'bootindex';
+      for (const { qomPath } of indexes) {
+        await qom(name, { execute: 'qom-set', arguments: { path: qomPath, property, value: -1 } });
+      }
+      for (const { qomPath, bootIndex } of indexes) {
+        await qom(name, { execute: 'qom-set', arguments: { path: qomPath, property, value: bootIndex } });
+      }
+      for (const { qomPath, bootIndex } of indexes) {
+        const answer = await qom(name, { execute: 'qom-get', arguments: { path: qomPath, property } });
+        expect({ qomPath, answer }).toEqual({ qomPath, answer: { id: expect.any(String), return: bootIndex } });
+      }
+    } finally {
+      await virsh('destroy', name);
+    }
+  });
+
+  it.each([
+    ['q35', ['sdb', 'sdd'], disks, rest],
+    ['pc', ['hdc'], () => disk('hda', 'ide') + disk('hdc', 'ide', 'cdrom', ''), ''],
+  ] as const)(
+    '%s: libvirt puts media into drives %j and takes it out (B9)',
+    async (machine, targets, disksOf, more) => {
+      const name = `media-${machine}`;
+      await define(definition({ name, machine, disks: disksOf(), rest: more }));
+      await virsh('start', '--paused', name);
+      const source = async (target: string): Promise<string | null | undefined> =>
+        readDomain(await liveXml(name)).devices.disks.find((found) => found.target === target)?.source.name;
+      const update = async (target: string, path: string | null): Promise<void> => {
+        const file = image('drive.xml');
+        await writeFile(file, cdromMarkup(await liveXml(name), target, path === null ? null : { type: 'file', path }));
+        await virsh('update-device', '--live', name, file);
+      };
+      try {
+        for (const target of targets) {
+          await update(target, image('x.iso'));
+          expect([target, await source(target)]).toEqual([target, image('x.iso')]);
+          await update(target, null);
+          expect([target, await source(target)]).toEqual([target, null]);
+        }
+      } finally {
+        await virsh('destroy', name);
+      }
+    },
+  );
+
+  it('a drive that is hot-plugged arrives with its medium, and is unplugged to take it out (B9)', async () => {
+    const name = 'hotplug';
+    await define(definition({ name, machine: 'q35', disks: disk('vda', 'virtio'), rest }));
+    await virsh('start', '--paused', name);
+    try {
+      const media = { type: 'file', path: image('x.iso') } as const;
+      const { target, markup } = newCdromMarkup(readDomain(await liveXml(name)), 'hotplug', media);
+      await writeFile(image('drive.xml'), markup);
+      await virsh('attach-device', '--live', name, image('drive.xml'));
+      const added = readDomain(await liveXml(name)).devices.disks.find((found) => found.target === target);
+      expect([added?.bus, added?.source.name]).toEqual(['usb', image('x.iso')]);
+      expect(added === undefined ? null : isHotplugged(added, readDomain(await inactiveXml(name)))).toBe(true);
+      await virsh('detach-device', '--live', name, image('drive.xml'));
+      expect(readDomain(await liveXml(name)).devices.disks.map((found) => found.target)).toEqual(['vda']);
+    } finally {
+      await virsh('destroy', name);
+    }
+  });
+});
+
+describe('devicePath', () => {
+  /** Collects what the firmware says until every text has been seen. */
+  const untilSaid = (socket: string, texts: readonly string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let said = '';
+      const serial = connect(socket);
+      const late = setTimeout(() => serial.destroy(new Error(`the firmware said only: ${said}`)), 90_000);
+      serial.setEncoding('latin1');
+      serial.on('data', (chunk: string) => {
+        said += chunk;
+        if (texts.every((text) => said.includes(text))) serial.end();
+      });
+      serial.once('error', reject);
+      serial.once('close', () => {
+        clearTimeout(late);
+        resolve(said);
+      });
+    });
+
+  it.each([
+    ['q35', (): string => disk('sda', 'sata') + disk('sdc', 'scsi') + disk('sde', 'usb')],
+    ['pc', (): string => disk('hda', 'ide') + disk('sdc', 'scsi') + disk('sde', 'usb')],
+  ])(
+    'names the devices of a %s machine as UEFI firmware does (B4)',
+    async (machine, disksOf) => {
+      const name = `paths-${machine}`;
+      const socket = image(`${name}.sock`);
+      const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
+        <serial type='unix'><source mode='bind' path='${socket}'/></serial>`;
+      const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
+      await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
+      // Every disk, then the network cards: none of them boots, and the firmware says where it could not boot from.
+      await define(withBootOrder(await inactiveXml(name), 'hd').xml);
+      await virsh('start', '--paused', name);
+      try {
+        const { devices } = readDomain(await liveXml(name));
+        const paths = [...devices.disks, ...devices.interfaces.slice(0, 1)].map((device) =>
+          devicePath(device, devices),
+        );
+        expect(paths).not.toContain(null);
+        const said = untilSaid(
+          socket,
+          paths.map((path) => `from ${path ?? ''}`),
+        );
+        await virsh('resume', name);
+        expect(await said).toContain('BdsDxe');
+      } finally {
+        await virsh('destroy', name);
+      }
+    },
+    120_000,
+  );
+});
