@@ -1,5 +1,7 @@
-/** What the pipeline asks of auth/: who sent this request. */
+/** What is asked of auth/: who sent this request. And the one answer to nobody we know. */
 import type { IncomingMessage } from 'node:http';
+import { RedfishError } from './errors.js';
+import { message } from './messages.js';
 import type { Awaitable } from './resource.js';
 
 export interface Authenticated {
@@ -25,3 +27,16 @@ export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated
 
 /** The `authenticate` of a service without an AUTH_FILE. */
 export const openToAll: Authenticate = () => ({ user: null });
+
+/** 401, which never says what was wrong, only how to do it right (RFC 9110 §11.6.1). */
+export function unauthorized({ retryAfterSeconds }: Refusal): RedfishError {
+  return new RedfishError(401, [message('AccessUnauthorized')], {
+    'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
+  });
+}
+
+/** What was wrong, for the log. */
+export function describeRefusal({ refused, attemptedUser }: Refusal): string {
+  return attemptedUser === undefined ? refused : `${refused}, user ${attemptedUser}`;
+}

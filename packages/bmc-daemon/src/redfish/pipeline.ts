@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import type { Authenticate, Authenticated, Refusal } from './authenticate.js';
+import { describeRefusal, unauthorized, type Authenticate, type Authenticated } from './authenticate.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, type Endpoint } from './endpoint.js';
@@ -66,7 +66,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       checkODataVersion(request);
       const who = isOpen(match, request.method) ? nobody : await authenticate(request);
       if ('refused' in who) {
-        refused = describe(who);
+        refused = describeRefusal(who);
         throw unauthorized(who);
       }
       user = who.user;
@@ -101,18 +101,6 @@ function checkODataVersion({ headers }: IncomingMessage): void {
 
 function isOpen(match: Match<Endpoint> | undefined, method: string | undefined): boolean {
   return match?.target.open === true && (method === 'GET' || method === 'HEAD');
-}
-
-/** 401 never says what was wrong, only how to do it right. */
-function unauthorized({ retryAfterSeconds }: Refusal): RedfishError {
-  return new RedfishError(401, [message('AccessUnauthorized')], {
-    'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
-    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
-  });
-}
-
-function describe({ refused, attemptedUser }: Refusal): string {
-  return attemptedUser === undefined ? refused : `${refused}, user ${attemptedUser}`;
 }
 
 /** What the path and the method ask for. */

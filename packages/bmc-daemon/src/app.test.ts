@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { serve, type Client } from '../test/support/client.js';
+import { createApp, type App } from './app.js';
+import { DriverError, type SystemSnapshot } from './drivers/driver.js';
+import { FakeDriver } from './drivers/fake/fake-driver.js';
+import { createLog } from './log.js';
+import type { PagesDriver } from './pages/routes.js';
+import { resourceDefiner } from './redfish/resource.js';
+
+const root = resourceDefiner<object>()({
+  entity: 'ServiceRoot',
+  odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
+  uri: '/redfish/v1',
+  load: () => ({}),
+  render: () => ({ Id: 'RootService' }),
+});
+
+const fake = new FakeDriver();
+const logged: string[] = [];
+const log = createLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
+let down: Error | undefined;
+let mute: string | undefined;
+const driver: PagesDriver = {
+  name: 'libvirt <test:///default>',
+  ping: () => (down === undefined ? fake.ping() : Promise.reject(down)),
+  listSystems: () => (down === undefined ? fake.listSystems() : Promise.reject(down)),
+  getSystem: (id): Promise<SystemSnapshot> =>
+    id === mute ? Promise.reject(new DriverError('unavailable', 'reading it: timed out')) : fake.getSystem(id),
+};
+let app: App;
+let client: Client;
+
+beforeAll(async () => {
+  app = createApp({
+    resources: [root],
+    services: {},
+    strict: false,
+    log,
+    driver,
+    version: '9.9.9',
+    authenticate: ({ headers }) => {
+      if (headers.authorization === 'Basic broken') throw new Error('bcrypt fell over');
+      return headers.authorization === 'Basic ok' ? { user: 'admin' } : { refused: 'no credentials' };
+    },
+  });
+  client = await serve(app.handler, (server) => server.on('clientError', app.clientError));
+});
+afterAll(async () => {
+  await client.close();
+  app.close();
+});
+beforeEach(() => {
+  lines();
+});
+afterEach(() => {
+  down = undefined;
+  mute = undefined;
+});
+
+const lines = (): unknown[] => {
+  log.flush();
+  return logged
+    .splice(0)
+    .join('')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+};
+const authorization = { Authorization: 'Basic ok' };
+const anything = expect.anything() as unknown;
+const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///default>: connection refused');
+
+describe('the log', () => {
+  it.each([
+    ['/redfish/v1?password=geheim', '/redfish/v1', 200, 'admin'],
+    ['/?token=geheim', '/', 200, 'admin'],
+    ['/healthz', '/healthz', 200, null],
+    ['/nowhere', '/nowhere', 404, null],
+  ])('has one line for %s, without its query (B16)', async (url, path, status, user) => {
+    const { headers } = await client.get(url, authorization);
+    expect(lines()).toEqual([
+      {
+        time: anything,
+        level: 'info',
+        message: 'request',
+        id: headers['x-request-id'],
+        user,
+        method: 'GET',
+        path,
+        status,
+        ms: anything,
+      },
+    ]);
+  });
+
+  it.each(['/redfish/v1', '/'])('says why %s was refused and never what was sent (B16)', async (path) => {
+    expect((await client.get(path, { Authorization: 'Basic c2VjcmV0' })).status).toBe(401);
+    const [line] = lines();
+    expect(line).toMatchObject({ path, status: 401, user: null, refused: 'no credentials' });
+    expect(JSON.stringify(line)).not.toContain('c2VjcmV0');
+  });
+
+  it.each(['/redfish/v1', '/'])('has the cause of a 500 at %s under the id of the request (B16)', async (path) => {
+    const { status, text } = await client.get(path, { Authorization: 'Basic broken', 'X-Request-Id': 'mine.1' });
+    expect([status, text.includes('bcrypt')]).toEqual([500, false]);
+    expect(lines()).toEqual([
+      expect.objectContaining({ message: 'request', id: 'mine.1', status: 500 }),
+      expect.objectContaining({
+        level: 'error',
+        message: 'answering a request failed',
+        id: 'mine.1',
+        error: expect.stringContaining('bcrypt fell over') as unknown,
+      }),
+    ]);
+  });
+
+  it('takes an id from the client only if it is fit for a header (B16)', async () => {
+    const ids = [];
+    for (const id of ['abc-1', 'x'.repeat(65), 'a b']) {
+      ids.push((await client.get('/redfish', { 'X-Request-Id': id })).headers['x-request-id']);
+    }
+    expect(ids).toEqual([
+      'abc-1',
+      expect.stringMatching(/^[\da-f]{8}-\w+$/),
+      expect.stringMatching(/^[\da-f]{8}-\w+$/),
+    ]);
+    expect(ids[1]).not.toBe(ids[2]);
+  });
+});
+
+describe('who answers', () => {
+  it.each(['/redfish', '/redfish?x', '/redfish/'])('%s is Redfish (B15)', async (path) => {
+    expect((await client.get(path)).json).toEqual({ v1: '/redfish/v1/' });
+  });
+
+  it.each(['/redfishy', '/rest/v1', '/index.html'])('%s is nobody, with a Redfish error (B13)', async (path) => {
+    const { status, json } = await client.get(path, authorization);
+    expect([status, json]).toEqual([
+      404,
+      { error: expect.objectContaining({ code: 'Base.1.22.ResourceMissingAtURI' }) },
+    ]);
+  });
+
+  it('understands a whole URL, as proxies send it (B13)', async () => {
+    const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
+  });
+
+  it('answers an unknown method with 501 (B13)', async () => {
+    expect(await client.raw('FAKE / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
+  });
+});
+
+describe('the page of the machines', () => {
+  it('asks for the password (B15)', async () => {
+    const { status, headers } = await client.get('/');
+    expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="Rackless", charset="UTF-8"']);
+  });
+
+  it('shows each machine, needs no script and lets none run (B15)', async () => {
+    const { status, headers, text } = await client.get('/', authorization);
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'no-store',
+    ]);
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    for (const { name, uuid } of await fake.listSystems()) {
+      expect(text).toContain(name);
+      expect(text).toContain(`href="/redfish/v1/Systems/${uuid}"`);
+    }
+    expect(text).toContain('9.9.9');
+    expect(text).toContain('libvirt &lt;test:///default&gt;');
+    expect(text).not.toContain('<script');
+  });
+
+  it('shows a machine that can not be read (B15)', async () => {
+    mute = (await fake.listSystems())[0]?.uuid;
+    const { status, text } = await client.get('/', authorization);
+    expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
+  });
+
+  it('is 503 while the host is down, with the reason for people (B15)', async () => {
+    down = unavailable;
+    const { status, headers, text } = await client.get('/', authorization);
+    expect([status, headers['retry-after'], headers['content-type']]).toEqual([503, '5', 'text/html; charset=utf-8']);
+    expect(text).toContain('opening libvirt on &lt;test:///default&gt;: connection refused');
+    expect(lines()).toEqual([
+      expect.objectContaining({ status: 503 }),
+      expect.objectContaining({ level: 'warn', message: 'host not answering' }),
+    ]);
+  });
+});
+
+describe('health', () => {
+  it('is ok while the hypervisor answers (B15)', async () => {
+    const { status, json } = await client.get('/healthz');
+    expect([status, json]).toEqual([200, { status: 'ok', hypervisor: 'libvirt <test:///default>' }]);
+  });
+
+  it('is 503 and says which does not (B15)', async () => {
+    down = unavailable;
+    const { status, json } = await client.get('/healthz');
+    expect([status, json]).toEqual([
+      503,
+      { status: 'unavailable', hypervisor: 'libvirt <test:///default>', reason: unavailable.message },
+    ]);
+  });
+});
+
+describe('metrics', () => {
+  const value = async (line: string) => {
+    const { text } = await client.get('/metrics');
+    return text
+      .split('\n')
+      .find((candidate) => candidate.startsWith(`${line} `))
+      ?.slice(line.length + 1);
+  };
+
+  it('count requests by method, route template and status (B15)', async () => {
+    const count = async (labels: string) => Number((await value(`bmc_http_requests_total{${labels}}`)) ?? 0);
+    const before = await count('method="GET",route="/redfish/v1",status="401"');
+    await client.get('/redfish/v1');
+    await client.get('/redfish/v1/');
+    await client.get('/redfish/v1/guess/1');
+    expect(await count('method="GET",route="/redfish/v1",status="401"')).toBe(before + 2);
+    expect(await count('method="GET",route="unmatched",status="401"')).toBe(1);
+    expect(await value('bmc_http_request_duration_seconds_count{method="GET",route="unmatched"}')).toBeDefined();
+  });
+
+  it('say how many requests are in flight, and how the process is (B15)', async () => {
+    expect(await value('bmc_http_requests_in_flight')).toBe('1');
+    expect(Number(await value('process_resident_memory_bytes'))).toBeGreaterThan(1e6);
+  });
+
+  it('say whether the hypervisor answers (B15)', async () => {
+    expect(await value('bmc_hypervisor_up')).toBe('1');
+    down = unavailable;
+    expect(await value('bmc_hypervisor_up')).toBe('0');
+  });
+
+  it('come with the content type that Prometheus wants (B15)', async () => {
+    expect((await client.get('/metrics')).headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+});

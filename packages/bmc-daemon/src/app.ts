@@ -1,0 +1,102 @@
+/**
+ * Everything that answers on the port: Redfish on node:http, as an empty Express handler already halves the throughput; the
+ * pages for people and probes on Express (docs/decisions/003). One line in the log for each request, whoever answers it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Duplex } from 'node:stream';
+import type { Log } from './log.js';
+import { createMetrics } from './metrics.js';
+import { createPages, type PagesDriver } from './pages/routes.js';
+import type { Authenticate } from './redfish/authenticate.js';
+import { createPipeline, type Outcome } from './redfish/pipeline.js';
+import { answerClientError } from './redfish/raw-errors.js';
+import type { Resource } from './redfish/resource.js';
+
+export interface AppOptions<Services> {
+  readonly resources: readonly Resource<Services>[];
+  readonly services: Services;
+  readonly authenticate: Authenticate;
+  /** EMULATOR_DMTF_STRICT. */
+  readonly strict: boolean;
+  readonly log: Log;
+  /** For the page, health and metrics; Redfish gets it through the services. */
+  readonly driver: PagesDriver;
+  /** Of the daemon. */
+  readonly version: string;
+}
+
+export interface App {
+  /** For `http.createServer(app.handler)` or https. */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** For `server.on('clientError', app.clientError)`: a Redfish error to what the parser gives up on. */
+  readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+  /** Gives back what the app holds; the server, the driver and the log are their owners' to close. */
+  close(): void;
+}
+
+/** @throws {Error} if two resources claim one path. */
+export function createApp<Services>(options: AppOptions<Services>): App {
+  const { driver, log } = options;
+  const metrics = createMetrics(() => driver.ping());
+  const redfish = createPipeline(options);
+  const pages = createPages({ ...options, metrics });
+  const nextId = createRequestIds();
+
+  const handler = (request: IncomingMessage, response: ServerResponse): void => {
+    const started = performance.now();
+    const method = request.method ?? '';
+    const id = acceptableId(request.headers['x-request-id']) ?? nextId();
+    const url = originForm(request);
+    const answered = metrics.requestStarted(method);
+
+    const finish = ({ route, status, user, refused, error }: Outcome): void => {
+      const ms = performance.now() - started;
+      answered(route, status, ms / 1000);
+      log.request({ id, user, method, path: pathOf(url), status, ms, ...(refused === undefined ? {} : { refused }) });
+      if (error === undefined) return;
+      // A host that is down is told once a request, but it is no fault of ours.
+      if (status === 503) log.warn('host not answering', { id, error });
+      else log.error('answering a request failed', { id, method, path: pathOf(url), error });
+    };
+    (isRedfish(url) ? redfish : pages)(request, response, id).then(finish, (error: unknown) => {
+      // Only a bug in the sending of an answer leads here; the client gets what can still be given: an end.
+      response.destroy();
+      finish({ route: 'unmatched', status: 500, user: null, error });
+    });
+  };
+  return { handler, clientError: answerClientError, close: () => metrics.clear() };
+}
+
+/** Ids that tell the requests of a process apart, and those of two processes. */
+function createRequestIds(): () => string {
+  const process = randomBytes(4).toString('hex');
+  let count = 0;
+  return () => `${process}-${(count += 1).toString(36)}`;
+}
+
+/** A client's own id, if it can stand in a header and in a log. */
+function acceptableId(id: string | readonly string[] | undefined): string | undefined {
+  return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
+}
+
+/** The path and query; a proxy may send the whole URL (RFC 9112 §3.2.2), which the routers need not know about. */
+function originForm(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  if (url.startsWith('/') || !URL.canParse(url)) return url;
+  const { pathname, search } = new URL(url);
+  request.url = `${pathname}${search}`;
+  return request.url;
+}
+
+function isRedfish(url: string): boolean {
+  if (!url.startsWith('/redfish')) return false;
+  const next = url[8];
+  return next === undefined || next === '/' || next === '?';
+}
+
+function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from '@jest/globals';
+import { html } from './html.js';
+
+describe('html', () => {
+  it('escapes what is put in, for text and attributes (B15)', () => {
+    expect(html`<a title="${'"><script>'}">${"Tom & 'Jerry'"}</a>`.text).toBe(
+      '<a title="&quot;&gt;&lt;script&gt;">Tom &amp; &#39;Jerry&#39;</a>',
+    );
+  });
+
+  it('leaves HTML, numbers and lists of both as they are (B15)', () => {
+    expect(html`<p>${[html`<b>${'<'}</b>`, 1, ['&']]}</p>`.text).toBe('<p><b>&lt;</b>1&amp;</p>');
+  });
+});

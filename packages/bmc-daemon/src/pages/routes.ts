@@ -1,0 +1,148 @@
+/** What Express serves: the page of the machines, health and metrics. Everything below /redfish goes another way (app.ts). */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import type { Metrics } from '../metrics.js';
+import { errorAnswer } from '../redfish/answer.js';
+import { describeRefusal, unauthorized, type Authenticate } from '../redfish/authenticate.js';
+import { toRedfishError } from '../redfish/driver-errors.js';
+import { refuse, type RedfishError } from '../redfish/errors.js';
+import type { Outcome } from '../redfish/pipeline.js';
+import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
+
+/** What the pages ask of a hypervisor. */
+export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems' | 'getSystem'>;
+
+export interface PagesOptions {
+  readonly driver: PagesDriver;
+  readonly metrics: Pick<Metrics, 'expose'>;
+  readonly authenticate: Authenticate;
+  /** Of the daemon, for the page's foot. */
+  readonly version: string;
+}
+
+/** What is noted of a request on its way, for the log. */
+interface Notes {
+  route: string;
+  user: string | null;
+  refused?: string;
+  error?: unknown;
+}
+type Reply = Response<unknown, Record<string, unknown> & Notes>;
+
+/** How many machines are read at a time: a page must not crowd out the Redfish clients of a host. */
+const readsAtOnce = 8;
+
+/** Like the Redfish pipeline: answers one request, resolves when the answer has gone out, never rejects. */
+export function createPages(
+  options: PagesOptions,
+): (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome> {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+
+  app.get('/', async (request: Request, response: Reply) => {
+    response.locals.route = '/';
+    await login(options.authenticate, request, response);
+    await machinesPage(options, response);
+  });
+  app.get('/healthz', async (_request: Request, response: Reply) => {
+    response.locals.route = '/healthz';
+    await health(options.driver, response);
+  });
+  app.get('/metrics', async (_request: Request, response: Reply) => {
+    response.locals.route = '/metrics';
+    const { contentType, text } = await options.metrics.expose();
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Cache-Control', 'no-store');
+    response.end(text);
+  });
+  app.use((request: Request) => {
+    throw refuse('ResourceMissingAtURI', request.path);
+  });
+  app.use((error: unknown, request: Request, response: Reply, next: NextFunction) => {
+    // Nothing can be said any more once an answer is under way; Express ends the connection.
+    if (response.headersSent) next(error);
+    else fail(toRedfishError(error, { path: request.path }), response);
+  });
+
+  return (request, response, requestId) =>
+    new Promise((resolve) => {
+      const notes: Notes = { route: 'unmatched', user: null };
+      response.setHeader('X-Request-Id', requestId);
+      response.once('close', () => resolve({ ...notes, status: response.statusCode }));
+      app(request, Object.assign(response, { locals: notes }));
+    });
+}
+
+/** @throws {RedfishError} 401, which makes a browser ask for the password. */
+async function login(authenticate: Authenticate, request: Request, { locals }: Reply): Promise<void> {
+  const who = await authenticate(request);
+  if ('refused' in who) {
+    locals.refused = describeRefusal(who);
+    throw unauthorized(who);
+  }
+  locals.user = who.user;
+}
+
+async function machinesPage({ driver, version }: PagesOptions, response: Reply): Promise<void> {
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.setHeader('Cache-Control', 'no-store');
+  // A machine's name is somebody's text: even if one got past the escaping, nothing of it may run or be fetched.
+  response.setHeader(
+    'Content-Security-Policy',
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  try {
+    const machines = await readMachines(driver);
+    response.end(renderMachines({ hypervisor: driver.name, version, machines }));
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.kind !== 'unavailable') throw error;
+    response.statusCode = 503;
+    response.setHeader('Retry-After', '5');
+    response.locals.error = error;
+    response.end(renderUnavailable({ hypervisor: driver.name, reason: error.message }));
+  }
+}
+
+/** All machines by name. One that can not be read is shown all the same; the list itself has to be there. */
+async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]> {
+  const refs = [...(await driver.listSystems())].sort((a, b) => a.name.localeCompare(b.name));
+  const rows: MachineRow[] = [];
+  for (let start = 0; start < refs.length; start += readsAtOnce) {
+    rows.push(...(await Promise.all(refs.slice(start, start + readsAtOnce).map((ref) => readMachine(driver, ref)))));
+  }
+  return rows;
+}
+
+async function readMachine(driver: PagesDriver, { uuid, name }: SystemRef): Promise<MachineRow> {
+  try {
+    return { uuid, name, system: await driver.getSystem(uuid) };
+  } catch (error) {
+    if (error instanceof DriverError) return { uuid, name, system: null };
+    throw error;
+  }
+}
+
+async function health(driver: PagesDriver, response: Reply): Promise<void> {
+  response.setHeader('Cache-Control', 'no-store');
+  try {
+    await driver.ping();
+    response.json({ status: 'ok', hypervisor: driver.name });
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    response.locals.error = error;
+    response.status(503).json({ status: 'unavailable', hypervisor: driver.name, reason: error.message });
+  }
+}
+
+/** Errors look as they do below /redfish, so that a client with a wrong path reads one kind of body. */
+function fail(error: RedfishError, response: Reply): void {
+  const { status, headers, body } = errorAnswer(error);
+  if (status >= 500) response.locals.error = error.cause ?? error;
+  for (const name of response.getHeaderNames()) if (name !== 'x-request-id') response.removeHeader(name);
+  response.writeHead(status, [...headers]);
+  response.end(body);
+}
