@@ -162,4 +162,13 @@ describe('withCdrom', () => {
       volume: 'x.iso',
     });
   });
+
+  it('brings a virtio controller to SCSI where there is none (B9)', () => {
+    const virt = (controllers: string): string =>
+      `<domain><name>n</name><os><type arch='aarch64' machine='virt'>hvm</type></os><devices>${controllers}</devices></domain>`;
+    const drive = `<disk type='file' device='cdrom'>  <driver name='qemu' type='raw'/>  <target dev='sda' bus='scsi'/>  <readonly/></disk>`;
+    const own = `<controller type='scsi' index='0' model='lsilogic'/>`;
+    expect(withCdrom(virt(''), null).xml).toBe(virt(`${drive}<controller type='scsi' index='0' model='virtio-scsi'/>`));
+    expect(withCdrom(virt(own), null).xml).toBe(virt(`${drive}${own}`));
+  });
 });

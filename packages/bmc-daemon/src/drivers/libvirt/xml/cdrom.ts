@@ -103,7 +103,10 @@ export function newCdromMarkup(
   return { target, markup };
 }
 
-/** The definition with an additional, cold-plugged drive behind its last disk. @throws {DriverError} unsupported, as above. */
+/**
+ * The definition with an additional, cold-plugged drive behind its last disk.
+ * @throws {DriverError} unsupported, as {@link newCdromMarkup}.
+ */
 export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
   const document = parseXml(xml);
   const devices = child(document.root, 'devices');
@@ -113,7 +116,12 @@ export function withCdrom(xml: string, media: MediaSource | null): { readonly ta
     throw new DriverError('internal', `adding a cd drive to ${domain.name}: the definition has no <devices>`);
   }
   const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
-  return { target, xml: applySplices(xml, [insertChild(document, devices, markup.split('\n'), after)]) };
+  // Left to itself libvirt 9 adds an LSI controller, on aarch64 too, where firmware and kernels have no driver for it.
+  const needsController =
+    coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
+  const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
+  const splice = insertChild(document, devices, [...markup.split('\n'), ...controller], after);
+  return { target, xml: applySplices(xml, [splice]) };
 }
 
 function driveOf(document: XmlDocument, target: string): XmlElement {
