@@ -1,0 +1,167 @@
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { createServer, get } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type DomainEvent, Hypervisor, LibvirtError } from '../../src/index.js';
+import { failureOf, until } from '../fake/until.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { virsh } from '../harness/virsh.js';
+
+const open: Hypervisor[] = [];
+const connect = async (daemon: PrivateLibvirtd, options = {}): Promise<Hypervisor> => {
+  const hypervisor = await Hypervisor.open(daemon.uri, { backoff: { firstMs: 10, maxMs: 50 }, ...options });
+  open.push(hypervisor);
+  return hypervisor;
+};
+const closeAll = (): Promise<unknown> => Promise.all(open.splice(0).map((each) => each.close()));
+
+describe('concurrent failures', () => {
+  let daemon: PrivateLibvirtd;
+  beforeAll(async () => {
+    daemon = await startLibvirtd({ driver: 'qemu' });
+  });
+  afterAll(async () => {
+    await closeAll();
+    await daemon.stop();
+  });
+
+  it('of 50 calls each bring their own error, code and domain by name (L3)', async () => {
+    const hypervisor = await connect(daemon);
+    const names = Array.from({ length: 50 }, (_, number) => `absent-${number}`);
+    const errors = await Promise.all(
+      names.map((name, number) =>
+        failureOf(number % 2 === 0 ? hypervisor.domainLookupByName(name) : hypervisor.storagePoolLookupByName(name)),
+      ),
+    );
+    expect(errors.every((error) => error instanceof LibvirtError)).toBe(true);
+    expect(
+      errors.map((error) => {
+        const { code, codeNumber, domain, procedure, message } = error as LibvirtError;
+        return { code, codeNumber, domain, procedure, message };
+      }),
+    ).toEqual(
+      names.map((name, number) =>
+        number % 2 === 0
+          ? {
+              code: 'NO_DOMAIN',
+              codeNumber: 42,
+              domain: 'QEMU',
+              procedure: 'domainLookupByName',
+              message: `Domain not found: no domain with matching name '${name}'`,
+            }
+          : {
+              code: 'NO_STORAGE_POOL',
+              codeNumber: 49,
+              domain: 'STORAGE',
+              procedure: 'storagePoolLookupByName',
+              message: `Storage pool not found: no storage pool with matching name '${name}'`,
+            },
+      ),
+    );
+  });
+});
+
+describe('a stopped libvirtd', () => {
+  let daemon: PrivateLibvirtd;
+  beforeAll(async () => {
+    daemon = await startLibvirtd({ driver: 'test' });
+  });
+  afterAll(async () => {
+    daemon.signal('SIGCONT');
+    await closeAll();
+    await daemon.stop();
+  });
+
+  it('fails calls at their time-out while the process stays responsive, and works on afterwards (L3)', async () => {
+    const hypervisor = await connect(daemon);
+    const [domain] = await hypervisor.listAllDomains();
+    daemon.signal('SIGSTOP');
+    let pending = 12;
+    const failures = [
+      ...Array.from({ length: 8 }, () => hypervisor.getHostname({ timeoutMs: 1000 })),
+      ...Array.from({ length: 4 }, () => domain?.suspend({ timeoutMs: 1000 }) ?? Promise.resolve()),
+    ].map((call) => failureOf(call).finally(() => (pending -= 1)));
+
+    // Everything that a blocked thread or event loop would stop, done before the first call gives up.
+    const server = createServer((_request, response) => response.end('alive'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const answers = await Promise.all([
+      readFile('/proc/self/comm', 'utf8').then((text) => text.length > 0),
+      lookup('localhost').then(({ address }) => address.length > 0),
+      new Promise((resolve) => get({ port }, (response) => resolve(response.resume().statusCode))),
+    ]);
+    expect({ answers, pending }).toEqual({ answers: [true, true, 200], pending: 12 });
+    server.close();
+
+    const errors = await Promise.all(failures);
+    expect(errors.slice(0, 8)).toEqual(
+      Array.from({ length: 8 }, () => expect.objectContaining({ code: 'CALL_TIMEOUT', mayHaveRun: true })),
+    );
+    // The work connection did not stand yet; nothing was sent on it.
+    expect(errors.slice(8)).toEqual(
+      Array.from({ length: 4 }, () => expect.objectContaining({ code: 'NOT_CONNECTED', mayHaveRun: false })),
+    );
+    expect(hypervisor.state).toBe('connected');
+    daemon.signal('SIGCONT');
+    expect(await hypervisor.getHostname()).not.toBe('');
+    await domain?.suspend();
+    await domain?.resume();
+  });
+
+  it('fails everybody who waits once keepalive gives it up, and is reached again afterwards (L3)', async () => {
+    const hypervisor = await connect(daemon, { keepalive: { intervalMs: 50, count: 2 } });
+    daemon.signal('SIGSTOP');
+    const errors = await Promise.all(Array.from({ length: 8 }, () => failureOf(hypervisor.getHostname())));
+    expect(errors).toEqual(Array.from({ length: 8 }, () => expect.objectContaining({ code: 'CONNECTION_LOST' })));
+    expect(hypervisor.state).toBe('connecting');
+    daemon.signal('SIGCONT');
+    expect(await hypervisor.getHostname()).not.toBe('');
+  });
+});
+
+describe('a restarted libvirtd', () => {
+  let daemon: PrivateLibvirtd;
+  beforeAll(async () => {
+    daemon = await startLibvirtd({ driver: 'test' });
+  });
+  afterAll(async () => {
+    await closeAll();
+    await daemon.stop();
+  });
+
+  it('is connected to again and sends every kind of event that was asked for, however it ended (L3)', async () => {
+    const hypervisor = await connect(daemon);
+    const lifecycle: DomainEvent<'lifecycle'>[] = [];
+    const metadata: DomainEvent<'metadataChange'>[] = [];
+    await hypervisor.events.on('lifecycle', (event) => lifecycle.push(event)).ready;
+    await hypervisor.events.on('metadataChange', (event) => metadata.push(event)).ready;
+    const signals = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL'] as const;
+    for (const [round, signal] of signals.entries()) {
+      await daemon.end(signal);
+      await until('the loss to be noticed', () => hypervisor.state === 'connecting');
+      await daemon.start();
+      await hypervisor.connected();
+      // Whatever another client does is seen from here on.
+      await virsh(daemon, 'suspend', 'test');
+      await virsh(daemon, 'desc', 'test', '--live', `round ${round}`);
+      await until('the events', () => lifecycle.length > round && metadata.length > round);
+    }
+    expect(lifecycle.map((event) => event.domain.name)).toEqual(signals.map(() => 'test'));
+    expect(metadata).toHaveLength(signals.length);
+  });
+
+  it('rejects the calls that were under way, and serves the next ones (L3)', async () => {
+    const hypervisor = await connect(daemon);
+    daemon.signal('SIGSTOP');
+    const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));
+    await daemon.end('SIGKILL');
+    expect(await Promise.all(calls)).toEqual(
+      Array.from({ length: 50 }, () => expect.objectContaining({ code: 'CONNECTION_LOST', mayHaveRun: true })),
+    );
+    const waiting = hypervisor.getHostname({ timeoutMs: 15_000 });
+    await daemon.start();
+    expect(await waiting).not.toBe('');
+  });
+});

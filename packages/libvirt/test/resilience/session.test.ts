@@ -1,0 +1,49 @@
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { until } from '../fake/until.js';
+import { compilePrograms, type CompiledPrograms, type RunOptions } from '../harness/program.js';
+
+/** Any user but root: a libvirtd that root starts is the system's. */
+const NOBODY = 65_534;
+
+let programs: CompiledPrograms;
+let home: string;
+let options: RunOptions;
+beforeAll(async () => {
+  programs = await compilePrograms('resilience');
+  home = await mkdtemp(join(tmpdir(), 'rackless-session-'));
+  options = { env: { HOME: home, XDG_RUNTIME_DIR: home, XDG_CACHE_HOME: home, XDG_CONFIG_HOME: home } };
+  if (process.getuid?.() !== 0) return;
+  await chown(home, NOBODY, NOBODY);
+  options = { ...options, uid: NOBODY };
+});
+afterAll(async () => {
+  await programs.remove();
+  await rm(home, { recursive: true, force: true });
+});
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // ESRCH: it has ended.
+  }
+};
+
+describe('qemu:///session', () => {
+  it('starts the user’s own libvirtd where there is none, and finds it the next time (L1)', async () => {
+    const reached = { type: 'QEMU', uri: 'qemu:///session' };
+    expect(JSON.parse(await programs.run('session', ['qemu:///session'], options).output)).toEqual(reached);
+    const pidFile = join(home, 'libvirt', 'libvirtd.pid');
+    const pid = Number(await readFile(pidFile, 'utf8'));
+    try {
+      expect(JSON.parse(await programs.run('session', ['qemu:///session'], options).output)).toEqual(reached);
+      expect(Number(await readFile(pidFile, 'utf8'))).toBe(pid);
+    } finally {
+      process.kill(pid, 'SIGTERM');
+      await until('the user’s libvirtd to end', () => !isRunning(pid));
+    }
+  }, 60_000);
+});
