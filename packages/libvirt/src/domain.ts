@@ -12,7 +12,7 @@ export interface DomainStateInfo {
   readonly reason: number;
 }
 
-/** @see virDomainInfo */
+/** What a machine has and uses. @see virDomainInfo */
 export interface DomainInfo {
   /** One of `DomainState`. */
   readonly state: number;
@@ -90,6 +90,7 @@ export class Domain implements DomainRef {
     return this.#link.call(domainProcedures.getState, { domain: this, flags: 0 }, options);
   }
 
+  /** Memory, CPUs and CPU time. */
   async getInfo(options?: CallOptions): Promise<DomainInfo> {
     const info = await this.#link.call(domainProcedures.getInfo, { domain: this }, options);
     return {
@@ -121,6 +122,7 @@ export class Domain implements DomainRef {
     return this.#link.call(domainProcedures.getAutostart, { domain: this }, options);
   }
 
+  /** @param autostart whether it is to start with the host. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.setAutostart, { domain: this, autostart }, options);
   }
@@ -186,6 +188,7 @@ export class Domain implements DomainRef {
     return this.#work(domainProcedures.suspend, { domain: this }, options);
   }
 
+  /** Lets its CPUs go on; also those of a machine that was started paused. */
   resume(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.resume, { domain: this }, options);
   }

@@ -15,7 +15,8 @@ export interface DomainEventMap {
   readonly lifecycle: { readonly event: number; readonly detail: number };
   /** The guest was reset or restarted itself; one restart may send several. */
   readonly reboot: object;
-  readonly rtcChange: { readonly utcOffset: number };
+  /** The guest has set its clock. Seconds that it now is ahead of UTC. */
+  readonly rtcChange: { readonly utcOffsetSeconds: number };
   /** `action`: `DomainEventWatchdogAction`. */
   readonly watchdog: { readonly action: number };
   /** A disk was dropped at start. `reason`: `DomainEventDiskChangeReason`. */
@@ -33,6 +34,7 @@ export interface DomainEventMap {
   readonly blockJob: { readonly target: string; readonly type: number; readonly status: number };
   /** `state`: `DomainEventAgentLifecycleState`; `reason`: `DomainEventAgentLifecycleReason`. */
   readonly agentLifecycle: { readonly state: number; readonly reason: number };
+  /** `deviceAlias`: the name that libvirt gave it, as in `<alias name>`. */
   readonly deviceAdded: { readonly deviceAlias: string };
   readonly deviceRemoved: { readonly deviceAlias: string };
   /** `type`: `DomainMetadataType`; `nsUri` for ELEMENT. */
@@ -46,6 +48,9 @@ export type DomainEventKind = keyof DomainEventMap;
 export type DomainEvent<K extends DomainEventKind = DomainEventKind> = {
   readonly [Kind in K]: { readonly kind: Kind; readonly domain: Domain } & DomainEventMap[Kind];
 }[K];
+
+/** What {@link DomainEvents.on} calls; what it throws is an uncaught exception. */
+export type DomainEventListener<K extends DomainEventKind> = (event: DomainEvent<K>) => void;
 
 /** A listener that was added. */
 export interface Subscription {
@@ -74,8 +79,6 @@ export interface IterateOptions {
 
 /** An iterator that fell this far behind is broken off: its consumer would read the past while memory grows. */
 const MAX_QUEUED_EVENTS = 10_000;
-
-type Listener<K extends DomainEventKind> = (event: DomainEvent<K>) => void;
 
 /** Every message names the callback that asked for it and the domain; the rest is the event. */
 interface Envelope {
@@ -131,7 +134,7 @@ export class DomainEvents {
   }
 
   /** Calls `listener` with every event of the kind, in libvirtd's order. */
-  on<K extends DomainEventKind>(kind: K, listener: Listener<K>): Subscription {
+  on<K extends DomainEventKind>(kind: K, listener: DomainEventListener<K>): Subscription {
     const registration = this.#register(kind);
     const stopListening = this.#listen(kind, listener);
     let removed = false;
@@ -172,7 +175,7 @@ export class DomainEvents {
     return Object.assign(iterator, { ready });
   }
 
-  #listen<K extends DomainEventKind>(kind: K, listener: Listener<K>): () => void {
+  #listen<K extends DomainEventKind>(kind: K, listener: DomainEventListener<K>): () => void {
     const [, message] = sources[kind];
     return this.#link.onEvent(message, ({ callbackId, domain, ...members }) => {
       if (this.#retired.has(callbackId)) return;

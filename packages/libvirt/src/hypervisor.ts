@@ -136,6 +136,7 @@ export class Hypervisor {
     return this.#link.call(connectProcedures.getLibVersion, undefined, options);
   }
 
+  /** The host's own name. */
   getHostname(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getHostname, undefined, options);
   }
@@ -186,7 +187,7 @@ export class Hypervisor {
   /**
    * Makes or, where name and UUID are known, replaces a definition.
    * @param flags `DomainDefineFlags`.
-   * @throws {LibvirtError} XML_INVALID_SCHEMA with VALIDATE; OPERATION_FAILED where name or UUID belong to another.
+   * @throws {LibvirtError} XML_INVALID_SCHEMA with VALIDATE; OPERATION_FAILED where name or UUID belong to another domain.
    */
   async domainDefineXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.work(null, domainProcedures.defineXmlFlags, { xml, flags }, options));
@@ -257,7 +258,7 @@ export class Hypervisor {
     );
   }
 
-  /** @param flags `StoragePoolDefineFlags`. */
+  /** Makes or replaces a definition. @param flags `StoragePoolDefineFlags`. */
   async storagePoolDefineXml(xml: string, flags = 0, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(
       this.#link,
@@ -302,6 +303,7 @@ export class Hypervisor {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByUuid, { uuid }, options));
   }
 
+  /** Makes or replaces a definition. */
   async networkDefineXml(xml: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.work(null, networkProcedures.defineXml, { xml }, options));
   }

@@ -23,6 +23,7 @@ export {
   type DomainEvent,
   type DomainEventIterator,
   type DomainEventKind,
+  type DomainEventListener,
   type DomainEventMap,
   DomainEvents,
   type IterateOptions,

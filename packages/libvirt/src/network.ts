@@ -47,10 +47,12 @@ export class Network implements NetworkRef {
     return this.#link.call(networkProcedures.getBridgeName, { network: this }, options);
   }
 
+  /** Whether it runs. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(networkProcedures.isActive, { network: this }, options);
   }
 
+  /** Whether it has a definition that survives a stop. */
   isPersistent(options?: CallOptions): Promise<boolean> {
     return this.#link.call(networkProcedures.isPersistent, { network: this }, options);
   }
@@ -60,6 +62,7 @@ export class Network implements NetworkRef {
     return this.#link.call(networkProcedures.getAutostart, { network: this }, options);
   }
 
+  /** @param autostart whether it is to start with libvirtd. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(networkProcedures.setAutostart, { network: this, autostart }, options);
   }

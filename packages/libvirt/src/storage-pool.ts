@@ -31,6 +31,7 @@ export class StoragePool implements StoragePoolRef {
     this.uuid = uuid;
   }
 
+  /** State and sizes. */
   async getInfo(options?: CallOptions): Promise<StoragePoolInfo> {
     const info = await this.#link.call(storagePoolProcedures.getInfo, { pool: this }, options);
     return {
@@ -46,10 +47,12 @@ export class StoragePool implements StoragePoolRef {
     return this.#link.call(storagePoolProcedures.getXmlDesc, { pool: this, flags }, options);
   }
 
+  /** Whether it runs. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(storagePoolProcedures.isActive, { pool: this }, options);
   }
 
+  /** Whether it has a definition that survives a stop. */
   isPersistent(options?: CallOptions): Promise<boolean> {
     return this.#link.call(storagePoolProcedures.isPersistent, { pool: this }, options);
   }
@@ -59,6 +62,7 @@ export class StoragePool implements StoragePoolRef {
     return this.#link.call(storagePoolProcedures.getAutostart, { pool: this }, options);
   }
 
+  /** @param autostart whether it is to start with libvirtd. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.setAutostart, { pool: this, autostart }, options);
   }
@@ -95,6 +99,7 @@ export class StoragePool implements StoragePoolRef {
     return volumes.map((volume) => new StorageVolume(this.#link, volume));
   }
 
+  /** @throws {LibvirtError} NO_STORAGE_VOL. */
   async storageVolLookupByName(name: string, options?: CallOptions): Promise<StorageVolume> {
     const volume = await this.#link.call(storageVolumeProcedures.lookupByName, { pool: this, name }, options);
     return new StorageVolume(this.#link, volume);

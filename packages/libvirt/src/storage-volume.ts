@@ -3,7 +3,7 @@ import type { StorageVolumeRef } from './protocol/object.js';
 import { storageVolumeProcedures } from './protocol/storage.js';
 import type { LibvirtStream } from './stream.js';
 
-/** @see virStorageVolInfo */
+/** Kind and sizes of a volume. @see virStorageVolInfo */
 export interface StorageVolumeInfo {
   /** One of `StorageVolType`. */
   readonly type: number;
@@ -41,6 +41,7 @@ export class StorageVolume implements StorageVolumeRef {
     this.key = key;
   }
 
+  /** Kind and sizes. */
   async getInfo(options?: CallOptions): Promise<StorageVolumeInfo> {
     return toInfo(await this.#link.call(storageVolumeProcedures.getInfo, { volume: this }, options));
   }
@@ -55,6 +56,7 @@ export class StorageVolume implements StorageVolumeRef {
     return this.#link.call(storageVolumeProcedures.getPath, { volume: this }, options);
   }
 
+  /** Format, sizes, path and owner as XML. */
   getXmlDesc(options?: CallOptions): Promise<string> {
     return this.#link.call(storageVolumeProcedures.getXmlDesc, { volume: this, flags: 0 }, options);
   }

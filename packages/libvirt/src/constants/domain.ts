@@ -132,7 +132,7 @@ export const DomainMetadataType = { DESCRIPTION: 0, TITLE: 1, ELEMENT: 2 } as co
 /** Who is asked for addresses: libvirt's dnsmasq, the guest agent, the host's ARP table. @see virDomainInterfaceAddressesSource */
 export const DomainInterfaceAddressesSource = { LEASE: 0, AGENT: 1, ARP: 2 } as const;
 
-/** @see virIPAddrType */
+/** Kind of an address. @see virIPAddrType */
 export const IpAddrType = { IPV4: 0, IPV6: 1 } as const;
 
 /** FORCE disconnects another user of the console; SAFE refuses where that is not sure. @see virDomainConsoleFlags */

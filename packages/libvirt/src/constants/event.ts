@@ -80,13 +80,13 @@ export const DomainEventShutdownDetail = { FINISHED: 0, GUEST: 1, HOST: 2 } as c
 /** A change of medium sends both, whatever the direction: read the source again. @see virDomainEventTrayChangeReason */
 export const DomainEventTrayChangeReason = { OPEN: 0, CLOSE: 1 } as const;
 
-/** @see virConnectDomainEventDiskChangeReason */
+/** Why a disk changed at start. @see virConnectDomainEventDiskChangeReason */
 export const DomainEventDiskChangeReason = { MISSING_ON_START: 0, DROP_MISSING_ON_START: 1 } as const;
 
-/** @see virConnectDomainEventAgentLifecycleState */
+/** Whether the guest agent answers. @see virConnectDomainEventAgentLifecycleState */
 export const DomainEventAgentLifecycleState = { CONNECTED: 1, DISCONNECTED: 2 } as const;
 
-/** @see virConnectDomainEventAgentLifecycleReason */
+/** Why it changed. @see virConnectDomainEventAgentLifecycleReason */
 export const DomainEventAgentLifecycleReason = { UNKNOWN: 0, DOMAIN_STARTED: 1, CHANNEL: 2 } as const;
 
 /** What the watchdog did. @see virDomainEventWatchdogAction */
@@ -100,8 +100,8 @@ export const DomainEventWatchdogAction = {
   INJECTNMI: 6,
 } as const;
 
-/** @see virDomainBlockJobType */
+/** What a block job does. @see virDomainBlockJobType */
 export const DomainBlockJobType = { UNKNOWN: 0, PULL: 1, COPY: 2, COMMIT: 3, ACTIVE_COMMIT: 4, BACKUP: 5 } as const;
 
-/** @see virConnectDomainEventBlockJobStatus */
+/** Where a block job stands. @see virConnectDomainEventBlockJobStatus */
 export const DomainBlockJobStatus = { COMPLETED: 0, FAILED: 1, CANCELED: 2, READY: 3 } as const;

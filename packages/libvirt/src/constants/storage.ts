@@ -3,7 +3,7 @@
  * @see https://libvirt.org/html/libvirt-libvirt-storage.html
  */
 
-/** @see virStoragePoolState */
+/** What a pool is doing. @see virStoragePoolState */
 export const StoragePoolState = { INACTIVE: 0, BUILDING: 1, RUNNING: 2, DEGRADED: 3, INACCESSIBLE: 4 } as const;
 
 /** VALIDATE checks against libvirt's schema first. @see virStoragePoolDefineFlags */
@@ -17,7 +17,7 @@ export const StoragePoolCreateFlags = {
   WITH_BUILD_NO_OVERWRITE: 4,
 } as const;
 
-/** @see virStoragePoolBuildFlags */
+/** How a pool is built, and whether data that is there may be lost. @see virStoragePoolBuildFlags */
 export const StoragePoolBuildFlags = { NEW: 0, REPAIR: 1, RESIZE: 2, NO_OVERWRITE: 4, OVERWRITE: 8 } as const;
 
 /** INACTIVE gives the persistent definition of a pool that runs. @see virStorageXMLFlags */
@@ -47,13 +47,13 @@ export const ConnectListAllStoragePoolsFlags = {
   ISCSI_DIRECT: 524_288,
 } as const;
 
-/** @see virStorageVolType */
+/** What a volume is on the host. @see virStorageVolType */
 export const StorageVolType = { FILE: 0, BLOCK: 1, DIR: 2, NETWORK: 3, NETDIR: 4, PLOOP: 5 } as const;
 
-/** @see virStorageVolCreateFlags */
+/** How a volume is made. @see virStorageVolCreateFlags */
 export const StorageVolCreateFlags = { PREALLOC_METADATA: 1, REFLINK: 2, VALIDATE: 4 } as const;
 
-/** @see virStorageVolDeleteFlags */
+/** How a volume is deleted. @see virStorageVolDeleteFlags */
 export const StorageVolDeleteFlags = { NORMAL: 0, ZEROED: 1, WITH_SNAPSHOTS: 2 } as const;
 
 /** GET_PHYSICAL: the file's size in place of its allocation. @see virStorageVolInfoFlags */

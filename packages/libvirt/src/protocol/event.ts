@@ -24,7 +24,7 @@ const event = <E>(name: string, number: number, codec: Codec<E>): EventProcedure
 export const domainEvents = {
   lifecycle: event('Lifecycle', 318, struct({ callbackId: int, domain, event: int, detail: int })),
   reboot: event('Reboot', 319, struct({ callbackId: int, domain })),
-  rtcChange: event('RtcChange', 320, struct({ callbackId: int, domain, utcOffset: hyperNumber })),
+  rtcChange: event('RtcChange', 320, struct({ callbackId: int, domain, utcOffsetSeconds: hyperNumber })),
   watchdog: event('Watchdog', 321, struct({ callbackId: int, domain, action: int })),
   diskChange: event(
     'DiskChange',

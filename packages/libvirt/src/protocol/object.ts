@@ -2,7 +2,7 @@
  * libvirt's objects on the wire. They are values that name an object, not handles: nothing has to be freed, and an object that
  * is gone answers with an error.
  */
-import { type Codec, int, string, struct, type Value, XdrError } from '../xdr.js';
+import { type Codec, int, string, struct, XdrError } from '../xdr.js';
 
 const UUID_BYTES = 16;
 const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
@@ -19,16 +19,38 @@ export const uuid: Codec<string> = {
   },
 };
 
-/** A domain; `id` is -1 while it is off. The daemon finds it by its UUID alone. */
-export const domain = struct({ name: string, uuid, id: int });
-export type DomainRef = Value<typeof domain>;
+/** Names a domain. */
+export interface DomainRef {
+  readonly name: string;
+  /** Canonical, lower case; libvirtd finds the domain by it alone. */
+  readonly uuid: string;
+  /** Number of the running instance, -1 while it is off. */
+  readonly id: number;
+}
+export const domain: Codec<DomainRef> = struct({ name: string, uuid, id: int });
 
-export const storagePool = struct({ name: string, uuid });
-export type StoragePoolRef = Value<typeof storagePool>;
+/** Names a storage pool. */
+export interface StoragePoolRef {
+  readonly name: string;
+  /** Canonical, lower case. */
+  readonly uuid: string;
+}
+export const storagePool: Codec<StoragePoolRef> = struct({ name: string, uuid });
 
-/** A volume: the name of its pool, its name in it, and its key, which is unique on the host (mostly its path). */
-export const storageVolume = struct({ pool: string, name: string, key: string });
-export type StorageVolumeRef = Value<typeof storageVolume>;
+/** Names a volume. */
+export interface StorageVolumeRef {
+  /** Name of its pool. */
+  readonly pool: string;
+  readonly name: string;
+  /** Unique on the host; for files, the path. */
+  readonly key: string;
+}
+export const storageVolume: Codec<StorageVolumeRef> = struct({ pool: string, name: string, key: string });
 
-export const network = struct({ name: string, uuid });
-export type NetworkRef = Value<typeof network>;
+/** Names a network. */
+export interface NetworkRef {
+  readonly name: string;
+  /** Canonical, lower case. */
+  readonly uuid: string;
+}
+export const network: Codec<NetworkRef> = struct({ name: string, uuid });

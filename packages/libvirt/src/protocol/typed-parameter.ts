@@ -72,7 +72,7 @@ export const typedParameterValue: Codec<TypedParameterValue> = {
 export const typedParameters = array(struct({ field: string, value: typedParameterValue }));
 
 /** What one parameter gives to the caller: 64-bit values are bigint, always. */
-export type ParameterValue = TypedParameterValue['value'];
+export type ParameterValue = number | bigint | boolean | string;
 
 /** Parameters by name: `{ 'state.state': 1, 'cpu.time': 123n }`. */
 export type Parameters = Readonly<Record<string, ParameterValue>>;

@@ -10,6 +10,7 @@ import {
   DomainEventAgentLifecycleReason,
   DomainEventAgentLifecycleState,
   DomainEventTrayChangeReason,
+  DomainInterfaceAddressesSource,
   DomainPausedReason,
   DomainQemuMonitorCommandFlags,
   DomainShutdownFlags,
@@ -215,6 +216,7 @@ describe('a machine with a guest agent channel', () => {
       reason: DomainEventAgentLifecycleReason.DOMAIN_STARTED,
     });
     expect(await codeOf(domain.shutdownFlags(DomainShutdownFlags.GUEST_AGENT))).toBe('AGENT_UNRESPONSIVE');
+    expect(await codeOf(domain.interfaceAddresses(DomainInterfaceAddressesSource.AGENT))).toBe('AGENT_UNRESPONSIVE');
     await events.return?.();
     await domain.destroy();
   });

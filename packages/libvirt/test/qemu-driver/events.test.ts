@@ -69,7 +69,7 @@ describe('what a guest does', () => {
     const domain = await hypervisor.domainCreateXml(xml);
 
     const clock = await events.next();
-    expect(clock.value).toEqual({ kind: 'rtcChange', domain, utcOffset: expect.any(Number) });
+    expect(clock.value).toEqual({ kind: 'rtcChange', domain, utcOffsetSeconds: expect.any(Number) });
     const balloon = await events.next();
     // 16 MiB of memory less 1,024 pages of 4 KiB in the balloon: `actual` counts the pages that the guest has given back.
     expect(balloon.value).toEqual({ kind: 'balloonChange', domain, actualKiB: 12_288 });

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Hypervisor, LibvirtError, type LinkState } from '../../src/index.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { codeOf } from '../harness/outcome.js';
+
+let daemon: PrivateLibvirtd;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'test' });
+});
+afterAll(() => daemon.stop());
+
+const absent = 'test+unix:///default?socket=/nonexistent/libvirt-sock';
+
+describe('opening a hypervisor', () => {
+  it('fails at once, with the reason, where nobody listens (L2)', async () => {
+    const error: unknown = await Hypervisor.open(absent).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LibvirtError);
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED', domain: 'CLIENT', mayHaveRun: false });
+    expect(String(error)).toContain('/nonexistent/libvirt-sock');
+  });
+
+  it('refuses a URI that it does not understand (L2)', async () => {
+    expect(await codeOf(Hypervisor.open('esx://host/'))).toBe('INVALID_URI');
+    expect(() => Hypervisor.connect('not a uri')).toThrow(LibvirtError);
+  });
+
+  it('is given up by a signal (L2)', async () => {
+    expect(await codeOf(Hypervisor.open(daemon.uri, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');
+  });
+
+  it('in the background goes on until the host is there (L2)', async () => {
+    await daemon.end();
+    const hypervisor = Hypervisor.connect(daemon.uri, { backoff: { firstMs: 20, maxMs: 50 } });
+    const states: LinkState[] = [];
+    hypervisor.onStateChange((state) => states.push(state));
+    expect(hypervisor.state).toBe('connecting');
+    expect(await codeOf(hypervisor.getHostname({ timeoutMs: 200 }))).toBe('NOT_CONNECTED');
+    expect(hypervisor.lastError).toBeInstanceOf(Error);
+    // Asked before the host is up, answered after.
+    const type = hypervisor.getType({ timeoutMs: 15_000 });
+    await daemon.start();
+    expect(await type).toBe('TEST');
+    await hypervisor.connected();
+    expect([hypervisor.state, hypervisor.lastError]).toEqual(['connected', null]);
+    await hypervisor.close();
+    await hypervisor.close();
+    expect(states).toEqual(['connected', 'closed']);
+  });
+});
+
+describe('a call', () => {
+  it('takes a signal and a time-out, and is refused after the end (L2)', async () => {
+    const hypervisor = await Hypervisor.open(daemon.uri);
+    const domain = await hypervisor.domainLookupByName('test');
+    expect(await codeOf(domain.getXmlDesc(0, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');
+    expect(await codeOf(domain.suspend({ signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');
+    daemon.signal('SIGSTOP');
+    try {
+      expect(await codeOf(domain.getState({ timeoutMs: 100 }))).toBe('CALL_TIMEOUT');
+      expect(await codeOf(domain.setAutostart(false, { timeoutMs: 100 }))).toMatch(/^(CALL_TIMEOUT|NOT_CONNECTED)$/);
+    } finally {
+      daemon.signal('SIGCONT');
+    }
+    expect((await domain.getState()).state).toBe(1);
+    await hypervisor.close();
+    expect(await codeOf(domain.getState())).toBe('LINK_CLOSED');
+    expect(await codeOf(domain.suspend())).toBe('LINK_CLOSED');
+    expect(await codeOf(domain.openConsole())).toBe('LINK_CLOSED');
+  });
+});
