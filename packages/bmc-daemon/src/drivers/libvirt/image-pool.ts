@@ -22,8 +22,10 @@ export interface ImagePoolOptions {
   readonly hypervisor: Hypervisor;
   /** Connection URI, for the place of a session's own images. */
   readonly uri: string;
-  /** EMULATOR_STORAGE_POOL; undefined for a pool of our own. */
-  readonly name: string | undefined;
+  /** EMULATOR_STORAGE_POOL; null for a pool of our own. */
+  readonly name: string | null;
+  /** Whether a pool of our own is made where there is none yet. */
+  readonly create: boolean;
   readonly timeoutMs: number;
 }
 
@@ -36,29 +38,33 @@ export interface OpenPool {
 
 /**
  * Finds, or makes, the pool and starts it.
+ * @returns null where there is none and none is to be made.
  * @throws {DriverError} internal where the configured pool does not exist; unavailable.
  */
-export async function openPool(options: ImagePoolOptions): Promise<OpenPool> {
+export async function openPool(options: ImagePoolOptions): Promise<OpenPool | null> {
   const { timeoutMs } = options;
   const name = options.name ?? OWN_POOL;
   return await attempt(`opening storage pool ${name}`, async () => {
     const pool = await lookUp(options, name);
+    if (pool === null) return null;
     const { state } = await pool.getInfo({ timeoutMs });
-    if (state === StoragePoolState.INACTIVE) await start(pool, { own: options.name === undefined, timeoutMs });
+    if (state === StoragePoolState.INACTIVE) await start(pool, { own: options.name === null, timeoutMs });
     const directory = await directoryOf(pool, timeoutMs);
     const reachable = directory !== null && (await isSameDirectory(pool, directory, timeoutMs));
     return { pool, directory: reachable ? directory : null };
   });
 }
 
-async function lookUp({ hypervisor, uri, name: configured, timeoutMs }: ImagePoolOptions, name: string) {
+async function lookUp(options: ImagePoolOptions, name: string): Promise<StoragePool | null> {
+  const { hypervisor, uri, timeoutMs } = options;
   try {
     return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
   } catch (error) {
     if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
-    if (configured !== undefined) {
+    if (options.name !== null) {
       throw new DriverError('internal', `opening storage pool ${name}: the host has no such pool`, { cause: error });
     }
+    if (!options.create) return null;
     const path = ownDirectory(uri);
     return await hypervisor.storagePoolDefineXml(
       `<pool type='dir'><name>${OWN_POOL}</name><target><path>${path}</path></target></pool>`,

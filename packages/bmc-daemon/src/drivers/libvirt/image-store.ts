@@ -11,8 +11,8 @@ import { attempt, driverError } from './failure.js';
 import type { ImagePlace, ImageShelf } from './image-shelf.js';
 
 export interface ImageStoreOptions {
-  /** Opens the pool; called again after a failure, and by {@link ImageStore.reopen}. */
-  readonly openShelf: () => Promise<ImageShelf>;
+  /** Opens the pool; null where there is none and `create` is false. Called again after a failure and a new connection. */
+  readonly openShelf: (options: { readonly create: boolean }) => Promise<ImageShelf | null>;
   /** `DiskSource.name` of everything that any machine has in any drive, live or when it starts next. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly limits: ImageServerLimits;
@@ -48,18 +48,19 @@ export class ImageStore {
   /** Images known to be whole. */
   readonly #whole = new Set<string>();
   readonly #closing = new AbortController();
-  #shelf: Promise<ImageShelf> | undefined;
+  #shelf: Promise<ImageShelf | null> | undefined;
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
   }
 
   /**
-   * Opens the pool and removes what an earlier process left: halves of downloads, and images that no machine uses.
-   * @throws {DriverError} where the host does not answer; it is tried again with the next image.
+   * Removes what an earlier process left: halves of downloads, and images that no machine uses. A pool that nobody has needed yet is
+   * not made for it.
+   * @throws {DriverError} where the host does not answer; it is done with the next image then.
    */
-  async open(): Promise<void> {
-    await this.#open();
+  async tidy(): Promise<void> {
+    await this.#open({ create: false });
   }
 
   /** The connection is a new one: the pool may be another, and what could not be removed can be now. */
@@ -74,7 +75,8 @@ export class ImageStore {
    */
   async acquire(image: ImageRequest, options: AcquireOptions = {}): Promise<ImageLease> {
     options.signal?.throwIfAborted();
-    const shelf = await this.#open();
+    const shelf = await this.#open({ create: true });
+    if (shelf === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
     const fetch = this.#join(image, shelf);
     const { onProgress, signal } = options;
     if (onProgress !== undefined) fetch.progress.add(onProgress);
@@ -96,7 +98,8 @@ export class ImageStore {
   /** Removes our images that no machine uses and nobody has leased. What fails is logged, and tried again with the next. */
   async removeUnused(): Promise<void> {
     try {
-      const shelf = await this.#open();
+      const shelf = await this.#open({ create: false });
+      if (shelf === null) return;
       await this.#sweep(shelf, (name) => this.#whole.has(name));
     } catch (error) {
       this.#options.warn('removing unused images', error);
@@ -110,19 +113,26 @@ export class ImageStore {
     await Promise.allSettled([...this.#fetches.values()].map(({ result }) => result));
   }
 
-  #open(): Promise<ImageShelf> {
-    if (this.#shelf !== undefined) return this.#shelf;
+  async #open(options: { readonly create: boolean }): Promise<ImageShelf | null> {
+    const kept = await this.#shelf;
+    // Null, and forgotten by now: somebody who needed no pool was first.
+    if (kept !== undefined && kept !== null) return kept;
     const opening = attempt('opening the image store', async () => {
-      const shelf = await this.#options.openShelf();
-      for (const name of await shelf.list()) if (!isPartVolume(name) && !this.#filling.has(name)) this.#whole.add(name);
-      await this.#sweep(shelf, (name) => !this.#filling.has(name.replace(/\.part$/, '')));
+      const shelf = await this.#options.openShelf(options);
+      if (shelf === null) return null;
+      const isBeingFilled = (name: string): boolean => this.#filling.has(name.replace(/\.part$/, ''));
+      for (const name of await shelf.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#whole.add(name);
+      await this.#sweep(shelf, (name) => !isBeingFilled(name));
       return shelf;
     });
     this.#shelf = opening;
-    opening.catch(() => {
+    const forget = (): void => {
       if (this.#shelf === opening) this.#shelf = undefined;
-    });
-    return opening;
+    };
+    opening.then((shelf) => {
+      if (shelf === null) forget();
+    }, forget);
+    return await opening;
   }
 
   #join(image: ImageRequest, shelf: ImageShelf): Fetch {

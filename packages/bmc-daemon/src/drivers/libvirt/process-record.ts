@@ -10,7 +10,8 @@
  * ```
  */
 import type { BootDevice } from '../driver.js';
-import { attribute, child, encodeAttribute, parseXml, type XmlDocument, type XmlElement } from './xml/parse.js';
+import type { Instance } from './instance.js';
+import { attribute, child, encodeAttribute, parseXml, type XmlElement } from './xml/parse.js';
 import { applySplices, insertChild } from './xml/splice.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
@@ -36,22 +37,24 @@ export interface ProcessRecord {
 }
 
 /** The record of this instance; null where there is none. */
-export function readProcess(liveXml: string | XmlDocument, instance: number): ProcessRecord | null {
-  const element = findElement(liveXml);
+export function readProcess({ id: instance, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
+  const element = findElement(xml);
   if (element === undefined || Number(attribute(element, 'instance')) !== instance) return null;
-  const [target, drive, reads] = ['armed', 'drive', 'reads'].map((name) => attribute(element, name));
+  const target = attribute(element, 'armed');
+  const drive = attribute(element, 'drive');
+  const reads = attribute(element, 'reads');
   return {
     instance,
     order: element.nodes.flatMap((node) => (node.kind === 'element' ? (attribute(node, 'key') ?? []) : [])),
     armed: !isBootDevice(target)
       ? null
-      : { target, evidence: drive == null || reads == null ? null : { drive, reads: Number(reads) } },
+      : { target, evidence: drive === null || reads === null ? null : { drive, reads: Number(reads) } },
   };
 }
 
 /** Whether this instance was started paused, to boot once from something else, and has not been let go yet. */
-export function isStarting(liveXml: string | XmlDocument): boolean {
-  return attribute(findElement(liveXml), 'starting') === 'yes';
+export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
+  return attribute(findElement(xml), 'starting') === 'yes';
 }
 
 /** Markup for virDomainSetMetadata. */
@@ -74,13 +77,12 @@ export function withStartingMark(xml: string): string {
   return applySplices(xml, [insertChild(document, document.root, `<metadata>${markup}</metadata>`)]);
 }
 
-function findElement(liveXml: string | XmlDocument): XmlElement | undefined {
-  const document = typeof liveXml === 'string' ? parseXml(liveXml) : liveXml;
-  return child(document.root, 'metadata')?.nodes.find(
+function findElement(xml: string): XmlElement | undefined {
+  return child(parseXml(xml).root, 'metadata')?.nodes.find(
     (node): node is XmlElement => node.kind === 'element' && node.namespace === PROCESS_URI,
   );
 }
 
-function isBootDevice(value: string | null | undefined): value is BootDevice {
+function isBootDevice(value: string | null): value is BootDevice {
   return value === 'network' || value === 'cdrom' || value === 'hd' || value === 'fd' || value === 'usb';
 }

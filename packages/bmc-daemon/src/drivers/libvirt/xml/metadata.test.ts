@@ -15,7 +15,7 @@ const record: MachineRecord = {
     source: '/pool/x.iso',
     writeProtected: true,
   },
-  restarting: true,
+  restarting: 7,
   resetNvram: true,
   unknown: [],
 };
@@ -46,7 +46,7 @@ describe('the metadata record', () => {
       media: fc.option(
         fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
       ),
-      restarting: fc.boolean(),
+      restarting: fc.option(fc.nat()),
       resetNvram: fc.boolean(),
       unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
     });

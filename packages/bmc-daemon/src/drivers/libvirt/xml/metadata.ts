@@ -44,8 +44,11 @@ export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
   readonly media: MediaRecord | null;
-  /** It was switched off to be started anew: a daemon that finds it off has to finish that. */
-  readonly restarting: boolean;
+  /**
+   * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
+   * has to finish that. Null where no restart is under way.
+   */
+  readonly restarting: number | null;
   /** The firmware was changed: the variable store of the old one is to be thrown away with the next start. */
   readonly resetNvram: boolean;
   /** Children of our element that this version does not know, as markup without our prefix; written back as they are. */
@@ -57,7 +60,7 @@ export const emptyRecord: MachineRecord = {
   indicator: null,
   boot: null,
   media: null,
-  restarting: false,
+  restarting: null,
   resetNvram: false,
   unknown: [],
 };
@@ -105,7 +108,9 @@ export function withMetadata(xml: string, record: MachineRecord): string {
 
 /** Whether there is nothing to keep. */
 export function isEmpty({ indicator, boot, media, restarting, resetNvram, unknown }: MachineRecord): boolean {
-  return indicator === null && boot === null && media === null && !restarting && !resetNvram && unknown.length === 0;
+  return (
+    indicator === null && boot === null && media === null && restarting === null && !resetNvram && unknown.length === 0
+  );
 }
 
 function findElement({ root }: XmlDocument): XmlElement | undefined {
@@ -121,11 +126,12 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
         node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
     );
   const [boot, media] = [own('boot'), own('media')];
+  const restarting = attribute(element, 'restarting');
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
     media: media === undefined ? null : readMedia(media),
-    restarting: attribute(element, 'restarting') === 'yes',
+    restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
       node.kind === 'element' && node !== boot && node !== media ? [withoutPrefix(document, element, node)] : [],
@@ -163,8 +169,7 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, unknown } = record;
-  const restarting = record.restarting ? 'yes' : null;
+  const { indicator, boot, media, restarting, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),

@@ -1,0 +1,307 @@
+/**
+ * The boot override of real machines.
+ *
+ * *Continuous* is the order in the persistent definition; the user's own order is kept in the machine's metadata and put back byte
+ * for byte. *Once* never touches the definition: it waits in the metadata, and the machine's next start uses it (`cold-start.ts`).
+ * A QEMU that runs is told either at once, because its guest may restart by itself: QEMU reads the order at a machine reset and at
+ * no other time, so a once-order is taken back when libvirt reports the reset.
+ */
+import { DomainEventStartedDetail } from '@rackless/libvirt';
+import { afterBoot, mergeBootOverride, overrideDevice, untouchedOverride } from '../boot-override.js';
+import { DriverError, type BootChange, type BootDevice } from '../driver.js';
+import { readDefinition, saveDefinition, saveProcess, saveRecord, type Definition } from './definition.js';
+import { attempt } from './failure.js';
+import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
+import type { Host } from './host.js';
+import type { Instance } from './instance.js';
+import type { Machine } from './inventory.js';
+import { lacksMonitor, setBootIndexes } from './monitor.js';
+import { readProcess, type Armed } from './process-record.js';
+import {
+  availableBootDevices,
+  bootableDevices,
+  bootIndexes,
+  deviceKeys,
+  effectiveBootOrder,
+  firstBootDevice,
+  orderWithFirst,
+  restoreBootOrder,
+  withBootOrder,
+} from './xml/boot-order.js';
+import { withCdrom } from './xml/cdrom.js';
+import { readDomain } from './xml/domain.js';
+import { withFirmware } from './xml/firmware.js';
+import { readMetadata, withMetadata } from './xml/metadata.js';
+
+/**
+ * SeaBIOS resets the machine a second time within some 50 ms of the first (measured), and QEMU reads the boot order at each: an
+ * order taken back at the first event would be gone by the second.
+ */
+const SETTLE_MS = 1_500;
+
+export interface BootControlOptions {
+  readonly host: Host;
+  readonly bootLoaderMap: BootLoaderMap;
+}
+
+export class BootControl {
+  readonly #host: Host;
+  readonly #bootLoaderMap: BootLoaderMap;
+  /** Machines whose QEMU has been told a once-order. */
+  readonly #armed = new Set<string>();
+  readonly #settling = new Map<string, NodeJS.Timeout>();
+  readonly #background = new Set<Promise<void>>();
+  #toldAboutMonitor = false;
+
+  constructor({ host, bootLoaderMap }: BootControlOptions) {
+    this.#host = host;
+    this.#bootLoaderMap = bootLoaderMap;
+  }
+
+  /** Waits for nothing that is not under way; what has been told to a QEMU is found again by {@link reconcile}. */
+  async close(): Promise<void> {
+    for (const timer of this.#settling.values()) clearTimeout(timer);
+    this.#settling.clear();
+    await Promise.allSettled([...this.#background]);
+  }
+
+  /** @throws {DriverError} invalid, unsupported, notFound, unavailable. */
+  async setBoot(machine: Machine, change: BootChange): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, this.#host.timeoutMs);
+      const xml = await this.#changed(machine, definition.xml, change);
+      await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
+      if (definition.instance !== null) await this.#tell(machine, definition.instance, xml);
+    });
+  }
+
+  /** The guest restarts, or the machine was reset: a once-order has been read by then, or is about to be. */
+  onReboot(uuid: string): void {
+    if (!this.#armed.has(uuid)) return;
+    clearTimeout(this.#settling.get(uuid));
+    const timer = setTimeout(() => {
+      this.#settling.delete(uuid);
+      this.#inBackground(uuid, 'taking the one-time boot order back', (machine) => this.#takeBack(machine));
+    }, SETTLE_MS);
+    // A daemon that ends meanwhile leaves the rest to the next one.
+    timer.unref();
+    this.#settling.set(uuid, timer);
+  }
+
+  onStopped(uuid: string): void {
+    clearTimeout(this.#settling.get(uuid));
+    this.#settling.delete(uuid);
+    this.#armed.delete(uuid);
+  }
+
+  /**
+   * Somebody else has started the machine. It boots by its own order by now: a pending once-order is told to its QEMU, and a
+   * guest that has only just begun to boot is reset to obey it. One that was restored goes on, and obeys at its own restart.
+   */
+  onStartedElsewhere(uuid: string, detail: number): void {
+    this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
+      await this.#host.edits.run(uuid, async () => {
+        const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+        if (instance === null || onceDevice(xml) === null) return;
+        await this.#tell(machine, instance, xml);
+        if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
+          this.#host.log.info(`machine ${machine.name} was started by somebody else: reset for its one-time boot`);
+          await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
+        }
+      });
+    });
+  }
+
+  /** Takes up what an earlier daemon, or one that was cut off, has left of a machine that runs. */
+  async reconcile(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+      if (instance === null) return;
+      const armed = readProcess(instance)?.armed ?? null;
+      if (onceDevice(xml) === null) {
+        // Taken from the definition already, and not from the process yet.
+        if (armed !== null) await this.#tell(machine, instance, xml);
+        return;
+      }
+      if (armed !== null && (await this.#hasBooted(machine, armed))) await this.#finish(machine, { xml, instance });
+      else await this.#tell(machine, instance, xml);
+    });
+  }
+
+  /**
+   * A device has come to a running machine: a once-order that waits for it can be told now. The caller holds the machine's turn in
+   * `edits`.
+   */
+  async deviceAdded(machine: Machine): Promise<void> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    if (instance !== null && onceDevice(xml) !== null) await this.#tell(machine, instance, xml);
+  }
+
+  /**
+   * Whether a restart has to be a new QEMU process, because the definition says something about booting that this one does not know.
+   * @param onceByReset whether an armed once-order may be left to a reset of this process.
+   */
+  async needsNewProcess(machine: Machine, { onceByReset }: { readonly onceByReset: boolean }): Promise<boolean> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    if (instance === null || !machine.persistent) return false;
+    const known = readProcess(instance);
+    if (onceDevice(xml) !== null && (!onceByReset || (known?.armed ?? null) === null)) return true;
+    const defined = readDomain(xml);
+    const running = instance.domain;
+    const loader = defined.os.loader?.path ?? null;
+    if (readMetadata(xml).resetNvram || defined.firmware !== running.firmware) return true;
+    if (loader !== null && loader !== running.os.loader?.path) return true;
+    // A device that the user has plugged in for this run only is no reason to lose it.
+    const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
+    if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
+    const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
+    return !same(present, deviceKeys(effectiveBootOrder(defined)));
+  }
+
+  /** The definition with the change in it. */
+  async #changed(machine: Machine, xml: string, change: BootChange): Promise<string> {
+    const record = readMetadata(xml);
+    let result = xml;
+    if (change.firmware !== undefined) {
+      needsDefinition(machine, 'the boot mode');
+      const { os } = readDomain(xml);
+      const choice = await chooseFirmware(this.#bootLoaderMap, change.firmware, os.architecture);
+      result = withFirmware(result, change.firmware, choice);
+    }
+    // The old firmware's variables: with Secure Boot in them, the new one would refuse what it was chosen to boot.
+    const resetNvram = result === xml ? record.resetNvram : change.firmware === 'efi';
+    if (change.enabled === undefined && change.target === undefined) {
+      return withMetadata(result, { ...record, resetNvram });
+    }
+    const domain = readDomain(result);
+    const override = mergeBootOverride(record.boot ?? untouchedOverride(firstBootDevice(domain)), change);
+    if (override.target === 'cdrom' && machine.persistent && !hasDevice(result, 'cdrom'))
+      result = withCdrom(result, null).xml;
+    if (change.target !== undefined && override.target !== 'none' && !hasDevice(result, override.target)) {
+      throw new DriverError(
+        'invalid',
+        `setting the boot target of machine ${machine.name}: it has no ${override.target} device`,
+        {
+          field: 'Boot/BootSourceOverrideTarget',
+        },
+      );
+    }
+    const saved = record.boot?.saved ?? null;
+    if (saved !== null) result = restoreBootOrder(result, saved);
+    const device = overrideDevice(override);
+    if (override.enabled !== 'continuous' || device === undefined || !machine.persistent) {
+      return withMetadata(result, { ...record, resetNvram, boot: { ...override, saved: null } });
+    }
+    const ordered = withBootOrder(result, device);
+    return withMetadata(ordered.xml, { ...record, resetNvram, boot: { ...override, saved: ordered.saved } });
+  }
+
+  /** Tells the running QEMU the order of this definition, and the once-order that is pending in it. */
+  async #tell(machine: Machine, instance: Instance, xml: string): Promise<void> {
+    const { log, timeoutMs } = this.#host;
+    const domain = readDomain(xml);
+    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance, xml));
+    const pending = onceDevice(xml);
+    const once = pending !== null && availableBootDevices(instance.domain.devices).includes(pending) ? pending : null;
+    const known = readProcess(instance);
+    const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
+    if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
+    const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
+    try {
+      await setBootIndexes(machine.domain, bootIndexes(instance.domain, keys), timeoutMs);
+    } catch (error) {
+      if (!lacksMonitor(error)) throw error;
+      if (!this.#toldAboutMonitor) log.info('no access to QEMU monitors: a boot override holds from the next power-on');
+      this.#toldAboutMonitor = true;
+      return;
+    }
+    const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
+    await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
+    if (armed === null) this.onStopped(machine.uuid);
+    else this.#armed.add(machine.uuid);
+  }
+
+  async #takeBack(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, this.#host.timeoutMs);
+      const { instance } = definition;
+      if (instance === null || (readProcess(instance)?.armed ?? null) === null) return;
+      await this.#finish(machine, definition);
+    });
+  }
+
+  /** The once-order has been used: the machine's own holds again, and the override reads as disabled. */
+  async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
+    const record = readMetadata(xml);
+    const boot = record.boot === null ? null : { ...record.boot, ...afterBoot(record.boot) };
+    const done = withMetadata(xml, { ...record, boot });
+    // The process first: if this ends in between, the override still reads as pending and is found again.
+    if (instance !== null) await this.#tell(machine, instance, done);
+    await saveRecord(this.#host.hypervisor, machine, xml, { ...record, boot }, this.#host.timeoutMs);
+  }
+
+  /** How often the drive that the override boots from has been read so far. */
+  async #evidence(machine: Machine, { domain }: Instance, target: BootDevice): Promise<Armed['evidence']> {
+    const [first] = orderWithFirst(domain, target);
+    if (first?.device.kind !== 'disk') return null;
+    const drive = first.device.target;
+    return await attempt(`reading the counters of machine ${machine.name}`, async () => {
+      const { rdReq } = await machine.domain.blockStats(drive, { timeoutMs: this.#host.timeoutMs });
+      return { drive, reads: rdReq };
+    }).catch(() => null);
+  }
+
+  /**
+   * Whether the guest has restarted while no daemon watched. Firmware that boots from a drive reads it; a guest that reads the
+   * drive by itself meanwhile looks the same. Without any trace the override stays pending.
+   */
+  async #hasBooted(machine: Machine, { evidence }: Armed): Promise<boolean> {
+    if (evidence === null) return false;
+    const { rdReq } = await attempt(`reading the counters of machine ${machine.name}`, () =>
+      machine.domain.blockStats(evidence.drive, { timeoutMs: this.#host.timeoutMs }),
+    );
+    return rdReq !== evidence.reads;
+  }
+
+  #inBackground(uuid: string, doing: string, work: (machine: Machine) => Promise<void>): void {
+    const task = this.#host.inventory
+      .find(uuid)
+      .then(work)
+      .catch((error: unknown) => {
+        // Gone meanwhile, with its override.
+        if (error instanceof DriverError && error.kind === 'notFound') return;
+        this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
+      });
+    this.#background.add(task);
+    void task.then(() => this.#background.delete(task));
+  }
+}
+
+/** The device of a once-order that is pending in a definition. */
+export function onceDevice(xml: string): BootDevice | null {
+  const { boot } = readMetadata(xml);
+  if (boot?.enabled !== 'once') return null;
+  return overrideDevice(boot) ?? null;
+}
+
+/** A transient machine has no definition to hold an order: a continuous override is all in its QEMU. */
+function transientOrder(instance: Instance, xml: string): ReturnType<typeof effectiveBootOrder> {
+  const { boot } = readMetadata(xml);
+  const device = boot?.enabled === 'continuous' ? overrideDevice(boot) : undefined;
+  return device === undefined ? effectiveBootOrder(instance.domain) : orderWithFirst(instance.domain, device);
+}
+
+/** Whether a definition has a device of that kind. */
+export function hasDevice(xml: string, kind: BootDevice): boolean {
+  const { devices } = readDomain(xml);
+  return availableBootDevices(devices).includes(kind);
+}
+
+function needsDefinition({ name, persistent }: Machine, what: string): void {
+  if (persistent) return;
+  throw new DriverError('unsupported', `changing ${what} of machine ${name}: it is transient and has no definition`);
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key, index) => key === b[index]);
+}

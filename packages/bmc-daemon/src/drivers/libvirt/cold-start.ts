@@ -1,0 +1,181 @@
+/**
+ * Starting a machine, with the one-time boot order that waits in its metadata.
+ *
+ * QEMU hands the firmware its boot order at a machine reset, of which power-on is one. So the machine is started paused, by a copy
+ * of its definition with the override's order (virDomainCreateXML: the persistent definition stays as it is); its QEMU is told the
+ * machine's own order, for every later reset; and it is let go. The boot that begins then follows the override, all others do not,
+ * and nobody has to be there to see to it. Verified on libvirt 9.0 and QEMU 7.2, SeaBIOS and OVMF.
+ */
+import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
+import { afterBoot } from '../boot-override.js';
+import { hasDevice, onceDevice } from './boot-control.js';
+import { readDefinition, saveDefinition, saveProcess, saveRecord } from './definition.js';
+import { attempt } from './failure.js';
+import { START_TIMEOUT_MS, type Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { lacksMonitor, setBootIndexes } from './monitor.js';
+import { isStarting, withStartingMark } from './process-record.js';
+import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
+import { readDomain } from './xml/domain.js';
+import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
+
+export class ColdStart {
+  readonly #host: Host;
+  /** Machines that are being started here, and by id those that were: their events are not somebody else's doing. */
+  readonly #starting = new Set<string>();
+  readonly #started = new Map<string, number>();
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Whether a lifecycle event tells of a start of ours. */
+  isOwn(uuid: string, id: number): boolean {
+    return this.#starting.has(uuid) || this.#started.get(uuid) === id;
+  }
+
+  /**
+   * Starts a machine that is off. The caller holds its turn in `edits`.
+   * @throws {DriverError} what libvirt says, `conflict` where it is running already.
+   */
+  async start(machine: Machine): Promise<void> {
+    this.#starting.add(machine.uuid);
+    try {
+      const domain = await this.#start(machine);
+      this.#started.set(machine.uuid, domain.id);
+    } finally {
+      this.#starting.delete(machine.uuid);
+      this.#host.inventory.forgetState(machine.uuid);
+    }
+  }
+
+  /** Finishes what a daemon that ended in the middle of a start has left: a paused guest, or another's boot order. */
+  async reconcile(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const { hypervisor, timeoutMs } = this.#host;
+      const { xml, instance } = await readDefinition(machine, timeoutMs);
+      if (instance !== null && isStarting(instance)) {
+        await this.#letGo(machine, machine.domain, xml);
+        await this.#settle(machine, { onceUsed: true });
+        return;
+      }
+      const record = readMetadata(xml);
+      if (record.boot?.enabled !== 'once' || record.boot.saved === null) return;
+      // Started without a monitor, and not put back: see #startRedefined.
+      const restored = restoreBootOrder(xml, record.boot.saved);
+      const boot = { ...(instance === null ? record.boot : afterBoot(record.boot)), saved: null };
+      const to = withMetadata(restored, { ...record, boot });
+      await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
+    });
+  }
+
+  async #start(machine: Machine): Promise<Domain> {
+    const { timeoutMs } = this.#host;
+    const { xml } = await readDefinition(machine, timeoutMs);
+    const doing = `starting machine ${machine.name}`;
+    const flags = readMetadata(xml).resetNvram ? DomainCreateFlags.START_RESET_NVRAM : 0;
+    const once = onceDevice(xml);
+    // A saved machine goes on where it was; its next boot is still to come.
+    const saved = once !== null && (await attempt(doing, () => this.#hasSavedState(machine)));
+    if (once === null || saved || !hasDevice(xml, once)) {
+      const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));
+      await this.#settle(machine, { onceUsed: once !== null && !saved });
+      return domain;
+    }
+    const ordered = withBootOrder(xml, once);
+    let domain: Domain;
+    try {
+      domain = await this.#host.hypervisor.domainCreateXml(
+        withStartingMark(ordered.xml),
+        flags | DomainCreateFlags.START_PAUSED,
+        { timeoutMs: START_TIMEOUT_MS },
+      );
+    } catch (error) {
+      // What the test driver says to START_PAUSED.
+      if (isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED', 'NO_SUPPORT')) {
+        return await attempt(doing, () => this.#startRedefined(machine, xml, ordered, flags));
+      }
+      return await attempt(doing, () => Promise.reject(error as Error));
+    }
+    try {
+      await this.#letGo(machine, domain, xml);
+    } catch (error) {
+      // Left paused it would look as if it were booting; left with the override's order it would boot by it for ever.
+      await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
+      throw error;
+    }
+    await this.#settle(machine, { onceUsed: true });
+    return domain;
+  }
+
+  /** Tells the paused guest's QEMU the machine's own order, for its later resets, and lets it run. */
+  async #letGo(machine: Machine, domain: Domain, xml: string): Promise<void> {
+    const { log, timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    if (instance === null) return;
+    const order = deviceKeys(effectiveBootOrder(readDomain(xml)));
+    let told = true;
+    try {
+      await setBootIndexes(domain, bootIndexes(instance.domain, order), timeoutMs);
+    } catch (error) {
+      if (!lacksMonitor(error)) throw error;
+      told = false;
+      log.warn(
+        `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order holds until power-off`,
+      );
+    }
+    const present = told ? order : deviceKeys(effectiveBootOrder(instance.domain));
+    await attempt(`starting machine ${machine.name}`, async () => {
+      const { state } = await domain.getState({ timeoutMs });
+      // Somebody may have let it go already.
+      if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
+    });
+    await saveProcess(machine, { instance: instance.id, order: present, armed: null }, timeoutMs);
+  }
+
+  /**
+   * For drivers that cannot start a machine paused: the override's order stands in the definition while the machine starts. It holds
+   * until the machine is off, for there is no monitor to take it back by.
+   */
+  async #startRedefined(
+    machine: Machine,
+    xml: string,
+    ordered: ReturnType<typeof withBootOrder>,
+    flags: number,
+  ): Promise<Domain> {
+    const { hypervisor, log, timeoutMs } = this.#host;
+    const record = readMetadata(xml);
+    log.info(`machine ${machine.name} can not be started paused: its one-time boot order holds until power-off`);
+    const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
+    await hypervisor.domainDefineXml(withMetadata(ordered.xml, { ...record, boot }), 0, { timeoutMs });
+    try {
+      const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
+      await hypervisor.domainDefineXml(withMetadata(xml, finished(record, { onceUsed: true })), 0, { timeoutMs });
+      return domain;
+    } catch (error) {
+      await hypervisor.domainDefineXml(xml, 0, { timeoutMs }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** What a start leaves of the record. The definition is read again: the start may have completed it, or a user changed it. */
+  async #settle(machine: Machine, outcome: { readonly onceUsed: boolean }): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml } = await readDefinition(machine, timeoutMs);
+    await saveRecord(hypervisor, machine, xml, finished(readMetadata(xml), outcome), timeoutMs);
+  }
+
+  async #hasSavedState({ domain }: Machine): Promise<boolean> {
+    try {
+      return await domain.hasManagedSaveImage({ timeoutMs: this.#host.timeoutMs });
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_SUPPORT')) return false;
+      throw error;
+    }
+  }
+}
+
+function finished(record: MachineRecord, { onceUsed }: { readonly onceUsed: boolean }): MachineRecord {
+  const boot = record.boot === null || !onceUsed ? record.boot : { ...record.boot, ...afterBoot(record.boot) };
+  return { ...record, boot, restarting: null, resetNvram: false };
+}

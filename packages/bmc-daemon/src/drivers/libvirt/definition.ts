@@ -1,0 +1,89 @@
+/**
+ * One machine's definition, read to be changed and put back. Definitions are changed by `define` alone, metadata included: it
+ * answers even while the machine's QEMU hangs, where virDomainSetMetadata waits (measured: libvirt-facts, "Hung QEMU").
+ */
+import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
+import { attempt } from './failure.js';
+import type { Instance } from './instance.js';
+import type { Machine } from './inventory.js';
+import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
+import { readDomain } from './xml/domain.js';
+import {
+  METADATA_PREFIX,
+  METADATA_URI,
+  readMetadata,
+  renderMetadata,
+  withMetadata,
+  type MachineRecord,
+} from './xml/metadata.js';
+
+export interface Definition {
+  /** What the machine starts with next, passwords included; of a transient machine, what it runs with. */
+  readonly xml: string;
+  /** Null when the machine is off. */
+  readonly instance: Instance | null;
+}
+
+/** @throws {DriverError} notFound, unavailable. */
+export async function readDefinition({ name, domain }: Machine, timeoutMs: number): Promise<Definition> {
+  return await attempt(`reading the definition of machine ${name}`, async () => {
+    const [xml, present] = await Promise.all([
+      domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
+      domain.getXmlDesc(0, { timeoutMs }),
+    ]);
+    const parsed = readDomain(present);
+    return { xml, instance: parsed.id === null ? null : { id: parsed.id, xml: present, domain: parsed } };
+  });
+}
+
+/**
+ * Puts a changed definition back; nothing where nothing changed. Of a transient machine, which has none, the record is kept with
+ * the running instance.
+ */
+export async function saveDefinition(
+  hypervisor: Hypervisor,
+  machine: Machine,
+  change: { readonly from: string; readonly to: string },
+  timeoutMs: number,
+): Promise<void> {
+  if (change.from === change.to) return;
+  await attempt(`changing the definition of machine ${machine.name}`, async () => {
+    if (machine.persistent) {
+      await hypervisor.domainDefineXml(change.to, 0, { timeoutMs });
+      return;
+    }
+    await machine.domain.setMetadata(
+      DomainMetadataType.ELEMENT,
+      renderMetadata(readMetadata(change.to)),
+      METADATA_PREFIX,
+      METADATA_URI,
+      DomainModificationImpact.LIVE,
+      { timeoutMs },
+    );
+  });
+}
+
+/** Changes nothing but our record. */
+export async function saveRecord(
+  hypervisor: Hypervisor,
+  machine: Machine,
+  xml: string,
+  record: MachineRecord,
+  timeoutMs: number,
+): Promise<void> {
+  await saveDefinition(hypervisor, machine, { from: xml, to: withMetadata(xml, record) }, timeoutMs);
+}
+
+/** Keeps with the running instance what its process has been told. */
+export async function saveProcess(machine: Machine, record: ProcessRecord, timeoutMs: number): Promise<void> {
+  await attempt(`keeping the boot order of machine ${machine.name}`, () =>
+    machine.domain.setMetadata(
+      DomainMetadataType.ELEMENT,
+      renderProcess(record),
+      PROCESS_PREFIX,
+      PROCESS_URI,
+      DomainModificationImpact.LIVE,
+      { timeoutMs },
+    ),
+  );
+}

@@ -1,0 +1,254 @@
+/** The machines of one libvirt host as a {@link HypervisorDriver}. */
+import { DomainEventType, DomainXmlFlags, Hypervisor } from '@rackless/libvirt';
+import type { Log } from '../../log.js';
+import type { ImageRequest } from '../../media/image.js';
+import {
+  DriverError,
+  type BootChange,
+  type HypervisorDriver,
+  type IndicatorState,
+  type InsertOptions,
+  type OperationOptions,
+  type PowerAction,
+  type SystemRef,
+  type SystemSnapshot,
+} from '../driver.js';
+import { OperationQueue } from '../operation-queue.js';
+import { BootControl } from './boot-control.js';
+import { ColdStart } from './cold-start.js';
+import { readDefinition, saveRecord } from './definition.js';
+import { attempt } from './failure.js';
+import type { BootLoaderMap } from './firmware-choice.js';
+import type { Host } from './host.js';
+import { openPool } from './image-pool.js';
+import { openShelf } from './image-shelf.js';
+import { ImageStore } from './image-store.js';
+import { Inventory, type Machine } from './inventory.js';
+import { MediaControl } from './media-control.js';
+import { PowerControl } from './power-control.js';
+import { SystemReader } from './system-reader.js';
+import { readDomain } from './xml/domain.js';
+import { readMetadata } from './xml/metadata.js';
+
+export interface LibvirtDriverOptions {
+  /** Connection URI, `qemu:///system`. */
+  readonly uri: string;
+  readonly bootLoaderMap: BootLoaderMap;
+  /** libvirt storage pool for images; null for a directory pool of our own. */
+  readonly storagePool: string | null;
+  /** How long a graceful restart waits for the guest before it is a hard one. */
+  readonly gracefulRestartWaitMs: number;
+  /** The longest that a read may wait for libvirt. */
+  readonly timeoutMs: number;
+  readonly maxImageBytes: number;
+  /** PEM file of certificate authorities of image servers, beside the built-in ones. */
+  readonly imageCaFile: string | null;
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
+  /** Limits of image servers. Default: 10 s to connect, 30 s of silence. */
+  readonly imageConnectTimeoutMs?: number;
+  readonly imageIdleTimeoutMs?: number;
+}
+
+/**
+ * @returns a driver that connects when started; close it when done.
+ * @throws {LibvirtError} INVALID_URI.
+ */
+export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDriver {
+  return new LibvirtDriver(options);
+}
+
+class LibvirtDriver implements HypervisorDriver {
+  readonly name: string;
+  readonly #host: Host;
+  readonly #reader: SystemReader;
+  readonly #boot: BootControl;
+  readonly #coldStart: ColdStart;
+  readonly #power: PowerControl;
+  readonly #media: MediaControl;
+  readonly #store: ImageStore;
+  readonly #turns = new OperationQueue();
+  /** The last round of {@link #reconcile}; one at a time. */
+  #reconciling: Promise<void> = Promise.resolve();
+  readonly #closing = new AbortController();
+
+  constructor(options: LibvirtDriverOptions) {
+    const { uri, timeoutMs, log } = options;
+    this.name = `libvirt ${uri}`;
+    const hypervisor = Hypervisor.connect(uri, {
+      callTimeoutMs: timeoutMs,
+      onWarning: (error) => log.warn('libvirt connection', { error }),
+    });
+    const inventory = new Inventory(hypervisor, timeoutMs);
+    this.#host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs };
+    this.#reader = new SystemReader(inventory, timeoutMs);
+    this.#store = new ImageStore({
+      openShelf: async ({ create }) => {
+        const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
+        return pool === null ? null : openShelf(pool, timeoutMs);
+      },
+      sourcesInUse: () => this.#sourcesInUse(),
+      limits: {
+        connectTimeoutMs: options.imageConnectTimeoutMs ?? 10_000,
+        idleTimeoutMs: options.imageIdleTimeoutMs ?? 30_000,
+        maxBytes: options.maxImageBytes,
+        caFile: options.imageCaFile ?? undefined,
+      },
+      warn: (message, error) => log.warn(message, { error }),
+    });
+    const [host, turns] = [this.#host, this.#turns];
+    this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap });
+    this.#coldStart = new ColdStart(host);
+    this.#power = new PowerControl({
+      host,
+      turns,
+      boot: this.#boot,
+      coldStart: this.#coldStart,
+      gracefulRestartWaitMs: options.gracefulRestartWaitMs,
+    });
+    this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store });
+  }
+
+  start(): Promise<void> {
+    const { hypervisor, inventory, log } = this.#host;
+    inventory.start();
+    const lifecycle = hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
+      if (event === DomainEventType.STOPPED) this.#boot.onStopped(domain.uuid);
+      if (event !== DomainEventType.STARTED || this.#coldStart.isOwn(domain.uuid, domain.id)) return;
+      this.#boot.onStartedElsewhere(domain.uuid, detail);
+    });
+    const reboot = hypervisor.events.on('reboot', ({ domain }) => this.#boot.onReboot(domain.uuid));
+    for (const { ready } of [lifecycle, reboot]) {
+      ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
+    }
+    hypervisor.onStateChange((state) => {
+      if (state === 'connected') {
+        log.info(`connected to ${this.name}`);
+        this.#store.reopen();
+        this.#reconciling = this.#reconciling.then(() => this.#reconcile());
+      } else if (state === 'connecting') {
+        log.warn(`no connection to ${this.name}`, { error: hypervisor.lastError });
+      }
+    });
+    if (hypervisor.state === 'connected') this.#reconciling = this.#reconcile();
+    return Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled([this.#store.close(), this.#power.close(), this.#boot.close()]);
+    // What still runs in here ends when its calls do.
+    await this.#host.hypervisor.close();
+    await Promise.allSettled([this.#turns.close(), this.#host.edits.close(), this.#reconciling]);
+  }
+
+  async ping(): Promise<void> {
+    this.#assertReachable();
+    const { hypervisor, timeoutMs } = this.#host;
+    await attempt('asking libvirt', () => hypervisor.getLibVersion({ timeoutMs }));
+  }
+
+  async listSystems(): Promise<readonly SystemRef[]> {
+    this.#assertReachable();
+    const machines = await this.#host.inventory.list();
+    this.#reader.retain(new Set(machines.map(({ uuid }) => uuid)));
+    return machines;
+  }
+
+  async getSystem(id: string): Promise<SystemSnapshot> {
+    return await this.#reader.read(await this.#find(id));
+  }
+
+  async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
+    await this.#changing(id, (machine) => this.#power.power(machine, action, options));
+  }
+
+  async setBoot(id: string, change: BootChange): Promise<void> {
+    await this.#changing(id, (machine) => this.#boot.setBoot(machine, change));
+  }
+
+  async setIndicator(id: string, indicator: IndicatorState): Promise<void> {
+    const { hypervisor, edits, timeoutMs } = this.#host;
+    await this.#changing(id, (machine) =>
+      edits.run(machine.uuid, async () => {
+        const { xml } = await readDefinition(machine, timeoutMs);
+        await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), indicator }, timeoutMs);
+      }),
+    );
+  }
+
+  async insertMedia(id: string, _device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
+    await this.#changing(id, (machine) => this.#media.insert(machine, image, options));
+  }
+
+  async ejectMedia(id: string, _device: 'cdrom', options: OperationOptions = {}): Promise<void> {
+    await this.#changing(id, (machine) => this.#media.eject(machine, options));
+  }
+
+  async #find(id: string): Promise<Machine> {
+    this.#assertReachable();
+    return await this.#host.inventory.find(id);
+  }
+
+  async #changing(id: string, change: (machine: Machine) => Promise<void>): Promise<void> {
+    const machine = await this.#find(id);
+    try {
+      await change(machine);
+    } finally {
+      this.#reader.forget(machine.uuid);
+    }
+  }
+
+  /** A host that is known to be down is not waited for: the link goes on trying by itself. */
+  #assertReachable(): void {
+    const { state, lastError } = this.#host.hypervisor;
+    if (state === 'connected' || (state === 'connecting' && lastError === null)) return;
+    throw new DriverError('unavailable', 'asking libvirt: there is no connection to the host', { cause: lastError });
+  }
+
+  async #sourcesInUse(): Promise<ReadonlySet<string>> {
+    const { inventory, timeoutMs } = this.#host;
+    const used = new Set<string>();
+    for (const { domain, name } of await inventory.list()) {
+      const texts = await attempt(`reading machine ${name}`, () =>
+        Promise.all([domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), domain.getXmlDesc(0, { timeoutMs })]),
+      ).catch((error: unknown) => {
+        // One that is gone uses nothing. Of any other it is not known, and nothing may be deleted.
+        if (error instanceof DriverError && error.kind === 'notFound') return [];
+        throw error;
+      });
+      for (const text of texts) {
+        for (const { source } of readDomain(text).devices.disks) if (source.name !== null) used.add(source.name);
+      }
+    }
+    return used;
+  }
+
+  #isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Takes up what was under way when the last daemon ended or the connection broke, machine by machine. */
+  async #reconcile(): Promise<void> {
+    const { inventory, log } = this.#host;
+    if (this.#isClosing()) return;
+    try {
+      await this.#store.tidy();
+    } catch (error) {
+      log.warn('tidying the image store failed', { error });
+    }
+    const machines = await inventory.list().catch((error: unknown) => {
+      log.warn('listing the machines failed', { error });
+      return [];
+    });
+    for (const machine of machines) {
+      if (this.#isClosing()) return;
+      try {
+        await this.#coldStart.reconcile(machine);
+        await this.#boot.reconcile(machine);
+        await this.#power.reconcile(machine);
+      } catch (error) {
+        log.warn(`taking up machine ${machine.name} failed`, { error });
+      }
+    }
+  }
+}

@@ -1,0 +1,292 @@
+/** Power actions on real machines: the steps of drivers/power.ts, carried out by libvirt. */
+import {
+  DomainEventType,
+  DomainRebootFlags,
+  DomainShutdownFlags,
+  isLibvirtError,
+  type Domain,
+} from '@rackless/libvirt';
+import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
+import type { OperationQueue } from '../operation-queue.js';
+import { planPower, type PowerStep } from '../power.js';
+import type { BootControl } from './boot-control.js';
+import type { ColdStart } from './cold-start.js';
+import { readDefinition, saveRecord } from './definition.js';
+import { attempt } from './failure.js';
+import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { readMetadata } from './xml/metadata.js';
+
+export interface PowerControlOptions {
+  readonly host: Host;
+  readonly boot: BootControl;
+  readonly coldStart: ColdStart;
+  /** What waits for an image that is on its way, with that insert. */
+  readonly turns: OperationQueue;
+  /** How long a graceful restart waits for the guest before it is a hard one. */
+  readonly gracefulRestartWaitMs: number;
+}
+
+/** Actions that boot a guest, and so wait for the image that it might boot from. */
+const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset']);
+
+/** What the operations of {@link PowerControlOptions.turns} are known by. */
+const POWER = 'power';
+
+export class PowerControl {
+  readonly #options: PowerControlOptions;
+  readonly #host: Host;
+  /** Restarts whose guest has been asked, and that go on in the background; aborted by whatever is asked next. */
+  readonly #restarts = new Map<string, AbortController>();
+  /** How often each machine was asked to go off: a start that was under way by then must not undo it. */
+  readonly #offRequests = new Map<string, number>();
+  readonly #background = new Set<Promise<void>>();
+
+  constructor(options: PowerControlOptions) {
+    this.#options = options;
+    this.#host = options.host;
+  }
+
+  /** Forgets the restarts that wait for their guests; the machine's metadata says that they are under way. */
+  async close(): Promise<void> {
+    for (const restart of this.#restarts.values()) restart.abort();
+    await Promise.allSettled([...this.#background]);
+  }
+
+  /** @throws {DriverError} conflict where the machine's state does not allow it, unavailable, unsupported. */
+  async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
+    const { uuid } = machine;
+    if (action !== 'injectNmi') this.#restarts.get(uuid)?.abort();
+    if (bootsGuest.has(action)) {
+      await this.#options.turns.run(uuid, () => this.#carryOut(machine, action), { ...options, label: POWER });
+      return;
+    }
+    if (action === 'destroy') {
+      this.#offRequests.set(uuid, this.#timesOff(uuid) + 1);
+      this.#options.turns.cancelWaiting(uuid, POWER, switchedOff(machine));
+    }
+    await this.#carryOut(machine, action);
+    if (action === 'injectNmi') return;
+    await this.#forgetRestart(machine).catch((error: unknown) => {
+      this.#host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
+    });
+  }
+
+  /** Goes on with a restart that an earlier daemon has begun: its guest was asked, or the machine is off by now. */
+  async reconcile(machine: Machine): Promise<void> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    const { restarting } = readMetadata(xml);
+    if (restarting === null) return;
+    if (instance === null) await this.#start(machine);
+    else if (instance.id === restarting) this.#waitForGuest(machine, { newProcess: true });
+    else await this.#forgetRestart(machine);
+  }
+
+  async #carryOut(machine: Machine, action: PowerAction): Promise<void> {
+    const { inventory } = this.#host;
+    // Asked anew: what is done next must not rest on an event that is still on its way.
+    inventory.forgetState(machine.uuid);
+    for (const step of planPower(action, await inventory.state(machine))) {
+      try {
+        await this.#step(machine, step);
+      } finally {
+        inventory.forgetState(machine.uuid);
+      }
+    }
+  }
+
+  async #step(machine: Machine, step: PowerStep): Promise<void> {
+    const { domain, name } = machine;
+    const { timeoutMs } = this.#host;
+    switch (step) {
+      case 'create':
+        await this.#start(machine);
+        return;
+      case 'destroy':
+        await this.#destroy(machine);
+        return;
+      case 'resume':
+        await attempt(`resuming machine ${name}`, () => domain.resume({ timeoutMs }));
+        return;
+      case 'shutdown':
+        await attempt(`shutting machine ${name} down`, () => this.#pressButton(domain));
+        return;
+      case 'reboot':
+        await this.#rebootGracefully(machine);
+        return;
+      case 'reset':
+        await this.#reset(machine);
+        return;
+      case 'injectNmi':
+        await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
+        return;
+    }
+  }
+
+  async #start(machine: Machine): Promise<void> {
+    const timesOff = this.#timesOff(machine.uuid);
+    await this.#host.edits.run(machine.uuid, async () => {
+      if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
+      try {
+        await this.#options.coldStart.start(machine);
+      } catch (error) {
+        // Somebody else was quicker: it is On, as asked.
+        if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
+        throw error;
+      }
+    });
+  }
+
+  async #destroy(machine: Machine): Promise<void> {
+    await attempt(`switching machine ${machine.name} off`, async () => {
+      try {
+        await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
+      } catch (error) {
+        // It went off by itself; a transient machine is gone with that.
+        if (isLibvirtError(error, 'OPERATION_INVALID') && !(await this.#isActive(machine))) return;
+        throw error;
+      }
+    });
+  }
+
+  async #reset(machine: Machine): Promise<void> {
+    const { boot } = this.#options;
+    if (await boot.needsNewProcess(machine, { onceByReset: false })) {
+      await this.#startAnew(machine);
+      return;
+    }
+    try {
+      await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
+    } catch (error) {
+      // A QEMU that does not answer is what ForceRestart is for.
+      if (isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT') && machine.persistent)
+        await this.#startAnew(machine);
+      else await attempt(`resetting machine ${machine.name}`, () => Promise.reject(error as Error));
+    }
+  }
+
+  /** Off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
+  async #startAnew(machine: Machine): Promise<void> {
+    const timesOff = this.#timesOff(machine.uuid);
+    await this.#host.edits.run(machine.uuid, async () => {
+      await this.#rememberRestart(machine);
+      await this.#destroy(machine);
+      if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
+      await this.#options.coldStart.start(machine);
+    });
+  }
+
+  async #rebootGracefully(machine: Machine): Promise<void> {
+    const newProcess = await this.#options.boot.needsNewProcess(machine, { onceByReset: true });
+    const wait = this.#waitForGuest(machine, { newProcess });
+    try {
+      if (newProcess) {
+        await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine));
+        await attempt(`restarting machine ${machine.name}`, () => this.#pressButton(machine.domain));
+      } else {
+        // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
+        await attempt(`restarting machine ${machine.name}`, () => this.#reboot(machine.domain));
+      }
+    } catch (error) {
+      wait.abort();
+      throw error;
+    }
+  }
+
+  /** Watches a guest that was asked to restart, and restarts it the hard way when its time is up. */
+  #waitForGuest(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
+    const { uuid, name } = machine;
+    const { events } = this.#host.hypervisor;
+    const controller = new AbortController();
+    this.#restarts.set(uuid, controller);
+    const outcome = new Promise<'rebooted' | 'stopped' | 'late' | 'cancelled'>((resolve) => {
+      const timer = setTimeout(() => resolve('late'), this.#options.gracefulRestartWaitMs);
+      const stopped = events.on('lifecycle', ({ domain, event }) => {
+        if (domain.uuid === uuid && event === DomainEventType.STOPPED) resolve('stopped');
+      });
+      const rebooted = events.on('reboot', ({ domain }) => {
+        if (domain.uuid === uuid && !newProcess) resolve('rebooted');
+      });
+      // Where libvirtd sends no such events, the time decides.
+      stopped.ready.catch(() => undefined);
+      rebooted.ready.catch(() => undefined);
+      controller.signal.addEventListener('abort', () => resolve('cancelled'), { once: true });
+      controller.signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        stopped.remove();
+        rebooted.remove();
+      });
+    });
+    const task = outcome
+      .then(async (how) => {
+        controller.abort();
+        if (this.#restarts.get(uuid) === controller) this.#restarts.delete(uuid);
+        if (how === 'cancelled' || how === 'rebooted') return;
+        if (how === 'late') this.#host.log.info(`machine ${name} did not restart by itself in time: restarting it`);
+        await this.#options.turns.run(uuid, () => this.#carryOut(machine, how === 'late' ? 'reset' : 'create'), {
+          label: POWER,
+        });
+      })
+      .catch((error: unknown) => {
+        this.#host.log.warn(`restarting machine ${name} failed`, { error });
+      });
+    this.#background.add(task);
+    void task.then(() => this.#background.delete(task));
+    return controller;
+  }
+
+  async #pressButton(domain: Domain): Promise<void> {
+    const { timeoutMs } = this.#host;
+    try {
+      await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN, { timeoutMs });
+    } catch (error) {
+      // The test driver knows one way only, and takes no flag for it.
+      if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
+      await domain.shutdown({ timeoutMs });
+    }
+  }
+
+  async #reboot(domain: Domain): Promise<void> {
+    const { timeoutMs } = this.#host;
+    try {
+      await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
+      await domain.reboot(0, { timeoutMs });
+    }
+  }
+
+  async #rememberRestart(machine: Machine): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    if (instance === null || !machine.persistent) return;
+    await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), restarting: instance.id }, timeoutMs);
+  }
+
+  /** Something else was asked of the machine since, or the restart is over. */
+  async #forgetRestart(machine: Machine): Promise<void> {
+    if (!machine.persistent) return;
+    await this.#host.edits.run(machine.uuid, async () => {
+      const { hypervisor, timeoutMs } = this.#host;
+      const { xml } = await readDefinition(machine, timeoutMs);
+      await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), restarting: null }, timeoutMs);
+    });
+  }
+
+  #timesOff(uuid: string): number {
+    return this.#offRequests.get(uuid) ?? 0;
+  }
+
+  async #isActive({ domain }: Machine): Promise<boolean> {
+    try {
+      return await domain.isActive({ timeoutMs: this.#host.timeoutMs });
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_DOMAIN')) return false;
+      throw error;
+    }
+  }
+}
+
+function switchedOff({ name }: Machine): DriverError {
+  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`);
+}

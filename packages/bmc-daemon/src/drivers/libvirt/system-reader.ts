@@ -1,0 +1,95 @@
+/**
+ * Machines as snapshots. XML may change without an event (design.md), so it is read for every request; concurrent readers of one
+ * machine share a read, and what comes back unchanged is not parsed again.
+ */
+import { DomainXmlFlags } from '@rackless/libvirt';
+import type { DomainState, SystemSnapshot } from '../driver.js';
+import { DiskCapacity, type Capacities } from './disk-capacity.js';
+import { attempt } from './failure.js';
+import type { Inventory, Machine } from './inventory.js';
+import { readDomain } from './xml/domain.js';
+import type { Disk } from './xml/device.js';
+import { readSnapshot } from './xml/snapshot.js';
+
+/** How long the first reader of a machine waits for the sizes of its disks. */
+const CAPACITY_WAIT_MS = 1_000;
+
+interface Reading {
+  readonly state: DomainState;
+  readonly persistent: boolean;
+  readonly inactiveXml: string;
+  readonly liveXml: string | null;
+}
+
+interface Kept extends Reading {
+  readonly disks: readonly Disk[];
+  readonly capacities: Capacities;
+  readonly snapshot: SystemSnapshot;
+}
+
+export class SystemReader {
+  readonly #inventory: Inventory;
+  readonly #timeoutMs: number;
+  readonly #capacity = new DiskCapacity(CAPACITY_WAIT_MS);
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, Promise<SystemSnapshot>>();
+
+  constructor(inventory: Inventory, timeoutMs: number) {
+    this.#inventory = inventory;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @throws {DriverError} notFound, unavailable. */
+  read(machine: Machine): Promise<SystemSnapshot> {
+    const running = this.#reading.get(machine.uuid);
+    if (running !== undefined) return running;
+    const reading = this.#read(machine).finally(() => {
+      if (this.#reading.get(machine.uuid) === reading) this.#reading.delete(machine.uuid);
+    });
+    this.#reading.set(machine.uuid, reading);
+    return reading;
+  }
+
+  /** After a change of our own: whoever reads from now on sees it, and does not share a read that began before. */
+  forget(uuid: string): void {
+    this.#reading.delete(uuid);
+  }
+
+  /** Machines that are gone are not kept. */
+  retain(uuids: ReadonlySet<string>): void {
+    for (const uuid of this.#kept.keys()) if (!uuids.has(uuid)) this.#kept.delete(uuid);
+  }
+
+  async #read(machine: Machine): Promise<SystemSnapshot> {
+    const state = await this.#inventory.state(machine);
+    const reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, state));
+    const last = this.#kept.get(machine.uuid);
+    const unchanged = last !== undefined && sameReading(last, reading);
+    const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
+    const capacities = await this.#capacity.read(machine.domain, disks);
+    if (unchanged && last.capacities === capacities) return last.snapshot;
+    const extras = { state, persistent: machine.persistent, capacityBytes: capacities };
+    const snapshot = readSnapshot(reading.inactiveXml, reading.liveXml, extras);
+    this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot });
+    return snapshot;
+  }
+
+  async #readXml({ domain, persistent }: Machine, state: DomainState): Promise<Reading> {
+    const options = { timeoutMs: this.#timeoutMs };
+    if (state === 'shutoff') {
+      const inactiveXml = await domain.getXmlDesc(DomainXmlFlags.INACTIVE, options);
+      return { state, persistent, inactiveXml, liveXml: null };
+    }
+    const [inactiveXml, liveXml] = await Promise.all([
+      domain.getXmlDesc(DomainXmlFlags.INACTIVE, options),
+      domain.getXmlDesc(0, options),
+    ]);
+    return { state, persistent, inactiveXml, liveXml };
+  }
+}
+
+function sameReading(a: Reading, b: Reading): boolean {
+  return (
+    a.state === b.state && a.persistent === b.persistent && a.inactiveXml === b.inactiveXml && a.liveXml === b.liveXml
+  );
+}

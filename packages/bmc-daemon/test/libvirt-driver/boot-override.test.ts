@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { reaches, TestHost, until } from './host.js';
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  driver = await host.driver();
+}, 60_000);
+afterAll(() => host.stop());
+
+const override = async (uuid: string) => {
+  const { enabled, target } = (await driver.getSystem(uuid)).boot;
+  return { enabled, target };
+};
+const used = { enabled: 'disabled', target: 'none' };
+
+describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
+  const cdromOf = async (): Promise<string> => {
+    const drive = await host.drive(`cd-${machine}`);
+    return machine === 'pc' ? drive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`) : drive;
+  };
+  const cd = `boot cd-${machine}`;
+
+  it('from off boots once, and every reset after it the disk, with nobody in between (B6)', async () => {
+    const guest = await host.guest({ machine, cdrom: await cdromOf() });
+    const definition = await host.inactiveXml(guest);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    expect(await override(guest.uuid)).toEqual({ enabled: 'once', target: 'cdrom' });
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', cd]);
+    expect(await override(guest.uuid)).toEqual(used);
+    guest.serial.send('r');
+    expect(await guest.serial.reaches(3)).toEqual(['<power on>', cd, 'boot disk']);
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(4)).slice(3)).toEqual(['boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+    // All that is left of it is our record.
+    expect((await host.inactiveXml(guest)).replace(/\s*<metadata>[\s\S]*<\/metadata>/, '')).toBe(definition);
+  });
+
+  it('set on a running machine holds for the restart that the guest makes by itself, and for no other (B6)', async () => {
+    const guest = await host.guest({ machine, cdrom: await cdromOf() });
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(3)).slice(2)).toEqual([cd]);
+    await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual([cd, 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('set on a running machine holds for ForceRestart and for GracefulRestart (B5, B6)', async () => {
+    const guest = await host.guest({ machine, cdrom: await cdromOf() });
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.power(guest.uuid, 'reset');
+    // A new process, so that nothing has to be taken back later.
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', cd]);
+    expect(await override(guest.uuid)).toEqual(used);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.power(guest.uuid, 'reboot');
+    expect((await guest.serial.reaches(6)).slice(4)).toEqual(['power button', cd]);
+    await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(7)).slice(6)).toEqual(['boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('is applied when somebody else starts the machine (B6)', async () => {
+    const guest = await host.guest({ machine, cdrom: await cdromOf() });
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await host.virsh('start', guest.name);
+    await until('the guest to boot from cd', () => Promise.resolve(guest.serial.story.includes(cd)));
+    await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
+    const booted = guest.serial.story.length;
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(booted + 1)).slice(booted)).toEqual(['boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+});
+
+describe('a continuous override', () => {
+  it('holds for every boot, the running guest included, until it is disabled (B6)', async () => {
+    const guest = await host.guest({ cdrom: await host.drive('cd') });
+    const definition = await host.inactiveXml(guest);
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.setBoot(guest.uuid, { enabled: 'continuous', target: 'cdrom' });
+    guest.serial.send('r');
+    await guest.serial.reaches(3);
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(4)).slice(1)).toEqual(['boot disk', 'boot cd', 'boot cd']);
+    await driver.power(guest.uuid, 'destroy');
+    await reaches(driver, guest, 'shutoff');
+    await driver.power(guest.uuid, 'create');
+    expect((await guest.serial.reaches(6)).slice(4)).toEqual(['<power on>', 'boot cd']);
+    await driver.setBoot(guest.uuid, { enabled: 'disabled' });
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(7)).slice(6)).toEqual(['boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+    expect((await host.inactiveXml(guest)).replace(/\s*<metadata>[\s\S]*<\/metadata>/, '')).toBe(definition);
+  });
+});

@@ -1,0 +1,164 @@
+/** A private libvirtd with a driver on it, and tiny guests, for one suite. */
+import { execFile } from 'node:child_process';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import type { DomainState, HypervisorDriver } from '../../src/drivers/driver.js';
+import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
+import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
+
+/** What one guest differs in. */
+export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton'>> {
+  /** `q35`, `pc`. Default `q35`. */
+  readonly machine?: string;
+  /** Markup of the drive; default an empty SATA one, `sda`; '' for none. */
+  readonly cdrom?: string;
+  /** Further markup in `<os>` and `<devices>`. */
+  readonly os?: string;
+  readonly devices?: string;
+  /** Markup in the disk; default `<boot order='1'/>`. */
+  readonly diskBoot?: string;
+}
+
+export interface Guest {
+  readonly name: string;
+  readonly uuid: string;
+  readonly serial: SerialLine;
+  readonly xml: string;
+}
+
+export const emptyDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
+
+let guests = 0;
+
+export class TestHost {
+  readonly messages: string[] = [];
+  readonly #serials: SerialLine[] = [];
+  readonly #servers: Server[] = [];
+  readonly #drivers: HypervisorDriver[] = [];
+
+  private constructor(readonly libvirtd: PrivateLibvirtd) {}
+
+  static async start(driver: 'qemu' | 'test' = 'qemu'): Promise<TestHost> {
+    return new TestHost(await startLibvirtd({ driver }));
+  }
+
+  async stop(): Promise<void> {
+    for (const driver of this.#drivers.splice(0)) await driver.close();
+    for (const server of this.#servers.splice(0)) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    await this.libvirtd.stop();
+    for (const serial of this.#serials.splice(0)) await serial.close();
+  }
+
+  /** A started driver, closed with the host. */
+  async driver(options: Partial<LibvirtDriverOptions> = {}): Promise<HypervisorDriver> {
+    const note = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+      this.messages.push(fields === undefined ? message : `${message} ${String(fields['error'])}`);
+    };
+    const driver = createLibvirtDriver({
+      uri: this.libvirtd.uri,
+      bootLoaderMap: {},
+      storagePool: null,
+      gracefulRestartWaitMs: 10_000,
+      timeoutMs: 5_000,
+      maxImageBytes: 1_000_000_000,
+      imageCaFile: null,
+      log: { info: note, warn: note, debug: () => undefined },
+      ...options,
+    });
+    this.#drivers.push(driver);
+    await driver.start();
+    await until('the driver to connect', async () => driver.ping().then(() => true));
+    return driver;
+  }
+
+  file(name: string): string {
+    return join(this.libvirtd.dir, 'tmp', name);
+  }
+
+  async virsh(...words: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
+      timeout: 30_000,
+    });
+    return stdout;
+  }
+
+  /** Defines a guest that boots `disk` from its disk. */
+  async guest(options: GuestOptions = {}): Promise<Guest> {
+    guests += 1;
+    const number = String(guests).padStart(2, '0');
+    const name = `guest-${number}`;
+    const uuid = `00000000-0000-4000-8000-0000000000${number}`;
+    const serial = await SerialLine.listen();
+    this.#serials.push(serial);
+    await writeFile(this.file(`${name}.img`), bootableDisk({ label: 'disk', ...options }));
+    const xml = `<domain type='qemu'>
+  <name>${name}</name>
+  <uuid>${uuid}</uuid>
+  <memory unit='MiB'>16</memory>
+  <os><type arch='x86_64' machine='${options.machine ?? 'q35'}'>hvm</type>${options.os ?? ''}</os>
+  <features><acpi/></features>
+  <devices>
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/>
+      <source file='${this.file(`${name}.img`)}'/>
+      <target dev='vda' bus='virtio'/>
+      ${options.diskBoot ?? `<boot order='1'/>`}
+    </disk>
+    ${options.cdrom ?? emptyDrive}
+    <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${serial.port}'/></serial>
+    <memballoon model='none'/>
+    ${options.devices ?? ''}
+  </devices>
+</domain>`;
+    await writeFile(this.file(`${name}.xml`), xml);
+    await this.virsh('define', this.file(`${name}.xml`));
+    return { name, uuid, serial, xml };
+  }
+
+  /** A drive's markup with a bootable image of ours in it, which the user put there. */
+  async drive(label: string): Promise<string> {
+    const path = this.file(`${label}.iso`);
+    await writeFile(path, bootableIso({ label }));
+    return emptyDrive.replace('<target', `<source file='${path}'/><target`);
+  }
+
+  /** The persistent definition. */
+  async inactiveXml({ name }: Guest): Promise<string> {
+    return await this.virsh('dumpxml', '--inactive', '--security-info', name);
+  }
+
+  /** Serves over HTTP until the host is stopped. @returns URL of `/image.iso`. */
+  async serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
+    const server = createServer(handler);
+    this.#servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/image.iso`);
+  }
+}
+
+/** Polls until the probe gives something true. @throws {Error} with the probe's own last error. */
+export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 15_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      if ((await probe()) === true) return;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) throw new Error(`waiting for ${what}: nothing after ${timeoutMs} ms`, { cause: last });
+    await sleep(25);
+  }
+}
+
+export async function reaches(driver: HypervisorDriver, { uuid }: Guest, state: DomainState): Promise<void> {
+  await until(`${uuid} to be ${state}`, async () => (await driver.getSystem(uuid)).state === state);
+}

@@ -1,0 +1,143 @@
+/**
+ * Guests of one sector: up in a second, they tell over a serial line what they were booted from, obey the power button, restart
+ * themselves on demand and read what is in their CD drive. For SeaBIOS; they need neither a kernel nor a boot loader.
+ */
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** The program, at 0x7c00 in real mode. The label that it prints follows its last byte. */
+const program = [
+  'fa 31 c0 8e d8 8e c0 8e d0 bc 00 7c fb', // cli; ds, es, ss = 0; sp = 0x7c00; sti
+  'ba 02 06 b8 00 01 ef', //                   outw 0x602: PM1_EN, let the power button set its status bit
+  'be b5 7c e8 56 00', //                      print label
+  'f4 ba 00 06 ed f6 c4 01 75 16', //    wait: hlt until the timer ticks; PM1_STS: power button? -> button
+  'ba fd 03 ec a8 01 74 ee', //                nothing on the serial line? -> wait
+  'ba f8 03 ec 3c 72 74 20', //                'r' -> reset
+  '3c 63 74 22 eb e0', //                      'c' -> medium; else wait
+  'b8 00 01 ef be 88 7c e8 2c 00', //  button: acknowledge; print "power button"
+  '80 3e b4 7c 00 75 cf', //                   told to ignore it? -> wait
+  'ba 04 06 b8 00 20 ef eb c6', //             outw 0x604: PM1_CNT, sleep in state S5
+  'b0 fe e6 64 eb c0', //               reset: keyboard controller, pulse the reset line
+  'be a4 7c b2 e0 b4 42 cd 13', //     medium: int 13h, extended read of sector 16 of the first CD to 0x8000
+  'be 96 7c 72 03 be 08 80 e8 02 00 eb aa', // print "no medium", or the system identifier of the volume
+  'ac 84 c0 74 12 88 c3', //            print: each byte up to zero
+  'ba fd 03 ec a8 20 74 fb 88 d8', //          once the line is free
+  'ba f8 03 ee eb e9 c3', //                   goes out
+  '70 6f 77 65 72 20 62 75 74 74 6f 6e 0a 00', // "power button\n"
+  '6e 6f 20 6d 65 64 69 75 6d 0a 00', //       "no medium\n"
+  '8d 74 00 10 00 01 00 00 80 00 00 10 00 00 00 00 00 00 00', // padding; address packet of the read
+].join(' ');
+
+export interface ProgramOptions {
+  /** Printed at boot, as `boot <label>`. */
+  readonly label: string;
+  /** It notices the power button and goes on. */
+  readonly ignoresPowerButton?: boolean;
+}
+
+function assemble({ label, ignoresPowerButton = false }: ProgramOptions): Buffer {
+  const code = Buffer.from(program.replaceAll(' ', ''), 'hex');
+  const text = Buffer.from(`${ignoresPowerButton ? '\x01' : '\0'}boot ${label}\n\0`, 'latin1');
+  return Buffer.concat([code, text]);
+}
+
+/** A disk of 1 MiB that boots the program. */
+export function bootableDisk(options: ProgramOptions): Buffer {
+  const disk = Buffer.alloc(1_048_576);
+  assemble(options).copy(disk);
+  disk.writeUInt16LE(0xaa55, 510);
+  return disk;
+}
+
+/**
+ * An ISO image that boots the program by El Torito, without emulation; `readMedium` of a running guest sees its label too.
+ * @param bytes how large it is made.
+ */
+export function bootableIso(options: ProgramOptions, bytes = 40 * 2048): Buffer {
+  const iso = Buffer.alloc(bytes);
+  const sector = (number: number): Buffer => iso.subarray(number * 2048, (number + 1) * 2048);
+  sector(16).write(`\x01CD001\x01\0medium ${options.label}\n\0`, 'latin1');
+  sector(17).write('\0CD001\x01EL TORITO SPECIFICATION', 'latin1');
+  sector(17).writeUInt32LE(19, 0x47);
+  sector(18).write('\xffCD001\x01', 'latin1');
+  const catalog = sector(19);
+  catalog.writeUInt8(1, 0);
+  catalog.writeUInt16LE(0xaa55, 0x1e);
+  let sum = 0;
+  for (let offset = 0; offset < 32; offset += 2) sum += catalog.readUInt16LE(offset);
+  catalog.writeUInt16LE(-sum & 0xffff, 0x1c);
+  catalog.writeUInt8(0x88, 32);
+  catalog.writeUInt16LE(4, 38);
+  catalog.writeUInt32LE(20, 40);
+  assemble(options).copy(iso, 20 * 2048);
+  return iso;
+}
+
+/** The other end of a guest's serial line. QEMU connects to it anew with each process. */
+export class SerialLine {
+  /** Everything that the guest has said, line by line; `<power on>` where a QEMU process began. */
+  readonly lines: string[] = [];
+  readonly #server: Server;
+  #socket: Socket | undefined;
+  #waiters: (() => void)[] = [];
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on('connection', (socket) => {
+      this.#socket = socket;
+      this.#add('<power on>');
+      let rest = '';
+      socket.on('data', (chunk) => {
+        const pieces = (rest + chunk.toString('latin1')).split(/\r?\n/);
+        rest = pieces.pop() ?? '';
+        for (const piece of pieces) this.#add(piece);
+      });
+      socket.on('error', () => undefined); // QEMU was killed.
+    });
+  }
+
+  static async listen(): Promise<SerialLine> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new SerialLine(server);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port; // A listening TCP server's address is never a path.
+  }
+
+  send(text: string): void {
+    this.#socket?.write(text);
+  }
+
+  /** Lines that matter here, in order: boots, buttons, media, power. */
+  get story(): readonly string[] {
+    return this.lines.filter((line) => /^(<power on>|boot |power button|medium |no medium)/.test(line));
+  }
+
+  /** Resolves when {@link story} is this long. @throws {Error} with the story so far after `timeoutMs`. */
+  async reaches(length: number, timeoutMs = 15_000): Promise<readonly string[]> {
+    const deadline = Date.now() + timeoutMs;
+    while (this.story.length < length) {
+      const left = deadline - Date.now();
+      if (left <= 0) throw new Error(`the guest has said no more than ${JSON.stringify(this.story)}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#waiters.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    return this.story;
+  }
+
+  async close(): Promise<void> {
+    this.#socket?.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #add(line: string): void {
+    this.lines.push(line);
+    for (const wake of this.#waiters.splice(0)) wake();
+  }
+}
