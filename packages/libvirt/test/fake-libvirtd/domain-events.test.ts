@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DomainEventId, Hypervisor } from '../../src/index.js';
+import { connectProcedures } from '../../src/protocol/connect.js';
+import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
+import { FakeLibvirtd, Refusal } from '../fake/fake-libvirtd.js';
+import { failureOf, until } from '../fake/until.js';
+
+const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: 1 };
+const NO_SUPPORT = 3;
+
+let fake: FakeLibvirtd;
+let hypervisor: Hypervisor;
+/** What was asked of the fake, in order: `+0` registers the kind 0, `-7` gives callback 7 back. */
+let asked: string[];
+/** The number that the next registration gets. */
+let nextCallback: number;
+beforeEach(async () => {
+  asked = [];
+  nextCallback = 7;
+  fake = await FakeLibvirtd.start();
+  fake.on(eventProcedures.callbackRegisterAny, ({ eventId, domain: only }) => {
+    expect(only).toBeNull();
+    asked.push(`+${eventId}`);
+    return nextCallback++;
+  });
+  fake.on(eventProcedures.callbackDeregisterAny, ({ callbackId }) => {
+    asked.push(`-${callbackId}`);
+    return undefined;
+  });
+  fake.on(connectProcedures.getHostname, () => 'fake');
+  hypervisor = await Hypervisor.open(fake.uri, { backoff: { firstMs: 5, maxMs: 20 } });
+});
+afterEach(async () => {
+  await hypervisor.close();
+  await fake.stop();
+});
+
+const lifecycle = (callbackId: number, detail: number): void =>
+  fake.emit(domainEvents.lifecycle, { callbackId, domain, event: 2, detail });
+
+describe('the registration of events', () => {
+  it('is one per kind, given back with the last listener (L2)', async () => {
+    const first = hypervisor.events.on('lifecycle', () => undefined);
+    const second = hypervisor.events.on('lifecycle', () => undefined);
+    const reboot = hypervisor.events.on('reboot', () => undefined);
+    await Promise.all([first.ready, second.ready, reboot.ready]);
+    first.remove();
+    reboot.remove();
+    second.remove();
+    await hypervisor.getHostname();
+    expect(asked).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
+  });
+
+  it('that was given back keeps its last messages from the next listener (L2)', async () => {
+    const seen: number[] = [];
+    const first = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await first.ready;
+    first.remove();
+    const second = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await second.ready;
+    lifecycle(7, 70);
+    lifecycle(8, 80);
+    await until('the event', () => seen.length > 0);
+    expect(seen).toEqual([80]);
+  });
+
+  it('that nobody wants any more when it is answered is given back then (L2)', async () => {
+    let answer: () => void = () => undefined;
+    fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
+      asked.push(`+${eventId}`);
+      await new Promise<void>((resolve) => (answer = resolve));
+      return nextCallback++;
+    });
+    hypervisor.events.on('lifecycle', () => undefined).remove();
+    await until('the registration', () => asked.length === 1);
+    answer();
+    await until('its return', () => asked.length === 2);
+    expect(asked).toEqual(['+0', '-7']);
+  });
+
+  it('that is under way serves a listener that comes meanwhile (L2)', async () => {
+    hypervisor.events.on('lifecycle', () => undefined).remove();
+    const seen: number[] = [];
+    const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await kept.ready;
+    lifecycle(7, 70);
+    await until('the event', () => seen.length > 0);
+    expect(asked).toEqual(['+0']);
+  });
+
+  it('that libvirtd refuses fails listener and iterator, and is asked for again by the next (L2)', async () => {
+    let refuse = true;
+    fake.on(eventProcedures.callbackRegisterAny, () => {
+      if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
+      return 7;
+    });
+    const subscription = hypervisor.events.on('watchdog', () => undefined);
+    const events = hypervisor.events.iterate('watchdog');
+    expect(await failureOf(subscription.ready)).toMatchObject({ code: 'NO_SUPPORT' });
+    expect(await failureOf(events.next())).toMatchObject({ code: 'NO_SUPPORT' });
+    refuse = false;
+    await hypervisor.events.on('watchdog', () => undefined).ready;
+  });
+
+  it('is made again after a reconnect, where numbers begin anew (L3)', async () => {
+    const seen: number[] = [];
+    const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
+    await gone.ready;
+    gone.remove();
+    const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
+    await kept.ready;
+    await hypervisor.getHostname();
+    nextCallback = 7;
+    for (const client of [...fake.clients]) client.drop();
+    await until('the new registration', () => asked.length === 4);
+    await hypervisor.connected();
+    // 7 was given back on the old connection; on this one it is the callback of the listener.
+    lifecycle(7, 70);
+    await until('the event', () => seen.length > 0);
+    expect([asked, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
+  });
+
+  it('of a listener that went during the loss is not made again (L3)', async () => {
+    const subscription = hypervisor.events.on('lifecycle', () => undefined);
+    await subscription.ready;
+    await fake.refuse();
+    await until('the loss', () => hypervisor.state === 'connecting');
+    subscription.remove();
+    await fake.listen();
+    await hypervisor.connected();
+    await hypervisor.getHostname();
+    expect(asked).toEqual(['+0']);
+  });
+});
+
+describe('the iterator', () => {
+  it('is broken off when its consumer falls 10,000 events behind, and asks for no more (L2)', async () => {
+    const events = hypervisor.events.iterate('lifecycle');
+    await events.ready;
+    for (let detail = 0; detail <= 10_000; detail += 1) lifecycle(7, detail);
+    await until('the return of the callback', () => asked.includes('-7'));
+    const details: number[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { detail } of events) details.push(detail);
+    };
+    expect(await failureOf(read())).toEqual(new Error('iterating over events: the consumer is 10000 events behind'));
+    expect(details).toEqual(Array.from({ length: 10_000 }, (_, index) => index));
+  });
+});
+
+describe('an answer that is not understood', () => {
+  it('fails its call by name, and no other (L2)', async () => {
+    // A typed parameter of a kind that does not exist: the eighth.
+    const stats = { ...connectProcedures.getAllDomainStats };
+    fake.on(
+      {
+        ...stats,
+        result: {
+          encode: (writer) => [1, 0, 0, 0, 0, 0, 0, 1, 0, 8, 0].forEach((word) => writer.uint32(word)),
+          decode: (reader) => stats.result.decode(reader),
+        },
+      },
+      () => [],
+    );
+    const error = await failureOf(hypervisor.getAllDomainStats(1));
+    expect(error).toMatchObject({ code: 'PROTOCOL', procedure: 'connectGetAllDomainStats' });
+    expect(await hypervisor.getHostname()).toBe('fake');
+  });
+});
