@@ -9,7 +9,8 @@ const floors = {
   libvirt: [
     ['index.ts'],
     ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
-    ['event-iterator.ts', 'link.ts'],
+    ['event-iterator.ts', 'hypervisor-options.ts'],
+    ['link.ts'],
     ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'handshake.ts'],
     ['standing-connection.ts'],
     ['connection.ts'],

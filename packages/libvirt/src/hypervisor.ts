@@ -1,14 +1,8 @@
 import { DomainStatsTypes } from './constants/domain.js';
 import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
-import {
-  type CallOptions,
-  type ConnectedOptions,
-  type Link,
-  type LinkOptions,
-  type LinkState,
-  openLink,
-} from './link.js';
+import { type CallOptions, type ConnectedOptions, type Link, type LinkState, openLink } from './link.js';
+import type { DomainCapabilitiesQuery, HypervisorOptions, OpenOptions } from './hypervisor-options.js';
 import { Network } from './network.js';
 import { connectProcedures } from './protocol/connect.js';
 import { domainProcedures } from './protocol/domain.js';
@@ -18,34 +12,6 @@ import { storagePoolProcedures, storageVolumeProcedures } from './protocol/stora
 import { type Parameters, toRecord } from './protocol/typed-parameter.js';
 import { StoragePool } from './storage-pool.js';
 import { StorageVolume } from './storage-volume.js';
-
-/**
- * Defaults of a hypervisor, durations in milliseconds: `callTimeoutMs` 5,000 for what answers at once, `workTimeoutMs` 30,000
- * for what changes a machine, `connectTimeoutMs` 10,000 for one attempt, `keepalive` every 5,000 and 5 times, `backoff` from
- * 100 to 5,000. `onWarning` is told what goes wrong where nobody waits for it.
- */
-export type HypervisorOptions = Pick<
-  LinkOptions,
-  'callTimeoutMs' | 'workTimeoutMs' | 'connectTimeoutMs' | 'keepalive' | 'backoff' | 'onWarning'
->;
-
-/** As {@link HypervisorOptions}, for {@link Hypervisor.open}. */
-export interface OpenOptions extends HypervisorOptions {
-  /** Gives the opening up. */
-  readonly signal?: AbortSignal;
-}
-
-/** What to ask the capabilities of; absent members are the host's default. */
-export interface DomainCapabilitiesQuery {
-  /** Path of the emulator, `/usr/bin/qemu-system-x86_64`. */
-  readonly emulatorBinary?: string;
-  /** `x86_64`, `aarch64`. */
-  readonly arch?: string;
-  /** `q35`, `pc-q35-7.2`. */
-  readonly machine?: string;
-  /** `kvm`, `qemu`. */
-  readonly virtType?: string;
-}
 
 /** Statistics of one domain. */
 export interface DomainStats {

@@ -29,13 +29,8 @@ export {
   type IterateOptions,
   type Subscription,
 } from './events.js';
-export {
-  type DomainCapabilitiesQuery,
-  type DomainStats,
-  Hypervisor,
-  type HypervisorOptions,
-  type OpenOptions,
-} from './hypervisor.js';
+export { type DomainStats, Hypervisor } from './hypervisor.js';
+export { type DomainCapabilitiesQuery, type HypervisorOptions, type OpenOptions } from './hypervisor-options.js';
 export { type KeepaliveOptions } from './keepalive.js';
 export { type CallOptions, type ConnectedOptions, type LinkState } from './link.js';
 export { Network, type NetworkDhcpLease } from './network.js';

@@ -11,7 +11,6 @@ const listArgs = struct({ needResults: int, flags });
 
 export const connectProcedures = procedures(PROGRAM.remote, 'connect', {
   open: { number: 1, args: struct({ name: optional(string), flags }), result: nothing },
-  close: { number: 2, args: nothing, result: nothing },
   getType: { number: 3, args: nothing, result: string },
   getVersion: { number: 4, args: nothing, result: uhyperNumber },
   getCapabilities: { number: 7, args: nothing, result: string },
