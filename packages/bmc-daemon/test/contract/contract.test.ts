@@ -1,0 +1,217 @@
+/** What the pipeline promises of every resource, asked of every resource: a new literal is held to all of it by being listed. */
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { createTaskStore } from '../../src/redfish/task-store.js';
+import { resources } from '../../src/resources/index.js';
+import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
+import { serve } from '../support/client.js';
+import { dmtfRules } from './dmtf-rules.js';
+
+const methods = ['POST', 'PUT', 'PATCH', 'DELETE'];
+const allowOf = (answer: Answer): readonly string[] => (answer.headers.get('allow') ?? '').split(', ');
+/** Headers without those that differ from one answer or connection to the next. */
+const headersOf = ({ headers }: Answer): Body =>
+  Object.fromEntries(
+    [...headers].filter(([name]) => !['date', 'x-request-id', 'connection', 'keep-alive'].includes(name)),
+  );
+/** The body without the time, which goes on between two reads. */
+const withoutTime = (body: Body | undefined): Body => ({
+  ...body,
+  ...(body && 'DateTime' in body ? { DateTime: null } : {}),
+});
+const actionsOf = (body: Body | undefined): readonly [string, Body][] =>
+  Object.entries((body?.['Actions'] ?? {}) as Readonly<Record<string, Body>>).filter(([name]) => name.startsWith('#')); // As the schema has it.
+
+/** Every resource that links lead to, with a task among them, and the monitor of that task, which nothing links to. */
+async function everyPath(daemon: SpecDaemon): Promise<{ readonly paths: readonly string[]; readonly monitor: string }> {
+  const slow = await daemon.call(
+    'POST',
+    `/redfish/v1/Managers/${daemon.uuid}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`,
+    { Image: daemon.image('slow.iso') },
+  );
+  expect(slow.status).toBe(202);
+  return { paths: [...(await daemon.crawl()).keys()], monitor: slow.headers.get('location') ?? '' };
+}
+
+describeSpec(
+  'what holds of every resource',
+  (spec) => {
+    let paths: readonly string[];
+    let monitor: string;
+    beforeEach(async () => {
+      ({ paths, monitor } = await everyPath(spec()));
+    });
+
+    it('is reached by links, each template of the list, and every link answers with what it names (B4)', async () => {
+      const templates = resources.map(({ uri }) => new RegExp(`^${uri.replace(/\{\w+\}/g, '[^/]+')}$`));
+      const unreached = templates.filter((template) => ![...paths, monitor].some((path) => template.test(path)));
+      expect(unreached).toEqual([]);
+      for (const path of paths) {
+        expect(path).not.toMatch(/\/$/);
+        expect((await spec().get(path))['@odata.id']).toBe(path);
+      }
+    });
+
+    it('carries the headers of the protocol, and HEAD has all those of GET (B13)', async () => {
+      for (const path of paths) {
+        const [get, head] = [await spec().call('GET', path), await spec().call('HEAD', path)];
+        const schema = String(get.body?.['@odata.type']).replace(/^#(.+)\.\w+$/, '$1');
+        expect(headersOf(get)).toMatchObject({
+          'odata-version': '4.0',
+          'cache-control': 'no-cache',
+          'content-type': 'application/json; charset=utf-8',
+          allow: expect.stringMatching(/^GET, HEAD/) as unknown,
+          etag: expect.stringMatching(/^"[^"]+"$/) as unknown,
+          link: `<http://redfish.dmtf.org/schemas/v1/${schema}.json>; rel=describedby`,
+        });
+        expect([head.status, head.body, headersOf(head)]).toEqual([200, undefined, headersOf(get)]);
+      }
+    });
+
+    it('is the same with a trailing slash (B3)', async () => {
+      for (const path of paths) {
+        const [plain, slashed] = [await spec().call('GET', path), await spec().call('GET', `${path}/`)];
+        expect([slashed.status, withoutTime(slashed.body)]).toEqual([200, withoutTime(plain.body)]);
+      }
+    });
+
+    it('answers a method that Allow does not name with 405 and the same Allow, and OPTIONS with 204 (B13)', async () => {
+      for (const path of [...paths, '/redfish', '/redfish/v1/odata', '/redfish/v1/$metadata']) {
+        const options = await spec().call('OPTIONS', path);
+        expect([path, options.status, options.body]).toEqual([path, 204, undefined]);
+        for (const method of methods.filter((candidate) => !allowOf(options).includes(candidate))) {
+          for (const spelling of [path, `${path}/`]) {
+            const { status, headers } = await spec().call(method, spelling, method === 'DELETE' ? undefined : {});
+            expect([method, spelling, status, headers.get('allow')]).toEqual([
+              method,
+              spelling,
+              405,
+              allowOf(options).join(', '),
+            ]);
+          }
+        }
+      }
+    });
+
+    it('has an ETag that stays while nothing changes and makes If-None-Match 304 (B14)', async () => {
+      for (const path of paths) {
+        const etag = (await spec().call('GET', path)).headers.get('etag') ?? '';
+        const again = await spec().call('GET', path, undefined, { 'If-None-Match': etag });
+        expect([path, again.status, again.body, again.headers.get('etag')]).toEqual([path, 304, undefined, etag]);
+      }
+    });
+
+    it('refuses every write with a stale If-Match (B14)', async () => {
+      const stale = { 'If-Match': '"stale"' };
+      const writes = [];
+      for (const path of paths) {
+        const get = await spec().call('GET', path);
+        for (const method of methods.filter((candidate) => allowOf(get).includes(candidate)))
+          writes.push({ method, path });
+        for (const [, { target }] of actionsOf(get.body)) writes.push({ method: 'POST', path: String(target) });
+      }
+      for (const { method, path } of writes) {
+        const { status } = await spec().call(method, path, method === 'DELETE' ? undefined : { Foo: 1 }, stale);
+        expect([method, path, status]).toEqual([method, path, 412]);
+      }
+      expect(writes.map(({ method }) => method)).toEqual(expect.arrayContaining(['PATCH', 'POST', 'DELETE']));
+    });
+
+    it('serves each action at the target that it advertises, to POST alone, and knows its parameters (B13)', async () => {
+      let actions = 0;
+      for (const path of paths) {
+        for (const [name, { target }] of actionsOf(await spec().get(path))) {
+          actions += 1;
+          const uri = String(target);
+          expect(uri).toBe(`${path}/Actions/${name.slice(1)}`);
+          const get = await spec().call('GET', uri);
+          expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
+          const { status, body = {} } = await spec().call('POST', uri, { Foo: 1 });
+          expect(status).toBe(400);
+          expect(JSON.stringify(body)).toContain(`"MessageArgs":["${name.slice(1)}","Foo"]`);
+        }
+      }
+      expect(actions).toBeGreaterThan(0);
+    });
+
+    it('names each property of a PATCH that it does not take, and needs one that it does (B13)', async () => {
+      let patched = 0;
+      for (const path of paths) {
+        const get = await spec().call('GET', path);
+        if (!allowOf(get).includes('PATCH')) continue;
+        patched += 1;
+        const { status, body = {} } = await spec().call('PATCH', path, { Foo: 1, Id: 'x' });
+        expect([path, status, [...spec().messageIds({ status, body, headers: get.headers })].sort()]).toEqual([
+          path,
+          400,
+          ['PropertyNotWritable', 'PropertyUnknown'],
+        ]);
+        const nothing = await spec().call('PATCH', path, { '@odata.id': path });
+        expect([path, nothing.status, spec().messageIds(nothing)]).toEqual([path, 400, ['NoOperation']]);
+      }
+      expect(patched).toBeGreaterThan(0);
+    });
+
+    const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
+    if (folder === undefined && process.env['RACKLESS_REQUIRE_ALL'] !== '1') {
+      it.skip("obeys DMTF's rules: RACKLESS_REDFISH_SCHEMAS is not set (B2)", () => undefined);
+    } else {
+      // With RACKLESS_REQUIRE_ALL a missing path is a failure here, not a skip.
+      it("has a URI, methods and annotations that DMTF's rules permit; Copyright alone is the specification's (B2)", async () => {
+        const rules = dmtfRules(folder ?? '');
+        for (const path of paths) {
+          const answer = await spec().call('GET', path);
+          const copyright = `${path}: @Redfish.Copyright has no place in a payload`;
+          expect(rules.faults(answer.body ?? {}, allowOf(answer))).toEqual([copyright]);
+        }
+        for (const [path, body] of await spec().crawlStrict()) {
+          expect({ path, faults: rules.faults(body, []) }).toEqual({ path, faults: [] });
+        }
+      });
+    }
+  },
+  // Whatever takes longer becomes a task at once, so that there is one to look at.
+  { waitMs: 200 },
+);
+
+describe('who has no credentials', () => {
+  it('may GET and HEAD what is open and is told nothing of all the rest, known or not (B10)', async () => {
+    const now = (): Date => new Date();
+    const driver = new FakeDriver();
+    const pipeline = createPipeline({
+      resources,
+      services: {
+        driver,
+        serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
+        now,
+        log: { warn: () => undefined },
+        operations: { tasks: createTaskStore({ limit: 1, now }), waitMs: 8000, onTaskFailed: () => undefined },
+        settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: true },
+      },
+      authenticate: () => ({ refused: 'no credentials' }),
+      strict: false,
+    });
+    const client = await serve((request, response) => void pipeline(request, response, '1'));
+    const open = ['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata'];
+    const [machine] = await driver.listSystems();
+    const closed = [...resources.map(({ uri }) => uri.replace(/\{\w+\}/g, machine?.uuid ?? '')), '/redfish/v1/nothing'];
+    try {
+      for (const path of new Set([...open, ...closed])) {
+        for (const method of ['GET', 'HEAD', ...methods, 'OPTIONS']) {
+          const expected = open.includes(path) && (method === 'GET' || method === 'HEAD') ? 200 : 401;
+          const { status, headers } = await client.send(method, path);
+          expect([method, path, status, headers['www-authenticate'] !== undefined]).toEqual([
+            method,
+            path,
+            expected,
+            expected === 401,
+          ]);
+        }
+      }
+    } finally {
+      await client.close();
+      await driver.close();
+    }
+  });
+});

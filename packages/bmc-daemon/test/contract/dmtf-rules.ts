@@ -1,0 +1,84 @@
+/**
+ * What DMTF's validators ask beyond the JSON schema of a type: its URIs, the methods that it may take, and no annotation that
+ * payloads must not carry (the schemas themselves let any `@Redfish.*` through).
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface DmtfRules {
+  /**
+   * What is wrong; empty: nothing.
+   * @param allow methods of the Allow header.
+   */
+  faults(resource: Body, allow: readonly string[]): readonly string[];
+}
+
+/** The parts of `X.json` that speak about a resource, and those of the annotations' schema. */
+interface TypeDefinition {
+  readonly uris?: readonly string[];
+  readonly updatable?: boolean;
+  readonly insertable?: boolean;
+  readonly deletable?: boolean;
+}
+interface AnnotationSchema {
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly patternProperties: Readonly<Record<string, unknown>>;
+}
+
+/** @param folder has `json-schema/`, as DSP8010 does. */
+export function dmtfRules(folder: string): DmtfRules {
+  const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, 'json-schema', file), 'utf8'));
+  const { properties, patternProperties } = read('redfish-payload-annotations.v1_3_0.json') as AnnotationSchema; // DMTF's file.
+  const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern));
+  const known = (name: string): boolean => name in properties || patterns.some((pattern) => pattern.test(name));
+
+  const definitionOf = (type: string): TypeDefinition | undefined => {
+    if (!existsSync(join(folder, 'json-schema', `${type}.json`))) return undefined;
+    const { definitions } = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> }; // DMTF's file.
+    return definitions[type];
+  };
+
+  return {
+    faults(resource, allow) {
+      const id = String(resource['@odata.id']);
+      const type = /^#(\w+)\./.exec(String(resource['@odata.type']))?.[1] ?? '';
+      const definition = definitionOf(type);
+      if (definition === undefined) return [`${id}: there is no type ${type}`];
+      const permitted: Readonly<Record<string, boolean | undefined>> = {
+        PATCH: definition.updatable,
+        POST: definition.insertable,
+        DELETE: definition.deletable,
+      };
+      return [
+        ...(definition.uris?.some((template) => matches(template, id)) === false ? [`${id}: no URI of a ${type}`] : []),
+        ...allow.filter((method) => permitted[method] === false).map((method) => `${id}: a ${type} takes no ${method}`),
+        ...annotationsIn(resource)
+          .filter((name) => !known(name))
+          .map((name) => `${id}: ${name} has no place in a payload`),
+        ...(last(id) === resource['Id'] || !('Id' in resource) || id === '/redfish/v1'
+          ? []
+          : [`${id}: Id is not its last segment`]),
+      ];
+    },
+  };
+}
+
+function last(uri: string): string | undefined {
+  return uri.split('/').at(-1);
+}
+
+function matches(template: string, uri: string): boolean {
+  const pattern = template.replace(/[.$]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+');
+  return new RegExp(`^${pattern}$`).test(uri);
+}
+
+function annotationsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(annotationsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => [
+    ...(name.includes('@') ? [name] : []),
+    ...annotationsIn(member),
+  ]);
+}
