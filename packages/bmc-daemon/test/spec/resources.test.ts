@@ -186,36 +186,36 @@ describeSpec('resources and their fields', (spec) => {
     });
   });
 
-  it('§2 Manager | Id, UUID | the UUID of the machine (B4)', async () => {
+  it('§2 Management controller | Id, UUID | the UUID of the machine (B4)', async () => {
     expect(await manager()).toMatchObject({ Id: spec().uuid, UUID: spec().uuid });
   });
 
-  it('§2 Manager | Name | a string that names the machine (B4)', async () => {
+  it('§2 Management controller | Name | a string that names the machine (B4)', async () => {
     expect((await manager())['Name']).toBe(`${spec().name}-Manager`);
   });
 
-  it('§2 Manager | Description | a string (B4)', async () => {
+  it('§2 Management controller | Description | a string (B4)', async () => {
     expect((await manager())['Description']).toBe(`Management controller of ${spec().name}`);
   });
 
-  it('§2 Manager | FirmwareVersion | the version of this service (B4)', async () => {
+  it('§2 Management controller | FirmwareVersion | the version of this service (B4)', async () => {
     expect((await manager())['FirmwareVersion']).toBe(version);
   });
 
-  it('§2 Manager | Model | the name of this service (B4)', async () => {
+  it('§2 Management controller | Model | the name of this service (B4)', async () => {
     expect((await manager())['Model']).toBe('Rackless bmc-daemon');
   });
 
-  it('§2 Manager | ManagerType | BMC (B4)', async () => {
+  it('§2 Management controller | ManagerType | BMC (B4)', async () => {
     expect((await manager())['ManagerType']).toBe('BMC');
   });
 
-  it('§2 Manager | PowerState | On, whatever the machine is (B4)', async () => {
+  it('§2 Management controller | PowerState | On, whatever the machine is (B4)', async () => {
     expect((await manager())['PowerState']).toBe('On');
     expect((await system())['PowerState']).toBe('Off');
   });
 
-  it('§2 Manager | DateTime | the time, with its offset as a number (B4)', async () => {
+  it('§2 Management controller | DateTime | the time, with its offset as a number (B4)', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
     const DateTime = String((await manager())['DateTime']);
     expect(DateTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/);
@@ -223,31 +223,31 @@ describeSpec('resources and their fields', (spec) => {
     expect(Date.parse(DateTime)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('§2 Manager | DateTimeLocalOffset | the offset that DateTime ends in (B4)', async () => {
+  it('§2 Management controller | DateTimeLocalOffset | the offset that DateTime ends in (B4)', async () => {
     const body = await manager();
     expect(body['DateTimeLocalOffset']).toBe('+00:00');
     expect(String(body['DateTime']).endsWith(String(body['DateTimeLocalOffset']))).toBe(true);
   });
 
-  it('§2 Manager | ServiceEntryPointUUID | null (B2)', async () => {
+  it('§2 Management controller | ServiceEntryPointUUID | null (B2)', async () => {
     expect((await manager())['ServiceEntryPointUUID']).toBeNull();
   });
 
-  it('§2 Manager | Status | State and Health (B4)', async () => {
+  it('§2 Management controller | Status | State and Health (B4)', async () => {
     expect((await manager())['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
   });
 
-  it('§2 Manager | Links.ManagerForServers | the system of the same UUID (B4)', async () => {
+  it('§2 Management controller | Links.ManagerForServers | the system of the same UUID (B4)', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForServers']).toEqual([
       { '@odata.id': `/redfish/v1/Systems/${spec().uuid}` },
     ]);
   });
 
-  it('§2 Manager | Links.ManagerForChassis | empty (B4)', async () => {
+  it('§2 Management controller | Links.ManagerForChassis | empty (B4)', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForChassis']).toEqual([]);
   });
 
-  it('§2 Manager | VirtualMedia | a link to the collection of drives (B4)', async () => {
+  it('§2 Management controller | VirtualMedia | a link to the collection of drives (B4)', async () => {
     const path = `/redfish/v1/Managers/${spec().uuid}/VirtualMedia`;
     expect((await manager())['VirtualMedia']).toEqual({ '@odata.id': path });
     expect((await spec().get(path))['Members']).toEqual([{ '@odata.id': `${path}/Cd` }]);

@@ -37,9 +37,9 @@ function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
   };
 }
 
-/** MAC addresses of QEMU's range, the machine's number in the last but one byte and the interface's in the last. */
+/** MAC addresses of QEMU's range, by the number of the machine and of the interface, which is from a0 on. */
 function network(machine: number, index: number): InterfaceSnapshot {
-  const tail = [machine >> 8, machine & 255, index].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
+  const tail = [machine >> 8, machine & 255, 0xa0 + index].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
   return { mac: `52:54:00:${tail}`, type: 'network', source: 'default', model: 'virtio', linkUp: true };
 }
 
