@@ -79,7 +79,7 @@ END
 # $1 name, $2 firmware: bios or efi, $3 domain type
 define_demo_guest() {
   local image path machine
-  image=$(scripts/guests/demo-disk "$2")
+  image=$(scripts/guests/build-guest --kind disk --linux)
   virsh_quiet vol-create-as "$demo_pool" "$1.img" "$(stat -c %s "$image")" --format raw >/dev/null
   virsh_quiet vol-upload --pool "$demo_pool" "$1.img" "$image"
   path=$(virsh_quiet vol-path --pool "$demo_pool" "$1.img")

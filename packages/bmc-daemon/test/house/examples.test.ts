@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { inspectSettings } from '../../src/config/inspect.js';
+import { loadSettings, type LoadedSettings } from '../../src/config/load.js';
+
+const example = (name: string): LoadedSettings =>
+  loadSettings({ file: join(import.meta.dirname, '../../../../examples/bmc-daemon', name) });
+
+/** The specification's nine settings, as both files give them. */
+const specification = {
+  listenPort: 8000,
+  sslCert: null,
+  sslKey: null,
+  osCloud: null,
+  libvirtUri: 'qemu:///system',
+  authFile: null,
+  ignoreBootDevice: false,
+  bootLoaderMap: { UEFI: { x86_64: null, aarch64: null }, Legacy: { x86_64: null, aarch64: null } },
+};
+
+describe('the example configurations', () => {
+  it('gives the nine settings of the specification without a fault (H5)', () => {
+    const loaded = example('bmc-daemon.conf');
+    expect(loaded.faults).toEqual([]);
+    expect(loaded.warnings).toEqual([]);
+    expect(inspectSettings(loaded).faults).toEqual([]);
+    expect(loaded.settings).toMatchObject({ ...specification, listenIp: '0.0.0.0' });
+    const fromFile = Object.values(loaded.origins).filter((origin) => origin !== 'default');
+    expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE stands there as a comment: the file that it names is yours to make
+  });
+
+  it("takes a sushy-emulator's file as it stands, and names what it does not use (H5)", () => {
+    const loaded = example('sushy-emulator.conf');
+    expect(loaded.faults).toEqual([]);
+    expect(inspectSettings(loaded).faults).toEqual([]);
+    expect(loaded.settings).toMatchObject({ ...specification, listenIp: '127.0.0.1', featureSet: 'full' });
+    expect(loaded.warnings).toEqual([
+      expect.stringMatching(
+        /sushy-emulator\.conf: recognised, not used yet: SUSHY_EMULATOR_SECURE_BOOT_ENABLED_NVRAM \(line \d+\), SUSHY_EMULATOR_SECURE_BOOT_DISABLED_NVRAM \(line \d+\)$/,
+      ),
+    ]);
+  });
+});
