@@ -61,6 +61,19 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
+  it('changes the mode alone, as Ironic does before each deployment, and keeps the override (B6)', async () => {
+    await patch({ BootSourceOverrideTarget: 'Cd' });
+    for (const mode of ['Legacy', 'UEFI']) {
+      const answer = await patch({ BootSourceOverrideMode: mode });
+      expect(answer.status).toBe(200);
+      expect(spec().objectAt(await spec().get(path()), 'Boot')['BootSourceOverrideMode']).toBe(mode);
+      await expect(boot()).resolves.toEqual(['Continuous', 'Cd']);
+      await spec().reset('On');
+      await expect(spec().startedFrom()).resolves.toBe('cdrom');
+      await spec().reset('ForceOff');
+    }
+  });
+
   it('refuses a target that the machine has no device for, and tells every fault of a body at once (B6)', async () => {
     const before = await spec().get(path());
     const usb = await patch({ BootSourceOverrideTarget: 'Usb', BootSourceOverrideEnabled: 'Once' });

@@ -95,6 +95,20 @@ export function describeSpec(
   });
 }
 
+/** A service on a driver of the test's own making, for a host that no backend has. */
+export async function serveDriver(
+  driver: HypervisorDriver,
+): Promise<{ readonly get: (path: string) => Promise<Body>; readonly stop: () => Promise<void> }> {
+  const { url, stop } = await serve(driver, {}, []);
+  return {
+    get: getter(url),
+    stop: async () => {
+      await stop();
+      await driver.close();
+    },
+  };
+}
+
 interface RunningDaemon {
   readonly daemon: SpecDaemon;
   readonly stop: () => Promise<void>;
