@@ -1,0 +1,17 @@
+/**
+ * The yardstick: `node:http` and nothing else, answering every request with the same status, headers and bytes. Reads the
+ * answer as JSON from its first argument and prints its port.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const { headers, body } = JSON.parse(process.argv[2] ?? '') as {
+  readonly headers: readonly string[];
+  readonly body: string;
+}; // get-system.ts wrote it.
+
+const server = createServer((_request, response) => {
+  response.writeHead(200, [...headers]);
+  response.end(body);
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`)); // Listening on TCP.

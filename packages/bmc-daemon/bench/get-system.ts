@@ -1,0 +1,202 @@
+/**
+ * What the service costs (P3): GET of a system and of the collection, open and with Basic authentication, against a bare
+ * `node:http` server that sends the same bytes. The four take turns within one run, so that a busy machine slows them alike;
+ * the medians are compared.
+ *
+ *     npm run bench -w @rackless/bmc-daemon [-- --libvirt-uri URI] [--seconds N] [--rounds N]
+ *
+ * Needs `wrk`, and `npm run build` first. Exits 1 below the goals.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { hash } from 'bcrypt';
+
+const { values: flags } = parseArgs({
+  options: {
+    'libvirt-uri': { type: 'string' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+const connections = 64;
+/** Of the bare server's requests per second; and of those, what authentication may leave. */
+const goals = { open: 0.27, authenticated: 0.7 };
+
+const daemonPath = fileURLToPath(new URL('../../bin/bmc-daemon.js', import.meta.url));
+const barePath = fileURLToPath(new URL('bare-server.js', import.meta.url));
+const credentials = { Authorization: `Basic ${Buffer.from('admin:bench').toString('base64')}` };
+
+interface Server {
+  readonly process: ChildProcess;
+  readonly url: string;
+}
+
+interface Round {
+  readonly perSecond: number;
+  /** CPU time of the server per request, in microseconds: less noisy than the rate where others use the machine. */
+  readonly cpuUs: number;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // Listening on TCP.
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function startDaemon(folder: string, options: { readonly authenticated: boolean }): Promise<Server> {
+  const port = await freePort();
+  const config = join(folder, `${port}.conf`);
+  const passwords = join(folder, `${port}.htpasswd`);
+  await writeFile(passwords, `admin:${await hash('bench', 10)}\n`);
+  await writeFile(config, options.authenticated ? `EMULATOR_AUTH_FILE = '${passwords}'\n` : '');
+  const backend = flags['libvirt-uri'] === undefined ? ['--fake'] : ['--libvirt-uri', flags['libvirt-uri']];
+  const child = spawn(
+    process.execPath,
+    [daemonPath, '--config', config, '--interface', '127.0.0.1', '--port', String(port), ...backend],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  const url = `http://127.0.0.1:${port}`;
+  await until(`answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
+  return { process: child, url };
+}
+
+async function startBare(answer: Answer): Promise<Server> {
+  // What node:http adds by itself is left to it, in the daemon and here.
+  const headers = answer.headers.filter(
+    (_, index, all) => !/^(date|connection|keep-alive)$/i.test(all[index - (index % 2)] ?? ''),
+  );
+  const child = spawn(process.execPath, [barePath, JSON.stringify({ headers, body: answer.body })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer]; // Its one line.
+  return { process: child, url: `http://127.0.0.1:${chunk.toString().trim()}` };
+}
+
+async function stop({ process: child }: Server): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+interface Answer {
+  readonly status: number;
+  /** Name, value, name, value, as sent. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+function fetchOnce(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.rawHeaders, body }));
+    }).on('error', reject);
+  });
+}
+
+/** Polls for at most 20 s. */
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
+    // Not listening yet is what is being waited out.
+    if (await condition().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`waiting for the ${what}: not there after 20 s`);
+}
+
+/** CPU time that a process has used, in microseconds. @see proc_pid_stat(5) */
+async function cpuTimeUs(pid: number | undefined): Promise<number> {
+  const stat = await readFile(`/proc/${pid ?? 'none'}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // utime and stime, in ticks of 10 ms.
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+async function load(server: Server, path: string, headers: Readonly<Record<string, string>>): Promise<Round> {
+  const before = await cpuTimeUs(server.process.pid);
+  const { stdout } = await promisify(execFile)('wrk', [
+    ...['-t', '1', '-c', String(connections), '-d', `${flags.seconds}s`],
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    `${server.url}${path}`,
+  ]);
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`loading ${server.url}${path}: ${stdout}`);
+  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
+  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+  return { perSecond, cpuUs: ((await cpuTimeUs(server.process.pid)) - before) / requests };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
+
+function medianRatio(rounds: readonly Round[], others: readonly Round[]): number {
+  return median(rounds.map(({ perSecond }, index) => perSecond / (others[index]?.perSecond ?? NaN)));
+}
+
+async function compare(what: string, path: string, open: Server, authenticated: Server): Promise<boolean> {
+  const bare = await startBare(await fetchOnce(`${open.url}${path}`));
+  const servers = [
+    { name: 'bare node:http', server: bare, headers: {} },
+    { name: 'bmc-daemon', server: open, headers: {} },
+    { name: 'with Basic auth', server: authenticated, headers: credentials },
+  ];
+  const rounds: Round[][] = servers.map(() => []);
+  try {
+    for (let round = 0; round < Number(flags.rounds); round += 1) {
+      for (const [index, { server, headers }] of servers.entries())
+        rounds[index]?.push(await load(server, path, headers));
+    }
+  } finally {
+    await stop(bare);
+  }
+  console.log(`GET of ${what}, ${connections} connections`);
+  for (const [index, { name }] of servers.entries()) {
+    const of = rounds[index] ?? [];
+    const rate = median(of.map(({ perSecond }) => perSecond));
+    const cpu = median(of.map(({ cpuUs }) => cpuUs));
+    console.log(
+      `  ${name.padEnd(16)} ${rate.toFixed(0).padStart(6)} requests/s  ${cpu.toFixed(0).padStart(4)} us CPU each`,
+    );
+  }
+  // Of the two that ran one after the other, so that what slows the machine for a while slows both.
+  const [ofBare = [], ofOpen = [], ofAuthenticated = []] = rounds;
+  const ratio = medianRatio(ofOpen, ofBare);
+  const ratioOfAuthenticated = medianRatio(ofAuthenticated, ofOpen);
+  console.log(
+    `  ratio ${ratio.toFixed(2)} (goal ${goals.open}), with auth ${ratioOfAuthenticated.toFixed(2)} of that (goal ${goals.authenticated})`,
+  );
+  return ratio >= goals.open && ratioOfAuthenticated >= goals.authenticated;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+const started: Server[] = [];
+try {
+  const open = await startDaemon(folder, { authenticated: false });
+  started.push(open);
+  const authenticated = await startDaemon(folder, { authenticated: true });
+  started.push(authenticated);
+  const { body } = await fetchOnce(`${open.url}/redfish/v1/Systems`);
+  const collection = JSON.parse(body) as { readonly Members: readonly { readonly '@odata.id': string }[] }; // The service's own.
+  const system = collection.Members[0]?.['@odata.id'];
+  if (system === undefined) throw new Error('looking for a machine to ask for: there is none');
+  const reached = [
+    await compare('a system', system, open, authenticated),
+    await compare('the collection', '/redfish/v1/Systems', open, authenticated),
+  ];
+  process.exitCode = reached.every(Boolean) ? 0 : 1;
+} finally {
+  await Promise.all(started.map(stop));
+  await rm(folder, { recursive: true });
+}
