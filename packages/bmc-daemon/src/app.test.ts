@@ -187,7 +187,7 @@ describe('the page of the machines', () => {
     expect(text).toContain('opening libvirt on &lt;test:///default&gt;: connection refused');
     expect(lines()).toEqual([
       expect.objectContaining({ status: 503 }),
-      expect.objectContaining({ level: 'warn', message: 'host not answering' }),
+      expect.objectContaining({ level: 'warn', message: 'a request could not be served' }),
     ]);
   });
 });

@@ -56,9 +56,9 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       answered(route, status, ms / 1000);
       log.request({ id, user, method, path: pathOf(url), status, ms, ...(refused === undefined ? {} : { refused }) });
       if (error === undefined) return;
-      // A host that is down is told once a request, but it is no fault of ours.
-      if (status === 503) log.warn('host not answering', { id, error });
-      else log.error('answering a request failed', { id, method, path: pathOf(url), error });
+      // A host or an image server that fails is no fault of ours.
+      if (status === 500) log.error('answering a request failed', { id, error });
+      else log.warn('a request could not be served', { id, error });
     };
     (isRedfish(url) ? redfish : pages)(request, response, id).then(finish, (error: unknown) => {
       // Only a bug in the sending of an answer leads here; the client gets what can still be given: an end.

@@ -60,7 +60,7 @@ const empty = html`<p class="empty">
 </p>`;
 
 function table(machines: readonly MachineRow[]): Html {
-  return html`<div class="scroll">
+  return html`<div class="scroll" role="region" aria-label="Machines" tabindex="0">
     <table>
       <thead>
         <tr>

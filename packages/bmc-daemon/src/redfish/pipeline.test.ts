@@ -475,6 +475,7 @@ describe('refusing', () => {
   it('answers 501 to a query parameter of the protocol that is not there (B13)', async () => {
     const { status, json } = await get('/redfish/v1/Systems?$fake=1&x=2&$other');
     expect([status, ids(json)]).toEqual([501, ['QueryParameterUnsupported', 'QueryParameterUnsupported']]);
+    expect(outcomes).toEqual([{ route: '/redfish/v1/Systems', status: 501, user: 'admin' }]);
   });
 
   it('answers 503 with Retry-After while the host is down (B13)', async () => {

@@ -23,7 +23,7 @@ export interface Outcome {
   readonly user: string | null;
   /** Why and whose credentials were refused. */
   readonly refused?: string;
-  /** Of a 5xx, for the log alone. */
+  /** What went wrong on our side of the request, for the log alone. */
   readonly error?: unknown;
 }
 
@@ -82,9 +82,14 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       status: answer.status,
       user,
       ...(refused === undefined ? {} : { refused }),
-      ...(answer.status >= 500 ? { error: failure?.cause ?? failure } : {}),
+      ...(isTrouble(answer.status) ? { error: failure?.cause ?? failure } : {}),
     };
   };
+}
+
+/** 501 says that the client asked for something that does not exist here: nothing went wrong. */
+function isTrouble(status: number): boolean {
+  return status >= 500 && status !== 501;
 }
 
 function split(url: string): { readonly path: string; readonly query: string | undefined } {
