@@ -148,6 +148,7 @@ describe('who answers', () => {
 
   it('answers an unknown method with 501 (B13)', async () => {
     expect(await client.raw('FAKE / HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
+    expect(lines()).toEqual([expect.objectContaining({ method: '-', status: 501, refused: 'HPE_INVALID_METHOD' })]);
   });
 });
 

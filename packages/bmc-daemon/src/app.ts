@@ -54,7 +54,16 @@ export function createApp<Services>(options: AppOptions<Services>): App {
     const finish = ({ route, status, user, refused, error }: Outcome): void => {
       const ms = performance.now() - started;
       answered(route, status, ms / 1000);
-      log.request({ id, user, method, path: pathOf(url), status, ms, ...(refused === undefined ? {} : { refused }) });
+      const rounded = Math.round(ms * 1000) / 1000;
+      log.request({
+        id,
+        user,
+        method,
+        path: pathOf(url),
+        status,
+        ms: rounded,
+        ...(refused === undefined ? {} : { refused }),
+      });
       if (error === undefined) return;
       // A host or an image server that fails is no fault of ours.
       if (status === 500) log.error('answering a request failed', { id, error });
@@ -66,7 +75,21 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       finish({ route: 'unmatched', status: 500, user: null, error });
     });
   };
-  return { handler, clientError: answerClientError, close: () => metrics.clear() };
+  const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    const status = answerClientError(error, socket);
+    if (status === undefined) return;
+    // Nothing of such a request is known but that it came.
+    log.request({
+      id: nextId(),
+      user: null,
+      method: '-',
+      path: '-',
+      status,
+      ms: 0,
+      refused: error.code ?? 'unreadable',
+    });
+  };
+  return { handler, clientError, close: () => metrics.clear() };
 }
 
 /** Ids that tell the requests of a process apart, and those of two processes. */

@@ -21,7 +21,7 @@ export interface RequestLine {
   readonly status: number;
   /** From the request's head to the answer's last byte, in milliseconds. */
   readonly ms: number;
-  /** Why credentials were refused, and whose. */
+  /** Why credentials were refused, and whose; or why the request could not even be read. */
   readonly refused?: string;
 }
 

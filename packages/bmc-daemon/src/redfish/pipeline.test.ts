@@ -140,7 +140,7 @@ beforeAll(async () => {
   });
   client = await serve(
     (request, response) => void pipeline(request, response, 'r1').then((outcome) => outcomes.push(outcome)),
-    (server) => server.on('clientError', answerClientError),
+    (server) => server.on('clientError', (error, socket) => void answerClientError(error, socket)),
   );
 });
 afterAll(() => client.close());

@@ -20,16 +20,20 @@ function raw(status: number, reason: string, about: RedfishError) {
   return { status, reason, about };
 }
 
-/** For `server.on('clientError', …)`. Answers and closes the connection, as nothing after the fault can be understood. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+/**
+ * Answers and closes the connection, as nothing after the fault can be understood.
+ * @returns the status; undefined where nobody is there any more to be told.
+ */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | undefined {
   if (!socket.writable || answering(socket) || error.code === 'ECONNRESET') {
     socket.destroy();
-    return;
+    return undefined;
   }
   const { status, reason, about } = statusOf[error.code ?? ''] ?? badRequest;
   const { headers, body = '' } = errorAnswer(about);
   const lines = headers.map((value, index) => (index % 2 === 0 ? `${value}: ` : `${value}\r\n`)).join('');
   socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n${lines}\r\n${body}`);
+  return status;
 }
 
 /** Whether an answer to an earlier request is going out on the connection; ours would end up in the middle of it. */
