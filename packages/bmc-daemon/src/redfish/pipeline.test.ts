@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
@@ -97,6 +99,17 @@ const system = defineResource({
       },
     },
     '#ComputerSystem.Strict': { body: z.strictObject({}), run: () => undefined },
+    '#ComputerSystem.Wait': {
+      body: z.strictObject({}),
+      bodyOptional: true,
+      available: ({ tag }) => tag === 'patient',
+      run: async (_machine, _body, { services, requester }) => {
+        services.done.push('waiting');
+        await once(requester.signal, 'abort');
+        services.done.push(`gone: ${requester.address}`);
+        return undefined;
+      },
+    },
     '#ComputerSystem.Never': { body: z.strictObject({}), available: () => false, run: () => undefined },
   },
 });
@@ -494,6 +507,35 @@ describe('refusing', () => {
       user: 'admin',
       error: services.fault,
     });
+  });
+});
+
+describe('connections', () => {
+  const until = async (condition: () => boolean) => {
+    const deadline = Date.now() + 5000;
+    while (!condition() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(condition()).toBe(true);
+  };
+
+  it('tell the resource when the client goes away (B13)', async () => {
+    services.machines.set('a', { ...a, tag: 'patient' });
+    const socket = connect(client.port, '127.0.0.1');
+    socket.write(
+      'POST /redfish/v1/Systems/a/Actions/ComputerSystem.Wait HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ok\r\nContent-Length: 0\r\n\r\n',
+    );
+    await until(() => services.done.includes('waiting'));
+    socket.destroy();
+    await until(() => services.done.includes('gone: 127.0.0.1'));
+  });
+
+  it('go on after a body that was too large, whose rest is thrown away (B13)', async () => {
+    const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`;
+    const head = 'Host: x\r\nAuthorization: Basic ok\r\n';
+    const answers = await client.raw(
+      `PATCH /redfish/v1/Systems/a HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}0\r\n\r\n` +
+        `GET /redfish HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
+    );
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
   });
 });
 
