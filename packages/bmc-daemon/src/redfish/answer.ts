@@ -13,7 +13,7 @@ export interface Answer {
   readonly body: string | undefined;
 }
 
-/** On every answer: the protocol version, and that nobody may answer in our place (DSP0266 §8.1). */
+/** On every answer: the protocol version, and that nobody may answer in our place (DSP0266, response headers). */
 const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';

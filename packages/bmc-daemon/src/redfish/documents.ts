@@ -1,4 +1,4 @@
-/** The documents that are no resources: the versions, the OData service document and the metadata (DSP0266 §8.4). */
+/** The documents that are no resources: the versions, the OData service document and the metadata (DSP0266, OData metadata). */
 import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
 
 export interface Document {
@@ -18,7 +18,7 @@ const allow = { Allow: 'GET, HEAD' };
 /** The three, from the resources that are served. */
 export function createDocuments(resources: readonly DeclaredType[]): readonly Document[] {
   return [
-    // Exactly this, slash included: DSP0266 §6.2.
+    // Exactly this, slash included (DSP0266, protocol version).
     { path: '/redfish', answer: jsonAnswer(200, stringify({ v1: '/redfish/v1/' }), allow) },
     { path: '/redfish/v1/odata', answer: jsonAnswer(200, stringify(serviceDocument(resources)), allow) },
     {

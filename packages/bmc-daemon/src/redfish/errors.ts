@@ -1,4 +1,4 @@
-/** The one error that resources and stages throw to answer with a Redfish error body, and the body itself (DSP0266 §8.6). */
+/** The one error that resources and stages throw to answer with a Redfish error body, and the body itself (DSP0266, error responses). */
 import { baseRegistry, messageTable } from './base-registry.js';
 import {
   message,

@@ -97,7 +97,7 @@ function split(url: string): { readonly path: string; readonly query: string | u
   return mark === -1 ? { path: url, query: undefined } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
-/** A client that wants another version of the protocol must not take our answers for it (DSP0266 §6.1). */
+/** A client that wants another version of the protocol must not take our answers for it (DSP0266, request headers). */
 function checkODataVersion({ headers }: IncomingMessage): void {
   const version = headers['odata-version'];
   if (version !== undefined && version !== '4.0')

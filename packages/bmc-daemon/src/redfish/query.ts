@@ -1,4 +1,4 @@
-/** What may stand behind a `?` (DSP0266 §7.3). */
+/** What may stand behind a `?` (DSP0266, query parameters). */
 import { RedfishError } from './errors.js';
 import { message } from './messages.js';
 
