@@ -11,13 +11,13 @@ const floors = {
     ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
     ['event-iterator.ts', 'hypervisor-options.ts'],
     ['link.ts'],
-    ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'handshake.ts'],
+    ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],
     ['standing-connection.ts'],
     ['connection.ts'],
     ['transport/', 'stream.ts', 'keepalive.ts'],
     ['uri.ts'],
     ['protocol/'],
-    ['xdr.ts', 'errors.ts', 'enums.ts', 'clock.ts', 'constants/'],
+    ['xdr.ts', 'errors.ts', 'enums.ts', 'clock.ts', 'listeners.ts', 'constants/'],
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
@@ -91,7 +91,15 @@ export default tseslint.config(
   { files: ['**/*.test.ts', '**/test/**/*.ts'], rules: { '@typescript-eslint/no-floating-promises': 'error' } },
   {
     files: ['**/*.js', '**/*.mjs'],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', Buffer: 'readonly' } },
+    languageOptions: {
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        URL: 'readonly',
+        Buffer: 'readonly',
+        setTimeout: 'readonly',
+      },
+    },
   },
   ...floorRules('libvirt'),
   ...floorRules('bmc-daemon'),

@@ -1,0 +1,103 @@
+/** The command line: what there is to say, and which command says it. */
+import { Command, CommanderError } from 'commander';
+import { check } from './cli/check.js';
+import { htpasswd } from './cli/htpasswd.js';
+import { serve } from './cli/serve.js';
+import { configFileOf, loadSettings, type Flags, type LoadedSettings } from './config/load.js';
+import { featureSets } from './config/settings.js';
+import { version } from './version.js';
+
+/** What commander makes of the flags: texts as they were given, switches as true. */
+interface GivenFlags {
+  readonly config?: string;
+  readonly interface?: string;
+  readonly port?: string;
+  readonly sslCertificate?: string;
+  readonly sslKey?: string;
+  readonly libvirtUri?: string;
+  readonly osCloud?: string;
+  readonly fake?: boolean;
+  readonly featureSet?: string;
+  readonly dmtfStrict?: boolean;
+  readonly debug?: boolean;
+}
+
+function toFlags(given: GivenFlags): Flags {
+  return {
+    ...(given.interface === undefined ? {} : { listenIp: given.interface }),
+    ...(given.port === undefined ? {} : { listenPort: given.port }),
+    ...(given.sslCertificate === undefined ? {} : { sslCert: given.sslCertificate }),
+    ...(given.sslKey === undefined ? {} : { sslKey: given.sslKey }),
+    ...(given.libvirtUri === undefined ? {} : { libvirtUri: given.libvirtUri }),
+    ...(given.osCloud === undefined ? {} : { osCloud: given.osCloud }),
+    ...(given.fake === true ? { fakeDriver: true } : {}),
+    ...(given.featureSet === undefined ? {} : { featureSet: given.featureSet }),
+    ...(given.dmtfStrict === true ? { dmtfStrict: true } : {}),
+    ...(given.debug === true ? { logLevel: 'debug' } : {}),
+  };
+}
+
+function load(given: GivenFlags): LoadedSettings {
+  return loadSettings({
+    file: given.config ?? configFileOf(process.env),
+    flags: toFlags(given),
+    environment: process.env,
+  });
+}
+
+/** Flags of the daemon and of `check`, which says what they amount to. */
+function withSettings(command: Command): Command {
+  return command
+    .option('--config <file>', 'configuration: assignments of Python literals (environment: EMULATOR_CONFIG)')
+    .option('-i, --interface <ip>', 'address to listen at')
+    .option('-p, --port <number>', 'TCP port to listen at')
+    .option('--ssl-certificate <file>', 'PEM certificate for HTTPS')
+    .option('--ssl-key <file>', 'PEM key of the certificate')
+    .option('--libvirt-uri <uri>', 'libvirt host whose machines are served')
+    .option('--os-cloud <name>', 'OpenStack cloud (there is no such backend yet)')
+    .option('--fake', 'made-up machines in memory instead of libvirt')
+    .option('--feature-set <name>', `what is served: ${featureSets.join(', ')}`)
+    .option('--dmtf-strict', "answer as DMTF's validators want it")
+    .option('--debug', 'log everything');
+}
+
+/**
+ * Runs one command line to its end; the daemon's end is a signal.
+ * @param argv as in `process.argv`.
+ * @returns the exit code.
+ */
+export async function main(argv: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const program = new Command('bmc-daemon')
+    .description('A Redfish BMC for every virtual machine of a libvirt host.')
+    .version(version, '--version', 'print the version')
+    // A word too many is a mistake, as is a flag that is not known.
+    .allowExcessArguments(false)
+    // Flags of `check` stand behind it and are its own.
+    .enablePositionalOptions()
+    .exitOverride();
+  withSettings(program).action(async (given: GivenFlags) => {
+    exitCode = await serve(load(given));
+  });
+  withSettings(program.command('check'))
+    .description('say what is wrong with a configuration, and print the settings that hold')
+    .action((given: GivenFlags) => {
+      exitCode = check(load(given));
+    });
+  program
+    .command('htpasswd')
+    .description('add a user to a password file, or change a password; asks for it')
+    .argument('<file>', 'password file; made where there is none')
+    .argument('<user>', "user's name")
+    .action(async (file: string, user: string) => {
+      exitCode = await htpasswd(file, user);
+    });
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    // Commander has said what it had to say: help, the version or a mistake.
+    if (error instanceof CommanderError) return error.exitCode;
+    throw error;
+  }
+  return exitCode;
+}

@@ -1,0 +1,19 @@
+/** `bmc-daemon htpasswd FILE USER`. */
+import { HtpasswdFileError, setPassword } from './htpasswd-file.js';
+import { askNewPassword, PasswordPromptError } from './password-prompt.js';
+
+/** @returns the exit code. */
+export async function htpasswd(file: string, user: string): Promise<number> {
+  try {
+    const password = await askNewPassword({ input: process.stdin, output: process.stderr });
+    const done = await setPassword(file, user, password);
+    process.stderr.write(
+      done === 'added' ? `user ${user} added to ${file}\n` : `password of ${user} changed in ${file}\n`,
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof HtpasswdFileError || error instanceof PasswordPromptError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}

@@ -1,0 +1,183 @@
+/** The running service: everything that the settings say, put together. */
+import { createApp, type App } from './app.js';
+import { createPasswordAuthentication } from './auth/authenticate.js';
+import { PasswordFileError } from './auth/password-file.js';
+import type { Environment } from './config/load.js';
+import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
+import { allowSystems } from './drivers/allowed-systems.js';
+import type { HypervisorDriver } from './drivers/driver.js';
+import { FakeDriver } from './drivers/fake/fake-driver.js';
+import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
+import type { Log } from './log.js';
+import { openToAll, type Authenticate } from './redfish/authenticate.js';
+import { createTaskStore } from './redfish/task-store.js';
+import { selectFeatures } from './resources/feature-set.js';
+import { resources, type Services } from './resources/index.js';
+import { ListenError, openListener, type Listener } from './server/listener.js';
+import { serviceUuid } from './server/service-uuid.js';
+import { loadTls, TlsFilesError, type TlsFiles } from './server/tls.js';
+import { version } from './version.js';
+
+export interface DaemonOptions {
+  readonly settings: Settings;
+  /** Where each setting comes from, for messages. */
+  readonly origins: Readonly<Record<SettingKey, string>>;
+  readonly environment: Environment;
+  readonly log: Log;
+}
+
+/** A running service. */
+export interface Daemon {
+  /** `http://127.0.0.1:8000`, one for each address that clients may use. */
+  readonly addresses: readonly string[];
+  /** Reads certificate and key again; where they can not be used the log says why and the old ones stay. */
+  reload(): void;
+  /** Lets requests under way end, then lets go of the host. The log is its owner's to flush. */
+  close(): Promise<void>;
+}
+
+/** The service can not start; the message is one line for the person who started it. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** Finished tasks that are remembered. */
+const TASKS_KEPT = 100;
+const GIB = 2 ** 30;
+
+/**
+ * Starts the service. A host that does not answer is no reason not to: it answers 503 until the host does.
+ * @throws {StartError}
+ */
+export async function startDaemon({ settings, origins, environment, log }: DaemonOptions): Promise<Daemon> {
+  const at = (key: SettingKey, sentence: string, cause: unknown) =>
+    new StartError(`${origins[key]}: ${sentence}`, { cause });
+  const tlsFiles = tlsFilesOf(settings);
+  let tls;
+  let authenticate: Authenticate;
+  try {
+    tls = tlsFiles === undefined ? undefined : loadTls(tlsFiles);
+    authenticate = settings.authFile === null ? openToAll : createPasswordAuthentication(settings.authFile, { log });
+  } catch (error) {
+    // The files were looked at a moment ago, but they are not ours: they may have changed since.
+    if (error instanceof TlsFilesError) throw at('sslCert', error.message, error);
+    if (error instanceof PasswordFileError) throw at('authFile', error.message, error);
+    throw error;
+  }
+
+  const driver = createDriver(settings, log, at);
+  const app = createApp<Services>({
+    resources: selectFeatures(resources, settings.featureSet),
+    services: createServices(settings, environment, driver, log),
+    authenticate,
+    strict: settings.dmtfStrict,
+    log,
+    driver,
+    version,
+  });
+  let listener: Listener;
+  try {
+    listener = await openListener({
+      ip: settings.listenIp,
+      port: settings.listenPort,
+      ...(tls === undefined ? {} : { tls }),
+      handle: app.handler,
+      onClientError: app.clientError,
+      onError: (error) => log.error('accepting a connection', { error }),
+    });
+  } catch (error) {
+    await driver.close();
+    if (!(error instanceof ListenError)) throw error;
+    throw at(error.about === 'port' ? 'listenPort' : 'listenIp', error.message, error);
+  }
+  // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
+  await driver.start();
+  for (const address of listener.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
+
+  return {
+    addresses: listener.addresses,
+    reload: () => reload(listener, tlsFiles, log),
+    close: () => close(listener, driver, app, settings.shutdownWaitSeconds * 1000),
+  };
+}
+
+function tlsFilesOf({ sslCert, sslKey }: Settings): TlsFiles | undefined {
+  return sslCert === null || sslKey === null ? undefined : { sslCert, sslKey };
+}
+
+function createDriver(
+  settings: Settings,
+  log: Log,
+  at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
+): HypervisorDriver {
+  const driver = settings.fakeDriver ? new FakeDriver() : createHostDriver(settings, log, at);
+  return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
+}
+
+function createHostDriver(
+  settings: Settings,
+  log: Log,
+  at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
+): HypervisorDriver {
+  try {
+    return createLibvirtDriver({
+      uri: settings.libvirtUri,
+      bootLoaderMap: settings.bootLoaderMap,
+      storagePool: settings.storagePool,
+      gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
+      timeoutMs: settings.libvirtTimeoutSeconds * 1000,
+      maxImageBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
+      imageCaFile: settings.vmediaCaFile,
+      imageConnectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
+      imageIdleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,
+      log,
+    });
+  } catch (error) {
+    // It does not connect yet, so all that it can find fault with is the address.
+    throw at(
+      'libvirtUri',
+      `EMULATOR_LIBVIRT_URI can not be used: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    );
+  }
+}
+
+function createServices(settings: Settings, environment: Environment, driver: HypervisorDriver, log: Log): Services {
+  const now = () => new Date();
+  return {
+    driver,
+    serviceUuid: serviceUuid({
+      service: `${settings.fakeDriver ? 'fake' : settings.libvirtUri} ${settings.listenPort}`,
+      stateDir: settings.stateDir ?? defaultStateDir(environment, process.getuid?.()),
+      log,
+    }),
+    now,
+    log,
+    operations: {
+      tasks: createTaskStore({ limit: TASKS_KEPT, now }),
+      waitMs: settings.vmediaInsertWaitSeconds * 1000,
+      onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
+    },
+    settings,
+  };
+}
+
+function reload(listener: Listener, tlsFiles: TlsFiles | undefined, log: Log): void {
+  if (tlsFiles === undefined) {
+    log.info('nothing to read again: there is no certificate, and the password file is read when it changes');
+    return;
+  }
+  try {
+    listener.setTls(loadTls(tlsFiles));
+    log.info('certificate and key read again', { certificate: tlsFiles.sslCert });
+  } catch (error) {
+    log.error('reading certificate and key again: the old ones stay', { error });
+  }
+}
+
+/** Requests first: what is under way needs the host. */
+async function close(listener: Listener, driver: HypervisorDriver, app: App, waitMs: number): Promise<void> {
+  await listener.close(waitMs);
+  await driver.close();
+  app.close();
+}

@@ -1,0 +1,104 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FakeDriver } from '../drivers/fake/fake-driver.js';
+import { openToAll } from '../redfish/authenticate.js';
+import { createPipeline } from '../redfish/pipeline.js';
+import { createTaskStore } from '../redfish/task-store.js';
+import { selectFeatures, type FeatureSet } from './feature-set.js';
+import { resources } from './index.js';
+
+let server: Server | undefined;
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<{ status: number; body: object }>> {
+  const now = () => new Date();
+  const pipeline = createPipeline({
+    resources: selectFeatures(resources, featureSet),
+    services: {
+      driver: new FakeDriver(),
+      serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
+      now,
+      log: { warn: () => undefined },
+      operations: { tasks: createTaskStore({ limit: 10, now }), waitMs: 8000, onTaskFailed: () => undefined },
+      settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: false },
+    },
+    authenticate: openToAll,
+    strict: true,
+  });
+  const listening = createServer((request, response) => void pipeline(request, response, '1'));
+  server = listening;
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const { port } = listening.address() as AddressInfo; // it listens at TCP
+  return async (path) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: response.status, body: (await response.json()) as object };
+  };
+}
+
+/** Every path that links lead to from the root, with its status. */
+async function crawl(get: Awaited<ReturnType<typeof serve>>): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  const waiting = ['/redfish/v1'];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (found.has(path)) continue;
+    const { status, body } = await get(path);
+    found.set(path, status);
+    for (const [, link = ''] of JSON.stringify(body).matchAll(/"@odata\.id":"([^"]+)"/g)) waiting.push(link);
+  }
+  return found;
+}
+
+/** The kinds of paths: a machine's id is left out. */
+const kinds = (paths: Iterable<string>) =>
+  [
+    ...new Set(
+      [...paths].map((path) =>
+        path.replace(/\/(Systems|Managers)\/[^/]+/, '/$1/{id}').replace(/(Interfaces|VirtualMedia)\/.+/, '$1/{id}'),
+      ),
+    ),
+  ].sort();
+
+const minimum = [
+  '/redfish/v1',
+  '/redfish/v1/SessionService',
+  '/redfish/v1/SessionService/Sessions',
+  '/redfish/v1/Systems',
+  '/redfish/v1/Systems/{id}',
+  '/redfish/v1/TaskService',
+  '/redfish/v1/TaskService/Tasks',
+];
+
+const vmedia = [
+  ...minimum,
+  '/redfish/v1/Managers',
+  '/redfish/v1/Managers/{id}',
+  '/redfish/v1/Managers/{id}/VirtualMedia',
+  '/redfish/v1/Managers/{id}/VirtualMedia/{id}',
+  '/redfish/v1/Systems/{id}/EthernetInterfaces',
+  '/redfish/v1/Systems/{id}/EthernetInterfaces/{id}',
+  '/redfish/v1/Systems/{id}/VirtualMedia',
+  '/redfish/v1/Systems/{id}/VirtualMedia/{id}',
+].sort();
+
+describe('feature sets', () => {
+  it.each([
+    ['minimum', minimum],
+    ['vmedia', vmedia],
+  ] as const)('%s serves what it promises, and every link of it answers (B12)', async (featureSet, expected) => {
+    const get = await serve(featureSet);
+    const found = await crawl(get);
+    expect([...new Set(found.values())]).toEqual([200]);
+    expect(kinds(found.keys())).toEqual(expected);
+    expect((await get('/redfish/v1/Chassis')).status).toBe(404);
+    expect(JSON.stringify((await get('/redfish/v1/Systems')).body)).toContain('"Members@odata.count"');
+  });
+
+  it('full is everything, unchanged (B12)', () => {
+    expect(selectFeatures(resources, 'full')).toBe(resources);
+  });
+});

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Agent, get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { once } from 'node:events';
+import { networkInterfaces } from 'node:os';
+import { ListenError, openListener, type Listener } from './listener.js';
+
+const open: Listener[] = [];
+
+/** Some containers have no IPv6. */
+const hasIpv6 = Object.values(networkInterfaces()).some(
+  (list) => list?.some(({ family }) => family === 'IPv6') === true,
+);
+const usable = (ip: string) => hasIpv6 || !ip.includes(':');
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((listener) => listener.close(0)));
+});
+
+async function listen(handle: RequestListener, ip = '127.0.0.1', port = 0): Promise<Listener> {
+  const listener = await openListener({
+    ip,
+    port,
+    handle,
+    onClientError: (_error, socket) => socket.destroy(),
+    onError: () => undefined,
+  });
+  open.push(listener);
+  return listener;
+}
+
+/** A request whose answer is waited for elsewhere. */
+async function begin(url: string, agent: Agent): Promise<IncomingMessage> {
+  const request = get(url, { agent });
+  const [response] = (await once(request, 'response')) as [IncomingMessage]; // what Node documents for this event
+  response.resume();
+  return response;
+}
+
+describe('the listening socket', () => {
+  const single: [string, RegExp][] = [
+    ['127.0.0.1', /^http:\/\/127\.0\.0\.1:\d+$/],
+    ['::1', /^http:\/\/\[::1\]:\d+$/],
+    ['localhost', /^http:\/\/localhost:\d+$/],
+  ];
+  it.each(single.filter(([ip]) => usable(ip)))(
+    'at %s has the address that a client types (B12)',
+    async (ip, pattern) => {
+      const { addresses } = await listen((_request, response) => response.end('hello'), ip);
+      expect(addresses).toEqual([expect.stringMatching(pattern)]);
+      expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
+    },
+  );
+
+  it.each(['', '0.0.0.0', '::'].filter(usable))(
+    'at %j is every address of the machine, loopback among them (B12)',
+    async (ip) => {
+      const { addresses } = await listen((_request, response) => response.end('hello'), ip);
+      expect(addresses).toContainEqual(expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/));
+      for (const address of addresses) expect(await (await fetch(address)).text()).toBe('hello');
+    },
+  );
+
+  it('says which setting is the reason when it can not listen (B12)', async () => {
+    const other = createServer();
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const fault = async (ip: string, at: number) =>
+      listen(() => undefined, ip, at).then(
+        () => undefined,
+        (error: unknown) => (error instanceof ListenError ? [error.message, error.about] : error),
+      );
+    expect(await fault('127.0.0.1', port)).toEqual([`listening at 127.0.0.1 port ${port}: the port is in use`, 'port']);
+    expect(await fault('192.0.2.1', 8000)).toEqual([
+      'listening at 192.0.2.1 port 8000: this machine has no such address',
+      'ip',
+    ]);
+    expect(await fault('no.such.host.invalid', 8000)).toEqual([
+      'listening at no.such.host.invalid port 8000: there is no such host name',
+      'ip',
+    ]);
+    other.close();
+    await once(other, 'close');
+  });
+});
+
+describe('closing', () => {
+  it('ends idle connections at once and lets a request under way end (B12)', async () => {
+    let finish: ((response: ServerResponse) => void) | undefined;
+    const started = new Promise<ServerResponse>((resolve) => (finish = resolve));
+    const listener = await listen((request, response) => {
+      if (request.url === '/slow') finish?.(response);
+      else response.end('fast');
+    });
+    const agent = new Agent({ keepAlive: true });
+    const url = listener.addresses[0] ?? '';
+    await once(await begin(`${url}/fast`, agent), 'end');
+    const slow = begin(`${url}/slow`, agent);
+    const response = await started;
+    const closed = listener.close(60_000);
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+    response.end('done');
+    const answer = await slow;
+    await once(answer, 'end');
+    expect(answer.statusCode).toBe(200);
+    // Far within the wait: nothing holds it but the request.
+    await closed;
+    agent.destroy();
+  });
+
+  it('cuts off what does not end within the wait (B12)', async () => {
+    const listener = await listen(() => undefined);
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'connect');
+    const ended = once(socket, 'close');
+    await listener.close(100);
+    await ended;
+  });
+});

@@ -1,0 +1,119 @@
+/** The socket that clients connect to, HTTP or HTTPS, from its opening to the end of its last request. */
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { isIPv6, type AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Duplex } from 'node:stream';
+import type { TlsOptions } from './tls.js';
+
+export interface ListenOptions {
+  /** `''` and `'0.0.0.0'`: every IPv4 address; `'::'`: every address. */
+  readonly ip: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** Absent: plain HTTP. */
+  readonly tls?: TlsOptions;
+  readonly handle: RequestListener;
+  /** Answers what is no HTTP. */
+  readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+  /** A connection could not be accepted (no more file descriptors); the service goes on. */
+  readonly onError: (error: Error) => void;
+}
+
+export interface Listener {
+  /** `http://127.0.0.1:8000`, one for each address that clients may use; at least one. */
+  readonly addresses: readonly string[];
+  /** New connections get this certificate; those that are open keep theirs. Nothing happens with plain HTTP. */
+  setTls(tls: TlsOptions): void;
+  /** Stops listening, lets requests under way end for so long, then ends their connections. */
+  close(waitMs: number): Promise<void>;
+}
+
+/** The address can not be listened at. `about` says which setting is the reason. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly about: 'ip' | 'port';
+
+  constructor(message: string, about: 'ip' | 'port', cause: unknown) {
+    super(message, { cause });
+    this.about = about;
+  }
+}
+
+/** Longer than clients and proxies keep an idle connection (60 s), so that it is never we who close it under a request. */
+const KEEP_ALIVE_MS = 65_000;
+/** How often connections that have become idle are closed while the rest ends. */
+const DRAIN_STEP_MS = 50;
+
+/** Opens the socket. @throws {ListenError} */
+export async function openListener(options: ListenOptions): Promise<Listener> {
+  const { ip, port, tls, handle, onClientError, onError } = options;
+  const secure = tls === undefined ? undefined : createHttpsServer(tls, handle);
+  const server: Server = secure ?? createHttpServer(handle);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.on('clientError', onClientError);
+  await listen(server, ip, port);
+  server.on('error', onError);
+  const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
+  const scheme = tls === undefined ? 'http' : 'https';
+  return {
+    addresses: reachableAddresses(ip).map((host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`),
+    setTls: (next) => secure?.setSecureContext(next),
+    close: (waitMs) => drain(server, waitMs),
+  };
+}
+
+function listen(server: Server, ip: string, port: number): Promise<void> {
+  const host = ip === '' ? '0.0.0.0' : ip;
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) => {
+      const [reason, about] = listenFault(error);
+      reject(new ListenError(`listening at ${host} port ${port}: ${reason}`, about, error));
+    };
+    server.once('error', fail);
+    server.listen({ host, port }, () => {
+      server.removeListener('error', fail);
+      resolve();
+    });
+  });
+}
+
+function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'port'] {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return ['the port is in use', 'port'];
+    case 'EACCES':
+      return ['permission denied: ports below 1024 are for root', 'port'];
+    case 'EADDRNOTAVAIL':
+      return ['this machine has no such address', 'ip'];
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return ['there is no such host name', 'ip'];
+    default:
+      return [error.message, 'ip'];
+  }
+}
+
+/** What a client can type: the addresses of the interfaces where every address is listened at. */
+function reachableAddresses(ip: string): readonly string[] {
+  if (ip !== '' && ip !== '0.0.0.0' && ip !== '::') return [ip];
+  const found = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    // Link-local IPv6 needs a zone, which no URL has.
+    .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
+    .map(({ address }) => address);
+  return found.length === 0 ? ['127.0.0.1'] : found;
+}
+
+function drain(server: Server, waitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+    const enough = setTimeout(() => server.closeAllConnections(), waitMs);
+    // Its one error is that it was closed before, which is what is wanted.
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(enough);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,125 @@
+/** The real command in a process of its own, as a person or systemd starts it. It is what `npm run build` made. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const BIN = path.join(import.meta.dirname, '../../bin/bmc-daemon.js');
+/** Waits are bounded by this; a healthy daemon needs a fraction of it. */
+const PATIENCE_MS = 15_000;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One line of the daemon's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+export class DaemonProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #exit: Promise<number | null>;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(args: readonly string[], { cwd, env = {}, input }: RunOptions = {}) {
+    // Only what every program needs: the environment of whoever runs the tests must not configure the daemon.
+    const { PATH = '', HOME = '' } = process.env;
+    this.#child = spawn(process.execPath, [BIN, ...args], { cwd, env: { PATH, HOME, ...env } });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
+    // `close`: the process has ended and all that it said is here.
+    this.#exit = once(this.#child, 'close').then(([code]) => code as number | null); // documented for this event
+    if (input !== undefined) this.#child.stdin.end(input);
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** What was logged so far. */
+  get lines(): readonly LogLine[] {
+    const whole = this.#stdout.slice(0, this.#stdout.lastIndexOf('\n') + 1);
+    return whole
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine); // the log writes objects
+  }
+
+  messages(level?: string): readonly string[] {
+    return this.lines
+      .filter((line) => level === undefined || line['level'] === level)
+      .map((line) => String(line['message']));
+  }
+
+  /** Waits until the daemon says where it serves. @returns `http://127.0.0.1:12345`. */
+  async address(): Promise<string> {
+    const line = await this.logged(/^serving .* at /);
+    return line.replace(/^.* at /, '').replace(/\/redfish\/v1$/, '');
+  }
+
+  /** Waits until a message matches. */
+  async logged(pattern: RegExp, count = 1): Promise<string> {
+    return waitFor(
+      () => this.messages().filter((message) => pattern.test(message))[count - 1],
+      () => `${String(pattern)} was not logged:\n${this.#stdout}\n${this.#stderr}`,
+      this.#exit,
+    );
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  async finished(): Promise<Finished> {
+    const timeout = delay(PATIENCE_MS, 'late' as const, { ref: false });
+    const code = await Promise.race([this.#exit, timeout]);
+    if (code === 'late') throw new Error(`the process has not ended:\n${this.#stdout}\n${this.#stderr}`);
+    return { code, stdout: this.#stdout, stderr: this.#stderr };
+  }
+
+  /** Ends it, whatever it is doing. */
+  async dispose(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exit;
+  }
+}
+
+/** Runs a command to its end. */
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = new DaemonProcess(args, { input: '', ...options });
+  try {
+    return await child.finished();
+  } finally {
+    await child.dispose();
+  }
+}
+
+/** Asks again until there is an answer. */
+export async function waitFor<T>(
+  ask: () => T | undefined | Promise<T | undefined>,
+  complaint: () => string,
+  over?: Promise<unknown>,
+): Promise<T> {
+  const state = { over: false };
+  void over?.then(() => (state.over = true));
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const last = state.over || Date.now() > until;
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (last) throw new Error(complaint());
+    await delay(20);
+  }
+}

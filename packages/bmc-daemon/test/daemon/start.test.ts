@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { DaemonProcess, run, waitFor, type RunOptions } from './process.js';
+
+const execute = promisify(execFile);
+
+let folder: string;
+const started: DaemonProcess[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-'));
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((child) => child.dispose()));
+  rmSync(folder, { recursive: true });
+});
+
+function start(args: readonly string[], options?: RunOptions): DaemonProcess {
+  const child = new DaemonProcess(args, options);
+  started.push(child);
+  return child;
+}
+
+/** Made-up machines on a free port of loopback. */
+const FAKE = ['--fake', '-i', '127.0.0.1', '-p', '0'];
+
+function config(text: string): string {
+  const file = path.join(folder, 'bmc.conf');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function getJson(url: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(url);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('the command line', () => {
+  it('prints help and version, and refuses what it does not know (B12)', async () => {
+    const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(await run(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+    const help = await run(['--help']);
+    expect(help.code).toBe(0);
+    for (const flag of [
+      '--config',
+      '-i, --interface',
+      '-p, --port',
+      '--ssl-certificate',
+      '--ssl-key',
+      '--libvirt-uri',
+      '--os-cloud',
+      '--fake',
+      '--feature-set',
+      '--dmtf-strict',
+      '--debug',
+      'check',
+      'htpasswd',
+    ])
+      expect(help.stdout).toContain(flag);
+    expect(await run(['--bogus'])).toEqual({ code: 1, stdout: '', stderr: "error: unknown option '--bogus'\n" });
+    expect((await run(['bogus'])).code).toBe(1);
+    expect((await run(['--port'])).code).toBe(1);
+  });
+
+  it.each([
+    [
+      'a file that is not there',
+      ['--config', 'none.conf'],
+      'none.conf: the configuration can not be read: there is no such file',
+    ],
+    [
+      'a wrong flag',
+      [...FAKE, '--port', 'abc'],
+      "command line: --port must be an integer from 0 to 65535, not the string 'abc'",
+    ],
+    [
+      'an OpenStack cloud',
+      [...FAKE, '--os-cloud', 'lab'],
+      '--os-cloud: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
+    ],
+    [
+      'a certificate without a key',
+      [...FAKE, '--ssl-certificate', 'cert.pem'],
+      '--ssl-certificate: EMULATOR_SSL_CERT is set and EMULATOR_SSL_KEY is not: HTTPS needs both',
+    ],
+    [
+      'an address of libvirt that is none',
+      ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
+      '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
+    ],
+  ])('%s stops the start with one line and exit code 1 (B12)', async (_, args, line) => {
+    expect(await run(args, { cwd: folder })).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
+  });
+});
+
+describe('the configuration file', () => {
+  it.each([
+    ["EMULATOR_LISTEN_PORT = '8000'", "EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string '8000'"],
+    ["SUSHY_EMULATOR_OS_CLOUD = 'lab'", 'EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet'],
+    ["EMULATOR_SSL_KEY = 'k'", 'EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
+    [
+      "EMULATOR_AUTH_FILE = '/none'",
+      'EMULATOR_AUTH_FILE can not be used: /none: the password file can not be read: there is no such file',
+    ],
+  ])('%s stops the start with file, line and no stack (B10, B11, B12)', async (text, sentence) => {
+    const file = config(`# one line before it\n${text}\n`);
+    expect(await run(['--config', file, '--fake'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${file}:2: ${sentence}\n`,
+    });
+  });
+
+  it('is found in the environment, and its unknown names are warnings (B12)', async () => {
+    const file = config(
+      "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\nSUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n",
+    );
+    const daemon = start([], { env: { SUSHY_EMULATOR_CONFIG: file } });
+    const address = await daemon.address();
+    expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
+    expect(daemon.messages('warn')).toEqual([
+      `${file}:2: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT`,
+    ]);
+  });
+
+  it('is never executed (B12)', async () => {
+    const trap = path.join(folder, 'trap');
+    const file = config(
+      `import os\nEMULATOR_LISTEN_PORT = open('${trap}', 'w')\n__import__('os').system('touch ${trap}')\n`,
+    );
+    const { code, stderr } = await run(['--config', file]);
+    expect(code).toBe(1);
+    expect(stderr.split('\n').map((line) => line.replace(file, 'bmc.conf').split(';')[0])).toEqual([
+      "bmc.conf:1: 'import' is Python code",
+      "bmc.conf:2: 'open(…' is Python code",
+      "bmc.conf:3: '=' and a value were expected after '__import__', not '('",
+      '',
+    ]);
+    expect(() => readFileSync(trap)).toThrow('ENOENT');
+  });
+});
+
+describe('bmc-daemon check', () => {
+  it('prints the effective settings with the origin of each (B12)', async () => {
+    const file = config("EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_DMTF_STRICT = True\n");
+    const { code, stdout, stderr } = await run(['check', '--config', file, '-p', '9000', '--fake'], {
+      env: { EMULATOR_STORAGE_POOL: 'images' },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.split('\n').map((line) => line.replace(/ +# /, ' # '));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `EMULATOR_LISTEN_IP = '127.0.0.1' # ${file}:1`,
+        'EMULATOR_LISTEN_PORT = 9000 # --port',
+        `EMULATOR_DMTF_STRICT = True # ${file}:2`,
+        'EMULATOR_FAKE_DRIVER = True # --fake',
+        "EMULATOR_STORAGE_POOL = 'images' # environment EMULATOR_STORAGE_POOL",
+        "EMULATOR_LIBVIRT_URI = 'qemu:///system' # default",
+      ]),
+    );
+  });
+
+  it('says everything that is wrong at once, and exits with 1 (B12)', async () => {
+    const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
+    const { code, stdout, stderr } = await run(['check', '--config', file]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.replaceAll(file, 'bmc.conf').split('\n')).toEqual([
+      'warning: bmc.conf:3: EMULATOR_FOO is not a setting',
+      'warning: no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+      "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
+      'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
+      '',
+    ]);
+  });
+});
+
+describe('the running daemon', () => {
+  it('serves pages, health, metrics and Redfish on one port, logs a line for each request and ends with 0 on SIGTERM (B12, B15, B16)', async () => {
+    const daemon = start(FAKE);
+    const address = await daemon.address();
+    expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);
+    for (const page of ['/', '/healthz', '/metrics']) expect((await fetch(`${address}${page}`)).status).toBe(200);
+    await daemon.logged(/^request$/, 4);
+    const [line] = daemon.lines.filter(({ message }) => message === 'request');
+    expect(line).toMatchObject({ user: null, method: 'GET', path: '/redfish/v1/Systems/', status: 200 });
+    daemon.signal('SIGTERM');
+    expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+    expect(daemon.messages().at(-1)).toBe('SIGTERM: stopping');
+  });
+
+  it('ends with 0 on SIGINT too, a kept-alive connection notwithstanding (B12)', async () => {
+    const daemon = start(FAKE);
+    await getJson(`${await daemon.address()}/redfish/v1`);
+    daemon.signal('SIGINT');
+    expect((await daemon.finished()).code).toBe(0);
+  });
+
+  it('says in one line that the port is in use, with the line that names it (B12)', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const file = config(`EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PORT = ${port}\n`);
+    expect(await run(['--config', file, '--fake'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${file}:2: listening at 127.0.0.1 port ${port}: the port is in use\n`,
+    });
+    other.close();
+    await once(other, 'close');
+  });
+
+  it('warns of an address that others reach where nobody has to log in (B11)', async () => {
+    const daemon = start(['--fake', '-i', '0.0.0.0', '-p', '0']);
+    await daemon.address();
+    expect(daemon.messages('warn')).toEqual([
+      'no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+    ]);
+  });
+
+  it('serves what the feature set and the list of machines name (B12)', async () => {
+    const file = config("EMULATOR_ALLOWED_INSTANCES = ['nobody']\n");
+    const daemon = start([...FAKE, '--config', file, '--feature-set', 'minimum', '--dmtf-strict']);
+    const address = await daemon.address();
+    const { body: root } = await getJson(`${address}/redfish/v1`);
+    expect(root).not.toHaveProperty('Managers');
+    expect(root).not.toHaveProperty(['@Redfish.Copyright']);
+    expect((await getJson(`${address}/redfish/v1/Systems`)).body['Members']).toEqual([]);
+    expect((await getJson(`${address}/redfish/v1/Managers`)).status).toBe(404);
+  });
+
+  it('starts while libvirt is down and answers 503 with Retry-After (B12)', async () => {
+    const socket = path.join(folder, 'libvirt-sock');
+    const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', `qemu:///system?socket=${socket}`]);
+    const address = await daemon.address();
+    const response = await fetch(`${address}/redfish/v1/Systems`);
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
+    daemon.signal('SIGTERM');
+    expect((await daemon.finished()).code).toBe(0);
+  });
+
+  it('tells systemd that it is ready, reloads and stops (H5)', async () => {
+    const socket = path.join(folder, 'notify');
+    const received = path.join(folder, 'received');
+    // Node has no datagram sockets of the unix kind.
+    const listener = execFile('/usr/bin/python3', [
+      '-c',
+      'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  d=s.recv(65536)\n  open(sys.argv[2],"ab").write(d+b"\\n--\\n")\n',
+      socket,
+      received,
+    ]);
+    try {
+      await waitFor(
+        () =>
+          execute('test', ['-S', socket]).then(
+            () => true,
+            () => undefined,
+          ),
+        () => 'the socket is not there',
+      );
+      const daemon = start(FAKE, { env: { NOTIFY_SOCKET: socket } });
+      const address = await daemon.address();
+      const heard = (pattern: RegExp) =>
+        waitFor(
+          () => {
+            const text = execRead(received);
+            return pattern.test(text) ? text : undefined;
+          },
+          () => `systemd did not hear ${String(pattern)}: ${execRead(received)}`,
+        );
+      await heard(new RegExp(`READY=1\\nSTATUS=serving at ${address}`));
+      daemon.signal('SIGHUP');
+      await heard(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
+      daemon.signal('SIGTERM');
+      await heard(/STOPPING=1/);
+      expect((await daemon.finished()).code).toBe(0);
+    } finally {
+      listener.kill('SIGKILL');
+    }
+  });
+});
+
+function execRead(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // nothing was received yet
+  }
+}
