@@ -1,0 +1,104 @@
+/** The clients that nobody here wrote, as programs: sushy (through our script), redfishtool, curl. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { Served } from './served.js';
+
+const run = promisify(execFile);
+
+/** What of this process's environment they get. Not: REQUESTS_CA_BUNDLE and the like, which make `verify=False` void. */
+function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], HOME: process.env['HOME'], LANG: 'C.UTF-8', NO_PROXY: '*', ...more };
+}
+
+/** @returns standard output. @throws {Error} with the program's whole output where it fails. */
+async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    return (await run(program, [...words], { env, timeout: 120_000 })).stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }; // as execFile rejects
+    throw new Error(`${program} ${words.join(' ')}:\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+/**
+ * A folder for PYTHONPATH with a sushy that works: Debian's package lacks `standard_registries`, and then every look into a
+ * registry fails. A copy with that folder, empty, is what the upstream package looks like to it.
+ */
+export async function wholeSushy(folder: string): Promise<string> {
+  const where = await output('/usr/bin/python3', ['-c', 'import sushy; print(sushy.__file__)'], environment());
+  const copy = join(folder, 'python', 'sushy');
+  await cp(dirname(where.trim()), copy, { recursive: true });
+  await mkdir(join(copy, 'standard_registries'), { recursive: true });
+  return dirname(copy);
+}
+
+/**
+ * What sushy read, step by step.
+ * @param booted called when sushy has started the machine and when it has restarted it; sushy goes on when it resolves.
+ */
+export async function sushySession(
+  served: Served,
+  pythonPath: string,
+  system: string,
+  image: URL,
+  booted: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<unknown> {
+  const { credentials } = served;
+  const words = [join(import.meta.dirname, 'sushy_session.py'), `${served.url}/redfish/v1/`, system, image.href];
+  if (credentials !== undefined) words.push(credentials.user, credentials.password);
+  const python = spawn('/usr/bin/python3', words, {
+    env: environment({ PYTHONPATH: pythonPath }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const ended = once(python, 'close');
+  let errors = '';
+  python.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  let last = '';
+  try {
+    for await (const line of createInterface({ input: python.stdout })) {
+      last = line;
+      if (line !== 'booted') continue;
+      await booted();
+      python.stdin.write('\n');
+    }
+  } finally {
+    // Where the guest did not do what it should, sushy still waits.
+    python.stdin.end();
+    await ended;
+  }
+  if (python.exitCode !== 0) throw new Error(`sushy_session.py: ${errors}`);
+  return JSON.parse(last) as unknown;
+}
+
+/** redfishtool's output as JSON; undefined where it prints nothing. */
+export async function redfishtool(served: Served, ...words: readonly string[]): Promise<unknown> {
+  const { credentials, host } = served;
+  // Left to itself it takes HTTPS for whatever it thinks is worth protecting.
+  const login =
+    credentials === undefined
+      ? ['-S', 'IfSendingCredentials', '-A', 'None']
+      : ['-S', 'Always', '-A', 'Basic', '-u', credentials.user, '-p', credentials.password];
+  const text = await output('redfishtool', [...login, '-r', host, ...words], environment());
+  return text.trim() === '' ? undefined : (JSON.parse(text) as unknown);
+}
+
+/** What curl got, the credentials standing in the address, as the specification's sample client has them. */
+export async function curl(
+  served: Served,
+  path: string,
+  ...words: readonly string[]
+): Promise<{ status: number; body: unknown }> {
+  const address = new URL(path, served.url);
+  if (served.credentials !== undefined) {
+    address.username = encodeURIComponent(served.credentials.user);
+    address.password = encodeURIComponent(served.credentials.password);
+  }
+  const text = await output('curl', ['-sS', '-k', '-w', '\n%{http_code}', ...words, address.href], environment());
+  const end = text.lastIndexOf('\n');
+  const body = text.slice(0, end);
+  return { status: Number(text.slice(end + 1)), body: body === '' ? undefined : (JSON.parse(body) as unknown) };
+}

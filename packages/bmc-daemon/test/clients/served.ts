@@ -1,0 +1,75 @@
+/** A whole bmc-daemon for the clients of this folder: configuration file, password file, certificate, a port of its own. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { loadSettings } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon.js';
+import { createLog } from '../../src/log.js';
+
+const run = promisify(execFile);
+
+export interface ServedOptions {
+  /** HTTPS with a password, or HTTP for everybody. */
+  readonly secured: boolean;
+  /** libvirt's URI; undefined for the fake driver. */
+  readonly libvirtUri?: string;
+}
+
+/** A running daemon. */
+export interface Served {
+  /** `https://127.0.0.1:40001`, without a path. */
+  readonly url: string;
+  /** `127.0.0.1:40001`. */
+  readonly host: string;
+  /** Undefined where nobody has to log in. */
+  readonly credentials: { readonly user: string; readonly password: string } | undefined;
+  /** A folder for the test's own files. */
+  readonly folder: string;
+  /** What was logged so far. */
+  log(): string;
+  close(): Promise<void>;
+}
+
+/** Starts a daemon as its command line would: from a file. */
+export async function serveMachines({ secured, libvirtUri }: ServedOptions): Promise<Served> {
+  const folder = await mkdtemp(join(tmpdir(), 'rackless-clients-'));
+  const credentials = secured ? { user: 'admin', password: 'a password: with "signs"' } : undefined;
+  const lines = ["EMULATOR_LISTEN_IP = '127.0.0.1'", 'EMULATOR_LISTEN_PORT = 0', "EMULATOR_STATE_DIR = 'state'"];
+  lines.push(libvirtUri === undefined ? 'EMULATOR_FAKE_DRIVER = True' : `EMULATOR_LIBVIRT_URI = '${libvirtUri}'`);
+  if (credentials !== undefined) {
+    // Both made by the tools that people make them with, as htpasswd's `$2y$` is not what bcrypt writes.
+    await run('htpasswd', ['-cbB', join(folder, 'htpasswd'), credentials.user, credentials.password]);
+    await run('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'],
+      ...['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')],
+    ]);
+    lines.push("EMULATOR_AUTH_FILE = 'htpasswd'", "EMULATOR_SSL_CERT = 'cert.pem'", "EMULATOR_SSL_KEY = 'key.pem'");
+  }
+  const file = join(folder, 'bmc-daemon.conf');
+  await writeFile(file, `${lines.join('\n')}\n`);
+
+  const loaded = loadSettings({ file });
+  if (loaded.faults.length > 0) throw new Error(`configuring a daemon: ${loaded.faults.join('; ')}`);
+  let logged = '';
+  const log = createLog({ level: 'info', format: 'text', write: (lines) => (logged += lines) });
+  const daemon = await startDaemon({ ...loaded, environment: {}, log });
+  const [url] = daemon.addresses;
+  if (url === undefined) throw new Error('starting a daemon: it listens nowhere');
+  return {
+    url,
+    host: new URL(url).host,
+    credentials,
+    folder,
+    log: () => {
+      log.flush();
+      return logged;
+    },
+    close: async () => {
+      await daemon.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
