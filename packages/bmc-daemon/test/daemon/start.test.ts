@@ -1,41 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { DaemonProcess, run, waitFor, type RunOptions } from './process.js';
+import { daemonFixture, FAKE } from './fixture.js';
+import { run, waitFor } from './process.js';
 
 const execute = promisify(execFile);
 
-let folder: string;
-const started: DaemonProcess[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-'));
-});
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((child) => child.dispose()));
-  rmSync(folder, { recursive: true });
-});
-
-function start(args: readonly string[], options?: RunOptions): DaemonProcess {
-  const child = new DaemonProcess(args, options);
-  started.push(child);
-  return child;
-}
-
-/** Made-up machines on a free port of loopback. */
-const FAKE = ['--fake', '-i', '127.0.0.1', '-p', '0'];
-
-function config(text: string): string {
-  const file = path.join(folder, 'bmc.conf');
-  writeFileSync(file, text);
-  return file;
-}
+const { at, config, start } = daemonFixture();
 
 async function getJson(url: string): Promise<{ status: number; body: Record<string, unknown> }> {
   const response = await fetch(url);
@@ -98,7 +73,7 @@ describe('the command line', () => {
       '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
     ],
   ])('%s stops the start with one line and exit code 1 (B12)', async (_, args, line) => {
-    expect(await run(args, { cwd: folder })).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
+    expect(await run(args, { cwd: at('') })).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
   });
 });
 
@@ -133,7 +108,7 @@ describe('the configuration file', () => {
   });
 
   it('is never executed (B12)', async () => {
-    const trap = path.join(folder, 'trap');
+    const trap = at('trap');
     const file = config(
       `import os\nEMULATOR_LISTEN_PORT = open('${trap}', 'w')\n__import__('os').system('touch ${trap}')\n`,
     );
@@ -239,7 +214,7 @@ describe('the running daemon', () => {
   });
 
   it('starts while libvirt is down and answers 503 with Retry-After (B12)', async () => {
-    const socket = path.join(folder, 'libvirt-sock');
+    const socket = at('libvirt-sock');
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', `qemu:///system?socket=${socket}`]);
     const address = await daemon.address();
     const response = await fetch(`${address}/redfish/v1/Systems`);
@@ -251,8 +226,8 @@ describe('the running daemon', () => {
   });
 
   it('tells systemd that it is ready, reloads and stops (H5)', async () => {
-    const socket = path.join(folder, 'notify');
-    const received = path.join(folder, 'received');
+    const socket = at('notify');
+    const received = at('received');
     // Node has no datagram sockets of the unix kind.
     const listener = execFile('/usr/bin/python3', [
       '-c',

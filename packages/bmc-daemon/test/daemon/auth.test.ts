@@ -1,0 +1,174 @@
+import { describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { daemonFixture, FAKE } from './fixture.js';
+import { run, waitFor, type DaemonProcess } from './process.js';
+
+const execute = promisify(execFile);
+const { at, config, makeCertificate, start } = daemonFixture();
+
+/** Status that curl gets. */
+async function curl(...args: string[]): Promise<number> {
+  const { stdout } = await execute('curl', [
+    '--silent',
+    '--output',
+    '/dev/null',
+    '--write-out',
+    '%{http_code}',
+    ...args,
+  ]);
+  return Number(stdout);
+}
+
+/** A daemon with the password file `users`. */
+function startWithUsers(...args: string[]): DaemonProcess {
+  return start([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n"), ...args]);
+}
+
+const withUser = (address: string, user: string) => address.replace('://', `://${user}@`);
+
+describe('logging in', () => {
+  it("takes the users of Debian's htpasswd -cB, with credentials in the URL as the sample client sends them (B10)", async () => {
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    const daemon = startWithUsers();
+    const address = await daemon.address();
+    const systems = `${address}/redfish/v1/Systems`;
+    expect(await curl(systems)).toBe(401);
+    expect(await curl(withUser(systems, 'admin:secret'))).toBe(200);
+    expect(await curl(withUser(systems, 'admin:wrong'))).toBe(401);
+    expect(await curl('--user', 'admin:secret', systems)).toBe(200);
+    for (const open of ['/redfish', '/redfish/v1', '/redfish/v1/', '/redfish/v1/odata', '/redfish/v1/$metadata']) {
+      expect([open, await curl(`${address}${open}`)]).toEqual([open, 200]);
+      expect([open, await curl('--head', `${address}${open}`)]).toEqual([open, 200]);
+    }
+    const refused = await fetch(systems);
+    expect(refused.headers.get('www-authenticate')).toMatch(/^Basic .*charset="UTF-8"/);
+    expect(daemon.stdout).not.toContain('secret');
+    await daemon.logged(/^request$/, 15);
+    expect(daemon.lines.filter(({ refused }) => refused !== undefined)).toEqual([
+      expect.objectContaining({ status: 401, user: null, refused: 'no credentials' }),
+      expect.objectContaining({ status: 401, user: null, refused: 'wrong password, user admin' }),
+      expect.objectContaining({ status: 401, user: null, refused: 'no credentials' }),
+    ]);
+  });
+
+  it('works over HTTPS (B10, B11)', async () => {
+    makeCertificate('one');
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    const address = await startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')).address();
+    expect(await curl('--cacert', at('one.pem'), withUser(`${address}/redfish/v1/Systems`, 'admin:secret'))).toBe(200);
+    expect(await curl('--cacert', at('one.pem'), `${address}/redfish/v1/Systems`)).toBe(401);
+  });
+
+  it('follows the password file as it changes, and lets nobody in while it is gone (B10)', async () => {
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'old']);
+    const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
+    expect(await curl(withUser(systems, 'admin:old'))).toBe(200);
+    await execute('htpasswd', ['-bB', at('users'), 'admin', 'new']);
+    const becomes = (user: string, status: number) =>
+      waitFor(
+        async () => ((await curl(withUser(systems, user))) === status ? true : undefined),
+        () => `${user} is not answered with ${status}`,
+      );
+    await becomes('admin:old', 401);
+    expect(await curl(withUser(systems, 'admin:new'))).toBe(200);
+    rmSync(at('users'));
+    await becomes('admin:new', 401);
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'new']);
+    await becomes('admin:new', 200);
+  });
+
+  it.each([
+    ['-m', 'the password is hashed with MD5 (htpasswd -m, its default)'],
+    ['-s', 'the password is hashed with SHA-1 (htpasswd -s)'],
+    ['-d', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
+    ['-p', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
+  ])('does not start with a user of htpasswd %s, naming the line (B10)', async (kind, reason) => {
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    await execute('htpasswd', ['-b', kind, at('users'), 'other', 'secret']);
+    const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `${at('users')}:2: ${reason}, which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER\n`,
+    });
+  });
+});
+
+describe('bmc-daemon htpasswd', () => {
+  it('makes a file that the daemon takes, from a password on standard input (B10)', async () => {
+    expect(await run(['htpasswd', at('users'), 'admin'], { input: 'pä:ss\n' })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `user admin added to ${at('users')}\n`,
+    });
+    expect(await run(['htpasswd', at('users'), 'other'], { input: 'x y\nx y\n' })).toMatchObject({ code: 0 });
+    const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
+    expect(await curl('--user', 'admin:pä:ss', systems)).toBe(200);
+    expect(await curl('--user', 'other:x y', systems)).toBe(200);
+    expect(await curl('--user', 'other:x', systems)).toBe(401);
+  });
+
+  it.each([
+    ['', 'the password is empty'],
+    ['one\ntwo\n', 'the two passwords differ'],
+    [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt looks at the first 72 only'],
+    ['x'.repeat(70_000), 'what stands on standard input is no password'],
+  ])('refuses %j (B10)', async (input, reason) => {
+    expect(await run(['htpasswd', at('users'), 'admin'], { input })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${reason}\n`,
+    });
+    await expect(execute('test', ['-e', at('users')])).rejects.toThrow('Command failed');
+  });
+
+  it.each([
+    ['the same twice', ['sécret', 'sécret'], 0, /New password: \r?\nThe same again: \r?\nuser admin added to /],
+    ['two that differ', ['eins', 'zwei'], 1, /the two passwords differ/],
+    ['Ctrl-C', ['\x03'], 1, /no password was given/],
+    ['an erased letter', ['sex\x7fcret', 'secret'], 0, /user admin added to /],
+  ])('asks twice at a terminal without echo: %s (B10)', async (_, answers, code, said) => {
+    // A terminal of its own for the command, and somebody who types only when asked.
+    writeFileSync(at('type.py'), TYPIST);
+    const { stdout } = await execute('/usr/bin/python3', [
+      at('type.py'),
+      JSON.stringify(answers),
+      process.execPath,
+      BIN,
+      'htpasswd',
+      at('users'),
+      'admin',
+    ]);
+    const { screen, exit } = JSON.parse(stdout) as { screen: string; exit: number };
+    expect(screen).toMatch(said);
+    expect(exit).toBe(code);
+    for (const answer of answers) if (answer.length > 1) expect(screen).not.toContain(answer.slice(0, 3));
+  });
+});
+
+const BIN = new URL('../../bin/bmc-daemon.js', import.meta.url).pathname;
+
+/** Runs a command on a pseudo-terminal, types an answer after each prompt, and prints what stood on the screen. */
+const TYPIST = `
+import json, os, pty, sys
+answers = json.loads(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+screen = b''
+asked = 0
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    screen += data
+    while asked < len(answers) and asked < screen.count(b'assword: ') + screen.count(b'again: '):
+        os.write(fd, answers[asked].encode() + (b'' if answers[asked] == '\\x03' else b'\\r'))
+        asked += 1
+_, status = os.waitpid(pid, 0)
+print(json.dumps({'screen': screen.decode(), 'exit': os.waitstatus_to_exitcode(status)}))
+`;

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { daemonFixture } from './fixture.js';
+import { waitFor } from './process.js';
+
+const { start } = daemonFixture();
+
+describe('a host that comes and goes', () => {
+  let libvirtd: PrivateLibvirtd;
+  beforeAll(async () => {
+    libvirtd = await startLibvirtd({ driver: 'test' });
+  });
+  afterAll(() => libvirtd.stop());
+
+  it('is waited for at the start, answered with 503 while it is away, and back without a restart (B12, B17)', async () => {
+    await libvirtd.end();
+    const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
+    const address = await daemon.address();
+    const status = async () => (await fetch(`${address}/redfish/v1/Systems`)).status;
+    const becomes = (expected: number) =>
+      waitFor(
+        async () => ((await status()) === expected ? true : undefined),
+        () => `the answer has not become ${expected}:\n${daemon.stdout}`,
+      );
+    expect(await status()).toBe(503);
+    await libvirtd.start();
+    await becomes(200);
+    await libvirtd.end('SIGKILL');
+    await becomes(503);
+    await libvirtd.start();
+    await becomes(200);
+    daemon.signal('SIGTERM');
+    expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('does not hold up the end while it hangs (B12)', async () => {
+    const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
+    const address = await daemon.address();
+    await waitFor(
+      async () => ((await fetch(`${address}/redfish/v1/Systems`)).status === 200 ? true : undefined),
+      () => daemon.stdout,
+    );
+    libvirtd.signal('SIGSTOP');
+    try {
+      daemon.signal('SIGTERM');
+      expect((await daemon.finished()).code).toBe(0);
+    } finally {
+      libvirtd.signal('SIGCONT');
+    }
+  });
+});
