@@ -1,8 +1,13 @@
 /** Writes the pages of docs/ that are made from the code. `npm run generate` builds first; tests compare the pages. */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';
+import { renderSpecCoverage } from '../packages/bmc-daemon/scripts/spec-coverage.js';
 import { renderConfigurationPage } from '../packages/bmc-daemon/dist/config/documentation.js';
 
-const pages = { 'docs/configuration.md': renderConfigurationPage(), 'packages/libvirt/API.md': renderApiPage() };
+const pages = {
+  'docs/configuration.md': renderConfigurationPage(),
+  'docs/spec-coverage.md': renderSpecCoverage(),
+  'packages/libvirt/API.md': renderApiPage(),
+};
 
 for (const [page, text] of Object.entries(pages)) writeFileSync(new URL(`../${page}`, import.meta.url), text);

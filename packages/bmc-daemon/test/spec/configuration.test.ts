@@ -1,0 +1,212 @@
+/** Sections 1, 5 and 8 of the specification: the configuration file, one test per row, and authentication. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import bcrypt from 'bcrypt';
+import { settingsTable } from '../../src/config/settings.js';
+import { ConfigurationFolder } from './configured.js';
+
+const run = promisify(execFile);
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('listening on loopback: no port');
+  return address.port;
+}
+
+/** Status of a GET, and the body where there is one. */
+async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<[number, string]> {
+  const response = await fetch(url, { headers });
+  return [response.status, await response.text()];
+}
+
+function basic(user: string, password: string): Readonly<Record<string, string>> {
+  return { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+describe('configuration', () => {
+  let folder: ConfigurationFolder;
+  beforeEach(() => {
+    folder = new ConfigurationFolder();
+  });
+  afterEach(() => folder.remove());
+
+  it('§1 Configuration | EMULATOR_LISTEN_IP | the address that is listened at, and no other; 0.0.0.0 by default (B12)', async () => {
+    expect(settingsTable.listenIp.default).toBe('0.0.0.0');
+    const { url } = await folder.start("EMULATOR_LISTEN_IP = '127.0.0.2'");
+    expect(new URL(url).hostname).toBe('127.0.0.2');
+    expect((await get(`${url}/redfish`))[0]).toBe(200);
+    await expect(get(url.replace('127.0.0.2', '127.0.0.1'))).rejects.toThrow('fetch failed');
+  });
+
+  it('§1 Configuration | EMULATOR_LISTEN_PORT | the port that is listened at (B12)', async () => {
+    const port = await freePort();
+    const { url } = await folder.start(`EMULATOR_LISTEN_PORT = ${port}`);
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect((await get(`${url}/redfish`))[0]).toBe(200);
+  });
+
+  const makeCertificate = async (): Promise<{ cert: string; key: string }> => {
+    const [cert, key] = [join(folder.path, 'cert.pem'), join(folder.path, 'key.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    await run('openssl', [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      ...subject,
+    ]);
+    return { cert, key };
+  };
+
+  it('§1 Configuration | EMULATOR_SSL_CERT | the certificate that clients are shown; one without the key is a fault (B11)', async () => {
+    const { cert, key } = await makeCertificate();
+    const { url } = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`, `EMULATOR_SSL_KEY = '${key}'`);
+    expect(url).toMatch(/^https:/);
+    const status = await new Promise((resolve, reject) => {
+      const sent = httpsRequest(`${url}/redfish`, { ca: readFileSync(cert), agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.once('error', reject).end();
+    });
+    expect(status).toBe(200);
+    const alone = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`);
+    expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_KEY')]);
+  });
+
+  it('§1 Configuration | EMULATOR_SSL_KEY | the key of the certificate; plain HTTP where there is none (B11)', async () => {
+    const { key } = await makeCertificate();
+    const alone = await folder.start(`EMULATOR_SSL_KEY = '${key}'`);
+    expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_CERT')]);
+    const { url } = await folder.start('EMULATOR_SSL_CERT = None', 'EMULATOR_SSL_KEY = None');
+    expect(url).toMatch(/^http:/);
+  });
+
+  it('§1 Configuration | EMULATOR_OS_CLOUD | None is none; a cloud stops the start, with file and line (B12)', async () => {
+    expect((await folder.start('EMULATOR_OS_CLOUD = None')).faults).toEqual([]);
+    const { faults } = await folder.start("EMULATOR_OS_CLOUD = 'lab'");
+    expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: EMULATOR_OS_CLOUD .*no OpenStack backend yet/)]);
+  });
+
+  it('§1 Configuration | EMULATOR_LIBVIRT_URI | the host whose machines are served; 503 while it is down (B12)', async () => {
+    expect(settingsTable.libvirtUri.default).toBe('qemu:///system');
+    const socket = join(folder.path, 'no-libvirtd');
+    const { url, faults } = await folder.start(
+      'EMULATOR_FAKE_DRIVER = False',
+      `EMULATOR_LIBVIRT_URI = 'qemu+unix:///system?socket=${socket}'`,
+    );
+    expect(faults).toEqual([]);
+    expect((await get(`${url}/redfish/v1`))[0]).toBe(200);
+    const response = await fetch(`${url}/redfish/v1/Systems`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await response.text()).toContain('ServiceTemporarilyUnavailable');
+  });
+
+  it('§1 Configuration | EMULATOR_AUTH_FILE | without it everybody may come in; a missing file stops the start (B10)', async () => {
+    const open = await folder.start('EMULATOR_AUTH_FILE = None');
+    expect((await get(`${open.url}/redfish/v1/Systems`))[0]).toBe(200);
+    const { faults } = await folder.start("EMULATOR_AUTH_FILE = 'nowhere'");
+    expect(faults).toEqual([expect.stringContaining('nowhere')]);
+  });
+
+  it('§1 Configuration | EMULATOR_IGNORE_BOOT_DEVICE | False by default, and a change of the target takes effect only then (B7)', async () => {
+    expect(settingsTable.ignoreBootDevice.default).toBe(false);
+    for (const [value, expected] of [
+      ['False', 'Cd'],
+      ['True', 'Hdd'],
+    ]) {
+      const { url } = await folder.start(`EMULATOR_IGNORE_BOOT_DEVICE = ${value ?? ''}`);
+      const response = await fetch(`${url}/redfish/v1/Systems/node-1`, {
+        method: 'PATCH',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ Boot: { BootSourceOverrideTarget: 'Cd' } }),
+      });
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain(`"BootSourceOverrideTarget":"${expected ?? ''}"`);
+    }
+  });
+
+  it('§1 Configuration | EMULATOR_BOOT_LOADER_MAP | mode to architecture to file or None; any other shape is a fault (B12)', async () => {
+    const sample = [
+      'EMULATOR_BOOT_LOADER_MAP = {',
+      "    'UEFI': {'x86_64': None, 'aarch64': '/usr/share/AAVMF/AAVMF_CODE.fd'},",
+      "    'Legacy': {'x86_64': None, 'aarch64': None},",
+      '}',
+    ];
+    expect((await folder.start(...sample)).faults).toEqual([]);
+    const { faults } = await folder.start("EMULATOR_BOOT_LOADER_MAP = {'UEFI': 'x86_64'}");
+    expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: .*EMULATOR_BOOT_LOADER_MAP/)]);
+  });
+
+  it('§8 Limits | Listen port default in the sample configuration | 8000 (B12)', () => {
+    expect(settingsTable.listenPort.default).toBe(8000);
+  });
+});
+
+describe('authentication', () => {
+  let folder: ConfigurationFolder;
+  let url: string;
+  beforeEach(async () => {
+    folder = new ConfigurationFolder();
+    folder.write('users', `admin:${await bcrypt.hash('pass:word', 4)}\n`);
+    ({ url } = await folder.start("EMULATOR_AUTH_FILE = 'users'"));
+  });
+  afterEach(() => folder.remove());
+
+  it('§5 Authentication | A password file in the htpasswd format, hashed with bcrypt | the user admin of the file comes in (B10)', async () => {
+    expect((await get(`${url}/redfish/v1/Systems`, basic('admin', 'pass:word')))[0]).toBe(200);
+    const hash = await bcrypt.hash('other', 4);
+    folder.write('users', `admin:${hash.replace('$2b$', '$2y$')}\n`);
+    const again = await folder.start("EMULATOR_AUTH_FILE = 'users'");
+    expect((await get(`${again.url}/redfish/v1/Systems`, basic('admin', 'other')))[0]).toBe(200);
+  });
+
+  it('§5 Authentication | When enabled, every Redfish request must carry a user name and a password | 401 for every path and method, whether it exists or not (B10)', async () => {
+    const system = `${url}/redfish/v1/Systems/node-1`;
+    const requests: readonly [string, string][] = [
+      ['GET', `${url}/redfish/v1/Systems`],
+      ['GET', system],
+      ['GET', `${url}/redfish/v1/Managers/node-1`],
+      ['GET', `${url}/redfish/v1/Nowhere`],
+      ['PATCH', system],
+      ['POST', `${system}/Actions/ComputerSystem.Reset`],
+      ['POST', `${url}/redfish/v1/Managers/node-1/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`],
+      ['POST', `${url}/redfish/v1/Managers/node-1/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`],
+    ];
+    for (const [method, path] of requests) {
+      const response = await fetch(path, { method });
+      expect([method, path, response.status]).toEqual([method, path, 401]);
+      expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
+      await response.arrayBuffer();
+    }
+    // Once each: guessing is slowed down.
+    for (const wrong of [basic('admin', 'guess'), basic('nobody', 'pass:word'), { Authorization: 'Basic !' }]) {
+      expect((await get(system, wrong))[0]).toBe(401);
+    }
+  });
+
+  it('§5 Authentication | Credentials in the address | <USER>:<PASSWORD>@host:port works with curl (B10)', async () => {
+    const address = `${url.replace('http://', 'http://admin:pass%3Aword@')}/redfish/v1/Systems`;
+    const { stdout } = await run('curl', ['-s', '-w', '\n%{http_code}', address]);
+    expect(stdout.split('\n').at(-1)).toBe('200');
+  });
+});

@@ -1,0 +1,70 @@
+/** The daemon as a configuration file makes it, within this process. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspectSettings } from '../../src/config/inspect.js';
+import { loadSettings } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon.js';
+import { createLog } from '../../src/log.js';
+
+export interface Configured {
+  /** Why the daemon did not start, a line for each fault; empty when it runs. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+  /** `http://127.0.0.1:…`, the first one; empty when it does not run. */
+  readonly url: string;
+}
+
+/** A folder with a configuration file and what it names. */
+export class ConfigurationFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'rackless-spec-'));
+  #close: () => Promise<void> = () => Promise.resolve();
+
+  /** Writes a file into the folder. @returns its path. */
+  write(name: string, text: string): string {
+    const path = join(this.path, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  /**
+   * Starts the daemon on a file with these lines, as `bmc-daemon --config` does. Unless they say otherwise it listens on any port
+   * of the loopback address, with machines in memory.
+   */
+  async start(...lines: readonly string[]): Promise<Configured> {
+    await this.stop();
+    const file = this.write(
+      'emulator.conf',
+      [
+        "EMULATOR_LISTEN_IP = '127.0.0.1'",
+        'EMULATOR_LISTEN_PORT = 0',
+        'EMULATOR_FAKE_DRIVER = True',
+        `EMULATOR_STATE_DIR = '${this.path}'`,
+        'EMULATOR_SHUTDOWN_WAIT_SECONDS = 0',
+        ...lines,
+        '',
+      ].join('\n'),
+    );
+    const loaded = loadSettings({ file, flags: {}, environment: {} });
+    const inspection = inspectSettings(loaded);
+    const faults = [...loaded.faults, ...inspection.faults];
+    const warnings = [...loaded.warnings, ...inspection.warnings];
+    if (faults.length > 0) return { faults, warnings, url: '' };
+    const log = createLog({ level: 'error', format: 'text', write: () => undefined });
+    const daemon = await startDaemon({ ...loaded, environment: {}, log });
+    this.#close = () => daemon.close();
+    return { faults, warnings, url: daemon.addresses[0] ?? '' };
+  }
+
+  /** Stops the daemon that runs, if any. */
+  async stop(): Promise<void> {
+    const close = this.#close;
+    this.#close = () => Promise.resolve();
+    await close();
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.path, { recursive: true });
+  }
+}
