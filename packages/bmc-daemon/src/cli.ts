@@ -82,7 +82,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   withSettings(program.command('check'))
     .description('say what is wrong with a configuration, and print the settings that hold')
     .action((given: GivenFlags) => {
-      exitCode = check(load(given));
+      // Flags may stand before the word, too: `bmc-daemon --config FILE check`.
+      exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }));
     });
   program
     .command('htpasswd')

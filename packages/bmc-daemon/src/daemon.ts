@@ -155,7 +155,7 @@ function createServices(settings: Settings, environment: Environment, driver: Hy
     log,
     operations: {
       tasks: createTaskStore({ limit: TASKS_KEPT, now }),
-      waitMs: settings.vmediaInsertWaitSeconds * 1000,
+      waitMs: settings.taskAfterSeconds * 1000,
       onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
     },
     settings,

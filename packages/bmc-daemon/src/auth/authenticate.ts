@@ -13,7 +13,7 @@ import { RedfishError } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
 import { createPacing, type PacingLimits } from './attempt-pacing.js';
 import { readBasicCredentials } from './basic-credentials.js';
-import { BusyError, createBcryptGate, MAX_PASSWORD_BYTES } from './bcrypt-gate.js';
+import { BusyError, createBcryptGate, MAX_PASSWORD_BYTES, type BcryptGate } from './bcrypt-gate.js';
 import type { HtpasswdEntry } from './htpasswd.js';
 import { openPasswordFile } from './password-file.js';
 
@@ -23,6 +23,8 @@ export interface PasswordAuthenticationOptions {
   readonly now?: () => number;
   /** Waits for a turn; default: a timer that does not keep the process alive. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
+  /** Default: two at once, 64 waiting. */
+  readonly gate?: BcryptGate;
 }
 
 /** How long a look at the password file holds. */
@@ -47,9 +49,13 @@ const ADDRESS_PACING: PacingLimits = { ...PAIR_PACING, free: 20, firstGapMs: 100
  * @throws {PasswordFileError} where the file can not be read or a line of it is at fault.
  */
 export function createPasswordAuthentication(file: string, options: PasswordAuthenticationOptions): Authenticate {
-  const { log, now = () => performance.now(), sleep = (ms: number) => delay(ms, undefined, { ref: false }) } = options;
+  const {
+    log,
+    now = () => performance.now(),
+    sleep = (ms: number) => delay(ms, undefined, { ref: false }),
+    gate = createBcryptGate(GATE),
+  } = options;
   const passwordFile = openPasswordFile(file, { log, now, checkEveryMs: FILE_CHECK_MS });
-  const gate = createBcryptGate(GATE);
   const pairPacing = createPacing(PAIR_PACING, now);
   const addressPacing = createPacing(ADDRESS_PACING, now);
   // New with every process: what a core dump holds of digests is of no use to anybody without it, and of none after it.

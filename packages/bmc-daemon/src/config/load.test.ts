@@ -159,6 +159,7 @@ describe('faults', () => {
     ],
     ['EMULATOR_IGNORE_BOOT_DEVICE = 0', 'bmc.conf:1: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not 0'],
     ['EMULATOR_SSL_CERT = 5', 'bmc.conf:1: EMULATOR_SSL_CERT must be a path (a string) or None, not 5'],
+    ["EMULATOR_AUTH_FILE = ''", "bmc.conf:1: EMULATOR_AUTH_FILE must be a path (a string) or None, not the string ''"],
     [
       "EMULATOR_LIBVIRT_URI = ''",
       "bmc.conf:1: EMULATOR_LIBVIRT_URI must be a string that is not empty, not the string ''",

@@ -146,12 +146,17 @@ export const settingsTable = {
     group: 'spec',
     doc: 'The libvirt host whose machines are served: `qemu:///system`, `qemu:///session`, `qemu:///system?socket=/path`. A host that is down when the daemon starts is waited for.',
   }),
-  authFile: optionalPath({
+  authFile: {
     name: 'EMULATOR_AUTH_FILE',
+    // Not even an empty string opens the door: who wants it open says None.
+    type: z.string().min(1).nullable(),
+    expected: 'a path (a string) or None',
+    form: 'text',
+    path: true,
     default: null,
     group: 'spec',
     doc: 'Password file in the htpasswd format with bcrypt hashes (`bmc-daemon htpasswd FILE USER`, or `htpasswd -B`). Without it everybody may do everything. Read again when it changes.',
-  }),
+  } satisfies SettingDefinition<string | null>,
   ignoreBootDevice: boolean({
     name: 'EMULATOR_IGNORE_BOOT_DEVICE',
     default: false,
@@ -189,6 +194,12 @@ export const settingsTable = {
     flag: '--feature-set',
     group: 'listen',
     doc: '`full`: everything; `vmedia`: Systems with boot settings, Managers, virtual media and Ethernet interfaces; `minimum`: Systems with boot settings alone.',
+  }),
+  taskAfterSeconds: number(0, 600, {
+    name: 'EMULATOR_TASK_AFTER_SECONDS',
+    default: 8,
+    group: 'listen',
+    doc: 'How long InsertMedia and other long actions are waited for before the answer is 202 with a Task. Many clients give up after 10 seconds.',
   }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',
@@ -274,12 +285,6 @@ export const settingsTable = {
     default: 30,
     group: 'media',
     doc: 'The longest silence of an image server before and during a download.',
-  }),
-  vmediaInsertWaitSeconds: number(0, 600, {
-    name: 'EMULATOR_VMEDIA_INSERT_WAIT_SECONDS',
-    default: 8,
-    group: 'media',
-    doc: 'How long InsertMedia waits for the download before it answers 202 with a Task. Many clients give up after 10 seconds.',
   }),
 
   logLevel: oneOf(logLevels, {

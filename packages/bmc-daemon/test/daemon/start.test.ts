@@ -144,6 +144,14 @@ describe('bmc-daemon check', () => {
     );
   });
 
+  it('takes flags before its name too (B12)', async () => {
+    const file = config('EMULATOR_LISTEN_PORT = 9001\n');
+    const { stdout } = await run(['--config', file, '--fake', 'check', '-i', '127.0.0.1']);
+    expect(stdout).toMatch(/^EMULATOR_LISTEN_PORT = 9001 /m);
+    expect(stdout).toMatch(/^EMULATOR_FAKE_DRIVER = True /m);
+    expect(stdout).toMatch(/^EMULATOR_LISTEN_IP = '127.0.0.1' /m);
+  });
+
   it('says everything that is wrong at once, and exits with 1 (B12)', async () => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run(['check', '--config', file]);
