@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { fileReason, readTextFile } from '../text-file.js';
 import { nearestName } from './nearest-name.js';
 import { describeValue, formatLiteral } from './python-format.js';
-import { lineAt, parseAssignments, parseLiteral, toPlain, type Assignment } from './python-literals.js';
+import { parseAssignments, parseLiteral, type Assignment } from './python-literals.js';
+import { lineAt, toPlain } from './python-values.js';
 import {
   recognisedNames,
   settingKeys,

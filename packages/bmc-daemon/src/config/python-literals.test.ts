@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { lineAt, parseAssignments, parseLiteral, toPlain } from './python-literals.js';
+import { parseAssignments, parseLiteral } from './python-literals.js';
+import { lineAt, toPlain } from './python-values.js';
 
 /** The one value of `X = <text>`. */
 function read(text: string): unknown {

@@ -4,20 +4,8 @@
  * Python (calls, names, operators, imports) is a fault with its line.
  */
 import { tokenize, type Token } from './python-tokens.js';
-
-/** A literal with the line it begins on, so that a wrong value deep in a mapping can be pointed at. */
-export type PythonValue =
-  | { readonly kind: 'none'; readonly line: number }
-  | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
-  | { readonly kind: 'integer' | 'float'; readonly line: number; readonly value: number }
-  | { readonly kind: 'string'; readonly line: number; readonly value: string }
-  | { readonly kind: 'list' | 'tuple' | 'set'; readonly line: number; readonly items: readonly PythonValue[] }
-  | { readonly kind: 'dict'; readonly line: number; readonly entries: readonly DictEntry[] };
-
-export interface DictEntry {
-  readonly key: PythonValue;
-  readonly value: PythonValue;
-}
+import { KEYWORDS, MEANT, ONLY_LITERALS } from './python-words.js';
+import type { DictEntry, PythonValue } from './python-values.js';
 
 export interface Assignment {
   readonly name: string;
@@ -40,31 +28,6 @@ export interface ParsedAssignments {
 
 /** Brackets deeper than this are refused rather than read by recursion. */
 const MAX_DEPTH = 50;
-
-const ONLY_LITERALS =
-  'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
-
-/** Spelled as in other languages: the mistake is so common that it gets its own sentence. */
-const MEANT: Readonly<Record<string, string>> = {
-  true: 'True',
-  TRUE: 'True',
-  yes: 'True',
-  on: 'True',
-  false: 'False',
-  FALSE: 'False',
-  no: 'False',
-  off: 'False',
-  none: 'None',
-  NONE: 'None',
-  null: 'None',
-  nil: 'None',
-};
-
-const KEYWORDS = new Set(
-  'import from def class if elif else for while with try return lambda del global assert raise pass async await print exec'.split(
-    ' ',
-  ),
-);
 
 class LiteralFault extends Error {
   constructor(
@@ -347,39 +310,4 @@ export function parseAssignments(text: string): ParsedAssignments {
  */
 export function parseLiteral(text: string): PythonValue {
   return new Parser(text).only();
-}
-
-/**
- * The value as plain data: lists, tuples and sets as arrays, mappings as objects (a later key wins, as in Python; a key that is
- * no string is spelled as JSON).
- */
-export function toPlain(value: PythonValue): unknown {
-  switch (value.kind) {
-    case 'none':
-      return null;
-    case 'list':
-    case 'tuple':
-    case 'set':
-      return value.items.map(toPlain);
-    case 'dict':
-      return Object.fromEntries(value.entries.map((entry) => [keyText(entry.key), toPlain(entry.value)]));
-    default:
-      return value.value;
-  }
-}
-
-function keyText(key: PythonValue): string {
-  return key.kind === 'string' ? key.value : JSON.stringify(toPlain(key));
-}
-
-/** The line on which the part of `value` at `path` begins; that of the nearest part that exists. */
-export function lineAt(value: PythonValue, path: readonly PropertyKey[]): number {
-  const [step, ...rest] = path;
-  if (step === undefined) return value.line;
-  if (value.kind === 'dict') {
-    const entry = value.entries.findLast(({ key }) => keyText(key) === step);
-    return entry === undefined ? value.line : rest.length === 0 ? entry.value.line : lineAt(entry.value, rest);
-  }
-  const item = 'items' in value ? value.items[Number(step)] : undefined;
-  return item === undefined ? value.line : lineAt(item, rest);
 }

@@ -3,6 +3,19 @@
  * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
  */
 import { z } from 'zod';
+import {
+  text,
+  requiredText,
+  optionalText,
+  optionalPath,
+  boolean,
+  integer,
+  number,
+  oneOf,
+  type SettingDefinition,
+} from './setting-types.js';
+
+export type { SettingDefinition } from './setting-types.js';
 
 /** Redfish's boot modes, as the map of boot loaders and BootSourceOverrideMode spell them. */
 export const bootModes = ['UEFI', 'Legacy'] as const;
@@ -15,92 +28,6 @@ export type BootLoaderMap = Readonly<Partial<Record<BootMode, Readonly<Record<st
 export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export const logFormats = ['auto', 'json', 'text'] as const;
-
-/** One row of the table. */
-export interface SettingDefinition<T> {
-  /** As in the file and in the environment. */
-  readonly name: `EMULATOR_${string}`;
-  /** Of the plain value (see `toPlain`). */
-  readonly type: z.ZodType<T>;
-  /** What the value has to be: stands behind "must be". For a part of a mapping, what that part has to be. */
-  readonly expected: string;
-  readonly expectedPart?: string;
-  readonly default: T;
-  /** `text`: a flag's or environment variable's text is the value itself; `literal`: it is read as a Python literal. */
-  readonly form: 'text' | 'literal';
-  /** Strings in the value are paths: relative to the file that gives them, or to the working directory. */
-  readonly path?: true;
-  /** As on the command line: `--port`. */
-  readonly flag?: string;
-  /** For the documentation: which table it stands in. */
-  readonly group: 'spec' | 'listen' | 'backend' | 'media' | 'log';
-  /** One or two sentences. */
-  readonly doc: string;
-}
-
-type Row<T> = Omit<SettingDefinition<T>, 'type' | 'expected' | 'form' | 'path' | 'expectedPart'>;
-
-/** A row whose default may be None. */
-type OptionalRow = Row<string | null>;
-
-const text = (row: Row<string>): SettingDefinition<string> => ({
-  ...row,
-  type: z.string(),
-  expected: 'a string',
-  form: 'text',
-});
-
-const requiredText = (row: Row<string>): SettingDefinition<string> => ({
-  ...row,
-  type: z.string().min(1),
-  expected: 'a string that is not empty',
-  form: 'text',
-});
-
-/** An empty string says "none", as sushy-tools takes it. */
-const optionalText = (row: OptionalRow): SettingDefinition<string | null> => ({
-  ...row,
-  type: z
-    .string()
-    .nullable()
-    .transform((value) => (value === '' ? null : value)),
-  expected: 'a string or None',
-  form: 'text',
-});
-
-const optionalPath = (row: OptionalRow): SettingDefinition<string | null> => ({
-  ...optionalText(row),
-  expected: 'a path (a string) or None',
-  path: true,
-});
-
-const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
-  ...row,
-  type: z.boolean(),
-  expected: 'True or False',
-  form: 'literal',
-});
-
-const integer = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
-  ...row,
-  type: z.int().min(least).max(most),
-  expected: `an integer from ${least} to ${most}`,
-  form: 'literal',
-});
-
-const number = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
-  ...row,
-  type: z.number().min(least).max(most),
-  expected: `a number from ${least} to ${most}`,
-  form: 'literal',
-});
-
-const oneOf = <const T extends string>(values: readonly T[], row: Row<T>): SettingDefinition<T> => ({
-  ...row,
-  type: z.enum(values),
-  expected: `one of ${values.map((value) => `'${value}'`).join(', ')}`,
-  form: 'text',
-});
 
 /** The table, in the order of the documentation: first the nine settings of the specification. */
 export const settingsTable = {

@@ -1,0 +1,50 @@
+/** Values that were read from Python literals, with their places in the file. */
+
+/** A literal with the line it begins on, so that a wrong value deep in a mapping can be pointed at. */
+export type PythonValue =
+  | { readonly kind: 'none'; readonly line: number }
+  | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
+  | { readonly kind: 'integer' | 'float'; readonly line: number; readonly value: number }
+  | { readonly kind: 'string'; readonly line: number; readonly value: string }
+  | { readonly kind: 'list' | 'tuple' | 'set'; readonly line: number; readonly items: readonly PythonValue[] }
+  | { readonly kind: 'dict'; readonly line: number; readonly entries: readonly DictEntry[] };
+
+export interface DictEntry {
+  readonly key: PythonValue;
+  readonly value: PythonValue;
+}
+
+/**
+ * The value as plain data: lists, tuples and sets as arrays, mappings as objects (a later key wins, as in Python; a key that is
+ * no string is spelled as JSON).
+ */
+export function toPlain(value: PythonValue): unknown {
+  switch (value.kind) {
+    case 'none':
+      return null;
+    case 'list':
+    case 'tuple':
+    case 'set':
+      return value.items.map(toPlain);
+    case 'dict':
+      return Object.fromEntries(value.entries.map((entry) => [keyText(entry.key), toPlain(entry.value)]));
+    default:
+      return value.value;
+  }
+}
+
+function keyText(key: PythonValue): string {
+  return key.kind === 'string' ? key.value : JSON.stringify(toPlain(key));
+}
+
+/** The line on which the part of `value` at `path` begins; that of the nearest part that exists. */
+export function lineAt(value: PythonValue, path: readonly PropertyKey[]): number {
+  const [step, ...rest] = path;
+  if (step === undefined) return value.line;
+  if (value.kind === 'dict') {
+    const entry = value.entries.findLast(({ key }) => keyText(key) === step);
+    return entry === undefined ? value.line : rest.length === 0 ? entry.value.line : lineAt(entry.value, rest);
+  }
+  const item = 'items' in value ? value.items[Number(step)] : undefined;
+  return item === undefined ? value.line : lineAt(item, rest);
+}
