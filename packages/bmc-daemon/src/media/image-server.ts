@@ -5,8 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Readable } from 'node:stream';
-import { pipeline, Transform } from 'node:stream';
+import { Transform, type Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import { maskUrl } from '../mask-url.js';
 import type { ImageRequest } from './image.js';
@@ -232,9 +231,6 @@ function countedBody(
       else
         done(new ImageError('mediaUnreachable', `${reading(url)}: ended after ${received} of ${expectedBytes} bytes`));
     },
-    destroy(error, done) {
-      done(error === null || error instanceof ImageError ? error : transportError(url, error, signal));
-    },
   });
   const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
   let silentMs = 0;
@@ -247,7 +243,21 @@ function countedBody(
     if (silentMs >= limits.idleTimeoutMs) counter.destroy(silence(url, limits.idleTimeoutMs));
   }, tickMs);
   watch.unref();
-  pipeline(response, counter, () => clearInterval(watch));
+  // By hand, for `pipeline` would hand its own words of a broken connection to whoever reads the counter.
+  const fail = (error: unknown): void => {
+    counter.destroy(transportError(url, error, signal));
+  };
+  response.once('error', fail);
+  response.once('close', () => {
+    if (!response.complete) fail(undefined);
+  });
+  // It may break while nobody reads it yet; whoever does then is told by the state of the stream.
+  counter.on('error', () => undefined);
+  counter.once('close', () => {
+    clearInterval(watch);
+    response.destroy();
+  });
+  response.pipe(counter);
   return counter;
 }
 
@@ -261,7 +271,7 @@ function transportError(url: URL, error: unknown, signal: AbortSignal): ImageErr
     });
   return new ImageError(
     'mediaUnreachable',
-    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the connection failed'}`,
+    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server broke the connection off'}`,
     {
       cause: error,
     },

@@ -33,6 +33,9 @@ export interface Guest {
 
 export const emptyDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
 
+/** For machines of type `pc`. */
+export const ideDrive = emptyDrive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`);
+
 let guests = 0;
 
 export class TestHost {
@@ -133,6 +136,11 @@ export class TestHost {
   /** The persistent definition. */
   async inactiveXml({ name }: Guest): Promise<string> {
     return await this.virsh('dumpxml', '--inactive', '--security-info', name);
+  }
+
+  /** The persistent definition without metadata, which these guests have none of but ours. */
+  async definitionOf(guest: Guest): Promise<string> {
+    return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
   /** Serves over HTTP until the host is stopped. @returns URL of `/image.iso`. */

@@ -7,7 +7,7 @@
  * no other time, so a once-order is taken back when libvirt reports the reset.
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import { afterBoot, mergeBootOverride, overrideDevice, untouchedOverride } from '../boot-override.js';
+import { afterBoot, mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootDevice } from '../driver.js';
 import { readDefinition, saveDefinition, saveProcess, saveRecord, type Definition } from './definition.js';
 import { attempt } from './failure.js';
@@ -15,8 +15,9 @@ import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
+import { hasDevice, onceDevice, transientOrder, withContinuousOrder } from './kept-override.js';
 import { lacksMonitor, setBootIndexes } from './monitor.js';
-import { readProcess, type Armed } from './process-record.js';
+import { isStarting, readProcess, type Armed } from './process-record.js';
 import {
   availableBootDevices,
   bootableDevices,
@@ -26,7 +27,6 @@ import {
   firstBootDevice,
   orderWithFirst,
   restoreBootOrder,
-  withBootOrder,
 } from './xml/boot-order.js';
 import { withCdrom } from './xml/cdrom.js';
 import { readDomain } from './xml/domain.js';
@@ -102,7 +102,8 @@ export class BootControl {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
       await this.#host.edits.run(uuid, async () => {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-        if (instance === null || onceDevice(xml) === null) return;
+        // Another daemon on this host may be using the override at this very moment.
+        if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
         await this.#tell(machine, instance, xml);
         if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
           this.#host.log.info(`machine ${machine.name} was started by somebody else: reset for its one-time boot`);
@@ -129,12 +130,12 @@ export class BootControl {
   }
 
   /**
-   * A device has come to a running machine: a once-order that waits for it can be told now. The caller holds the machine's turn in
-   * `edits`.
+   * The definition has changed, or a device has come to the running machine: its QEMU is told what it can be told now. The caller
+   * holds the machine's turn in `edits`.
    */
-  async deviceAdded(machine: Machine): Promise<void> {
+  async tell(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    if (instance !== null && onceDevice(xml) !== null) await this.#tell(machine, instance, xml);
+    if (instance !== null) await this.#tell(machine, instance, xml);
   }
 
   /**
@@ -173,34 +174,21 @@ export class BootControl {
     if (change.enabled === undefined && change.target === undefined) {
       return withMetadata(result, { ...record, resetNvram });
     }
-    const domain = readDomain(result);
-    const override = mergeBootOverride(record.boot ?? untouchedOverride(firstBootDevice(domain)), change);
+    const override = mergeBootOverride(record.boot ?? untouchedOverride(firstBootDevice(readDomain(result))), change);
+    // As on a server whose drive is part of its controller: there is always one to boot from.
     if (override.target === 'cdrom' && machine.persistent && !hasDevice(result, 'cdrom'))
       result = withCdrom(result, null).xml;
-    if (change.target !== undefined && override.target !== 'none' && !hasDevice(result, override.target)) {
-      throw new DriverError(
-        'invalid',
-        `setting the boot target of machine ${machine.name}: it has no ${override.target} device`,
-        {
-          field: 'Boot/BootSourceOverrideTarget',
-        },
-      );
-    }
     const saved = record.boot?.saved ?? null;
     if (saved !== null) result = restoreBootOrder(result, saved);
-    const device = overrideDevice(override);
-    if (override.enabled !== 'continuous' || device === undefined || !machine.persistent) {
-      return withMetadata(result, { ...record, resetNvram, boot: { ...override, saved: null } });
-    }
-    const ordered = withBootOrder(result, device);
-    return withMetadata(ordered.xml, { ...record, resetNvram, boot: { ...override, saved: ordered.saved } });
+    result = withMetadata(result, { ...record, resetNvram, boot: { ...override, saved: null } });
+    return machine.persistent ? withContinuousOrder(result) : result;
   }
 
   /** Tells the running QEMU the order of this definition, and the once-order that is pending in it. */
   async #tell(machine: Machine, instance: Instance, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const domain = readDomain(xml);
-    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance, xml));
+    const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, xml));
     const pending = onceDevice(xml);
     const once = pending !== null && availableBootDevices(instance.domain.devices).includes(pending) ? pending : null;
     const known = readProcess(instance);
@@ -275,26 +263,6 @@ export class BootControl {
     this.#background.add(task);
     void task.then(() => this.#background.delete(task));
   }
-}
-
-/** The device of a once-order that is pending in a definition. */
-export function onceDevice(xml: string): BootDevice | null {
-  const { boot } = readMetadata(xml);
-  if (boot?.enabled !== 'once') return null;
-  return overrideDevice(boot) ?? null;
-}
-
-/** A transient machine has no definition to hold an order: a continuous override is all in its QEMU. */
-function transientOrder(instance: Instance, xml: string): ReturnType<typeof effectiveBootOrder> {
-  const { boot } = readMetadata(xml);
-  const device = boot?.enabled === 'continuous' ? overrideDevice(boot) : undefined;
-  return device === undefined ? effectiveBootOrder(instance.domain) : orderWithFirst(instance.domain, device);
-}
-
-/** Whether a definition has a device of that kind. */
-export function hasDevice(xml: string, kind: BootDevice): boolean {
-  const { devices } = readDomain(xml);
-  return availableBootDevices(devices).includes(kind);
 }
 
 function needsDefinition({ name, persistent }: Machine, what: string): void {

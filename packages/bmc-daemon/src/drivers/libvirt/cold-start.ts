@@ -8,11 +8,11 @@
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
 import { afterBoot } from '../boot-override.js';
-import { hasDevice, onceDevice } from './boot-control.js';
 import { readDefinition, saveDefinition, saveProcess, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { hasDevice, onceDevice } from './kept-override.js';
 import { lacksMonitor, setBootIndexes } from './monitor.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
@@ -56,7 +56,6 @@ export class ColdStart {
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       if (instance !== null && isStarting(instance)) {
         await this.#letGo(machine, machine.domain, xml);
-        await this.#settle(machine, { onceUsed: true });
         return;
       }
       const record = readMetadata(xml);
@@ -104,7 +103,6 @@ export class ColdStart {
       await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
       throw error;
     }
-    await this.#settle(machine, { onceUsed: true });
     return domain;
   }
 
@@ -130,6 +128,8 @@ export class ColdStart {
       // Somebody may have let it go already.
       if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
     });
+    // In this order: as long as the override reads as pending, the mark says that this start is using it.
+    await this.#settle(machine, { onceUsed: true });
     await saveProcess(machine, { instance: instance.id, order: present, armed: null }, timeoutMs);
   }
 

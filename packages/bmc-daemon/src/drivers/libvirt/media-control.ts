@@ -11,7 +11,16 @@ import type { ImagePlace } from './image-shelf.js';
 import type { ImageStore } from './image-store.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { cdromMarkup, firstCdrom, newCdromMarkup, withCdrom, withCdromMedia, type MediaSource } from './xml/cdrom.js';
+import { withContinuousOrder } from './kept-override.js';
+import {
+  cdromMarkup,
+  firstCdrom,
+  isHotplugged,
+  newCdromMarkup,
+  withCdrom,
+  withCdromMedia,
+  type MediaSource,
+} from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
@@ -81,82 +90,106 @@ export class MediaControl {
   }
 
   async #insert(machine: Machine, image: ImageRequest, place: ImagePlace): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const definition = await readDefinition(machine, timeoutMs);
+    const definition = await readDefinition(machine, this.#host.timeoutMs);
     // Somebody with virsh may have been there while the image was on its way.
     if (this.#holds(machine, definition, image)) return;
-    const plugged = await this.#plugIn(machine, definition, place.source);
+    const { target } = withMedia(machine, definition, place.source);
+    const plugged = await this.#plugIn(machine, definition, target, place.source);
     try {
-      // Read again: plugging a new drive in has changed it.
-      const { xml: from } = await readDefinition(machine, timeoutMs);
-      const { target, xml } = withMedia(from, plugged, place.source);
-      const media = {
-        drive: target,
-        image: storedUrl(image.url),
-        imageName: imageName(image.url),
-        source: place.name,
-        writeProtected: image.writeProtected,
-      };
-      const to = withMetadata(xml, { ...readMetadata(xml), media });
-      await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+      await this.#keep(machine, image, place);
     } catch (error) {
-      if (plugged !== null) await this.#change(machine, plugged, null).catch(() => undefined);
+      if (plugged !== null) await this.#empty(machine, plugged).catch(() => undefined);
       throw error;
     }
+    await this.#options.boot.tell(machine);
+  }
+
+  /** Puts the image, and where it came from, into the definition. */
+  async #keep(machine: Machine, image: ImageRequest, place: ImagePlace): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const definition = await readDefinition(machine, timeoutMs);
+    const { target, xml } = withMedia(machine, definition, place.source);
+    const media = {
+      drive: target,
+      image: storedUrl(image.url),
+      imageName: imageName(image.url),
+      source: place.name,
+      writeProtected: image.writeProtected,
+    };
+    const kept = withMetadata(xml, { ...readMetadata(xml), media });
+    // "Boot from CD" may have waited for a drive.
+    const to = machine.persistent ? withContinuousOrder(kept) : kept;
+    await saveDefinition(hypervisor, machine, { from: definition.xml, to }, timeoutMs);
   }
 
   async #eject(machine: Machine): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
-    const definition = await readDefinition(machine, timeoutMs);
-    const { defined, running } = driveOf(definition);
-    if (isFull(running)) await this.#change(machine, running.target, null);
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const { running } = driveOf({ xml, instance });
+    const ours = readMetadata(xml).media?.source;
+    const full = (instance?.domain.devices.disks ?? []).filter(
+      (disk) => disk.device === 'cdrom' && isFull(disk) && (disk.key === running?.key || disk.source.name === ours),
+    );
+    for (const { target } of full) await this.#empty(machine, target);
+    // Read again: the guest may have taken its time.
     const { xml: from } = await readDefinition(machine, timeoutMs);
-    const empty = isFull(defined) ? withCdromMedia(from, defined.target, null) : from;
+    const defined = firstCdrom(readDomain(from));
+    const empty = isFull(defined) && machine.persistent ? withCdromMedia(from, defined.target, null) : from;
     const to = withMetadata(empty, { ...readMetadata(from), media: null });
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
   /**
    * Gives the image to the running guest.
-   * @returns target name of the drive that it is in; null where there is no guest, or none that a drive can be plugged into.
+   * @param target name of the definition's drive, which one that is plugged in gets too.
+   * @returns name of the guest's drive; null where there is no guest, or none that a drive can be plugged into.
    */
-  async #plugIn(machine: Machine, definition: Definition, media: MediaSource): Promise<string | null> {
+  async #plugIn(machine: Machine, definition: Definition, target: string, media: MediaSource): Promise<string | null> {
     const { instance } = definition;
     if (instance === null) return null;
-    const { defined, running } = driveOf(definition);
-    if (running !== null) {
-      await this.#change(machine, running.target, media);
-      return running.target;
-    }
-    if (defined !== null) {
-      this.#host.log.info(
-        `machine ${machine.name} has had no drive since it was started: the image is there from its next start`,
-      );
-      return null;
-    }
-    return await this.#plugInNew(machine, instance, media);
+    const running = driveOf(definition).running;
+    if (running === null) return await this.#hotplug(machine, instance, target, media);
+    await this.#change(machine, running.target, media);
+    return running.target;
   }
 
-  async #plugInNew(machine: Machine, instance: Instance, media: MediaSource): Promise<string | null> {
+  async #hotplug(machine: Machine, instance: Instance, target: string, media: MediaSource): Promise<string | null> {
     const { log, timeoutMs } = this.#host;
     try {
-      const { target, markup } = newCdromMarkup(instance.domain, 'hotplug', media);
-      const config = machine.persistent ? DomainDeviceModifyFlags.CONFIG : 0;
+      const { markup } = newCdromMarkup(instance.domain, 'hotplug', media, target);
       await attempt(`adding a drive to machine ${machine.name}`, () =>
-        machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE | config, { timeoutMs }),
+        machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs }),
       );
-      await this.#options.boot.deviceAdded(machine);
       return target;
     } catch (error) {
       if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
       log.info(
-        `a drive can not be added to machine ${machine.name} while it runs: the image is there from its next start`,
+        `machine ${machine.name} can not be given a drive while it runs: the image is there from its next start`,
         {
           error,
         },
       );
       return null;
     }
+  }
+
+  /** Takes the image from the running guest. */
+  async #empty(machine: Machine, target: string): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
+    if (instance === null || drive === undefined) return;
+    if (!isHotplugged(drive, readDomain(xml))) {
+      await this.#change(machine, target, null);
+      return;
+    }
+    await attempt(`unplugging the drive of machine ${machine.name}`, () =>
+      machine.domain.detachDeviceFlags(
+        instance.xml.slice(drive.element.start, drive.element.end),
+        DomainDeviceModifyFlags.LIVE,
+        { timeoutMs },
+      ),
+    );
   }
 
   /** Changes what the running guest finds in a drive. */
@@ -185,15 +218,17 @@ function driveOf({ xml, instance }: Definition): Drive {
   return { defined, running, source: (running ?? defined)?.source.name ?? null };
 }
 
-/** The definition with the image in the drive that it is in already, in its first, or in one that is added. */
+/** The definition with the image in its drive; one is added where there is none. */
 function withMedia(
-  xml: string,
-  plugged: string | null,
+  { persistent }: Machine,
+  { xml, instance }: Definition,
   media: MediaSource,
 ): { readonly target: string; readonly xml: string } {
-  const { devices } = readDomain(xml);
-  const drive =
-    devices.disks.find(({ target, device }) => device === 'cdrom' && target === plugged) ?? firstCdrom(readDomain(xml));
-  if (drive === null) return withCdrom(xml, media);
-  return { target: drive.target, xml: withCdromMedia(xml, drive.target, media) };
+  const drive = firstCdrom(readDomain(xml)) ?? (persistent || instance === null ? null : firstCdrom(instance.domain));
+  if (persistent) {
+    if (drive === null) return withCdrom(xml, media);
+    return { target: drive.target, xml: withCdromMedia(xml, drive.target, media) };
+  }
+  // A transient machine has nothing but its running instance.
+  return { target: drive?.target ?? newCdromMarkup(readDomain(xml), 'hotplug', media).target, xml };
 }

@@ -1,0 +1,372 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../src/drivers/driver.js';
+import type { ImageRequest } from '../../src/media/image.js';
+import { emptyDrive, ideDrive, TestHost, until, type Guest } from './host.js';
+import { bootableIso } from './tiny-guest.js';
+
+let host: TestHost;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  await mkdir(host.file('pool'));
+  await host.virsh('pool-create-as', 'shared', 'dir', '--target', host.file('pool'));
+}, 60_000);
+afterAll(() => host.stop());
+
+const image = (url: URL, more: Partial<ImageRequest> = {}): ImageRequest => ({
+  url,
+  writeProtected: true,
+  verifyCertificate: true,
+  ...more,
+});
+const empty: MediaSnapshot = {
+  device: 'cdrom',
+  inserted: false,
+  image: null,
+  imageName: null,
+  writeProtected: true,
+  viaUri: false,
+};
+const holding = (url: URL): MediaSnapshot => ({
+  ...empty,
+  inserted: true,
+  image: url.href,
+  imageName: 'image.iso',
+  viaUri: true,
+});
+
+/** A server of one image that counts what it is asked for. */
+async function imageServer(label: string): Promise<{ url: URL; requests: string[] }> {
+  const requests: string[] = [];
+  const iso = bootableIso({ label });
+  const url = await host.serve((request, response) => {
+    requests.push(request.method ?? '');
+    response.writeHead(200, { 'content-length': iso.length, etag: `"${label}"` });
+    response.end(request.method === 'HEAD' ? undefined : iso);
+  });
+  return { url, requests };
+}
+
+/** A server that answers when it is told to. */
+async function slowServer(label: string): Promise<{ url: URL; asked: Promise<void>; finish: () => void }> {
+  const iso = bootableIso({ label });
+  let pending: ServerResponse | undefined;
+  let told: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (told = resolve));
+  const url = await host.serve((_request: IncomingMessage, response) => {
+    pending = response;
+    response.writeHead(200, { 'content-length': iso.length });
+    response.write(iso.subarray(0, 2048), () => told());
+  });
+  return { url, asked, finish: () => pending?.end(iso.subarray(2048)) };
+}
+
+/** Has the guest read its drive until it finds this. The first read after a change tells it of the change, and fails. */
+async function guestFinds({ serial }: Guest, what: string): Promise<void> {
+  await until(`the guest to find ${what}`, async () => {
+    const told = serial.story.length;
+    serial.send('c');
+    return (await serial.reaches(told + 1)).at(-1) === what;
+  });
+}
+
+async function failure(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
+  return error.kind;
+}
+
+// The pool of our own lies where only the private libvirtd sees it: images go there through streams.
+describe.each([
+  ['written into the directory of a pool', 'shared'],
+  ['streamed into a pool of our own', null],
+])('images %s', (_how, storagePool) => {
+  let driver: HypervisorDriver;
+  beforeAll(async () => {
+    driver = await host.driver({ storagePool });
+  });
+  const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
+  const volumes = async (): Promise<readonly string[]> => {
+    const pool = storagePool ?? 'rackless-images';
+    await host.virsh('pool-refresh', pool);
+    return (await host.virsh('vol-list', pool)).split('\n').flatMap((line) => /\S+/.exec(line)?.[0] ?? []);
+  };
+
+  it('boot a machine that was off, and are gone with the last eject (B9)', async () => {
+    const guest = await host.guest();
+    const { url } = await imageServer('iso');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await media(guest)).toEqual(holding(url));
+    expect(await volumes()).toEqual([expect.stringMatching(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/)]);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
+    await driver.power(guest.uuid, 'destroy');
+    expect(await media(guest)).toEqual(holding(url));
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await media(guest)).toEqual(empty);
+    expect(await volumes()).toEqual([]);
+    // An empty drive, ejected again.
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('come to a running guest at once, and go (B9)', async () => {
+    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const { url } = await imageServer('live');
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await guestFinds(guest, 'no medium');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await media(guest)).toEqual(holding(url));
+    await guestFinds(guest, 'medium live');
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await media(guest)).toEqual(empty);
+    await guestFinds(guest, 'no medium');
+    expect(guest.serial.story.filter((line) => line === 'boot disk')).toHaveLength(1);
+    expect(await host.inactiveXml(guest)).not.toContain('.iso');
+    await driver.power(guest.uuid, 'destroy');
+    expect(await volumes()).toEqual([]);
+  });
+
+  it('are downloaded once for all machines, and stay as long as one of them has them (B9)', async () => {
+    const [first, second, third] = await Promise.all([host.guest(), host.guest(), host.guest()]);
+    const { url, requests } = await imageServer('shared');
+    await Promise.all([first, second].map(({ uuid }) => driver.insertMedia(uuid, 'cdrom', image(url))));
+    expect(requests).toEqual(['GET']);
+    await driver.insertMedia(third.uuid, 'cdrom', image(url));
+    expect(requests).toEqual(['GET', 'HEAD']);
+    expect(await volumes()).toHaveLength(1);
+    await driver.ejectMedia(first.uuid, 'cdrom');
+    await driver.ejectMedia(second.uuid, 'cdrom');
+    expect(await volumes()).toHaveLength(1);
+    await driver.ejectMedia(third.uuid, 'cdrom');
+    expect(await volumes()).toEqual([]);
+  });
+
+  it('are downloaded again when their server has another one (B9)', async () => {
+    const [first, second] = await Promise.all([host.guest(), host.guest()]);
+    let version = 1;
+    const url = await host.serve((request, response) => {
+      const iso = bootableIso({ label: `v${version}` });
+      response.writeHead(200, { 'content-length': iso.length, etag: `"v${version}"` });
+      response.end(request.method === 'HEAD' ? undefined : iso);
+    });
+    await driver.insertMedia(first.uuid, 'cdrom', image(url));
+    version = 2;
+    await driver.insertMedia(second.uuid, 'cdrom', image(url));
+    expect(await volumes()).toHaveLength(2);
+    for (const { uuid } of [first, second]) await driver.ejectMedia(uuid, 'cdrom');
+    expect(await volumes()).toEqual([]);
+  });
+
+  it('hold back the power-on that follows while they are on their way (B9)', async () => {
+    const guest = await host.guest();
+    const { url, asked, finish } = await slowServer('late');
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await asked;
+    const powerOn = driver.power(guest.uuid, 'create');
+    // Nothing else of the machine waits.
+    await driver.setIndicator(guest.uuid, 'off');
+    expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
+    finish();
+    await Promise.all([insert, powerOn]);
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot late']);
+    await driver.power(guest.uuid, 'destroy');
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('leave nothing when the download fails half-way, and name what failed (B9)', async () => {
+    const guest = await host.guest();
+    const broken = await host.serve((_request, response) => {
+      response.writeHead(200, { 'content-length': 1_000_000 });
+      response.write('half', () => response.destroy());
+    });
+    const missing = await host.serve((_request, response) => response.writeHead(404).end());
+    const closed = await host.serve((_request, response) => response.writeHead(403).end());
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(broken)))).toBe('mediaUnreachable');
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(missing)))).toBe('mediaNotFound');
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(closed)))).toBe('mediaAuth');
+    expect(await media(guest)).toEqual(empty);
+    expect(await volumes()).toEqual([]);
+  });
+
+  it('leave nothing when the client gives up (B9)', async () => {
+    const guest = await host.guest();
+    const { url, asked } = await slowServer('never');
+    const controller = new AbortController();
+    const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url), { signal: controller.signal });
+    const outcome = insert.catch((error: unknown) => error);
+    await asked;
+    const reason = new Error('the client has gone');
+    controller.abort(reason);
+    expect(await outcome).toBe(reason);
+    await until('the part to be removed', async () => (await volumes()).length === 0);
+  });
+
+  it('are refused when they do not fit into the pool (B9)', async () => {
+    const guest = await host.guest();
+    const url = await host.serve((_request, response) => {
+      response.writeHead(200, { 'content-length': 900_000_000_000_000 });
+      response.write('x');
+    });
+    const roomy = await host.driver({ storagePool, maxImageBytes: Number.MAX_SAFE_INTEGER });
+    expect(await failure(roomy.insertMedia(guest.uuid, 'cdrom', image(url)))).toBe('storageFull');
+    await roomy.close();
+    expect(await volumes()).toEqual([]);
+  });
+
+  it('are swept up at the start where an earlier daemon left them (B9, B17)', async () => {
+    const { url, requests } = await imageServer('kept');
+    const guest = await host.guest();
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    const [kept = ''] = await volumes();
+    const pool = storagePool ?? 'rackless-images';
+    const left = [
+      'rackless-0123456789abcdef-0123456789abcdef.iso',
+      'rackless-0123456789abcdef-0123456789abcdef.iso.part',
+    ];
+    for (const name of [...left, 'mine.iso']) await host.virsh('vol-create-as', pool, name, '1M');
+    const next = await host.driver({ storagePool });
+    await until('the sweep', async () => (await volumes()).length === 2);
+    expect(await volumes()).toEqual(['mine.iso', kept]);
+    // What a machine uses is known to be whole, and is not downloaded again.
+    const second = await host.guest();
+    await next.insertMedia(second.uuid, 'cdrom', image(url));
+    expect(requests).toEqual(['GET', 'HEAD']);
+    await next.ejectMedia(second.uuid, 'cdrom');
+    await next.ejectMedia(guest.uuid, 'cdrom');
+    await next.close();
+    expect(await volumes()).toEqual(['mine.iso']);
+    await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
+  });
+
+  it('come with the user name and password, of which nothing is kept (B9)', async () => {
+    const guest = await host.guest();
+    const iso = bootableIso({ label: 'secret' });
+    const url = await host.serve((request, response) => {
+      const expected = `Basic ${Buffer.from('user:hunter2').toString('base64')}`;
+      response.writeHead(request.headers.authorization === expected ? 200 : 401).end(iso);
+    });
+    const secretive = new URL(url);
+    secretive.search = '?token=1';
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(secretive)))).toBe('mediaAuth');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(secretive, { userName: 'user', password: 'hunter2' }));
+    const xml = await host.inactiveXml(guest);
+    expect(xml).toContain('?token=1');
+    expect(xml).not.toContain('hunter2');
+    expect(host.messages.join('\n')).not.toMatch(/hunter2|token/);
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+});
+
+describe('drives', () => {
+  let driver: HypervisorDriver;
+  beforeAll(async () => {
+    driver = await host.driver({ storagePool: 'shared' });
+  });
+  const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
+
+  it('refuse a second image, and take the same one again at once (B9)', async () => {
+    const guest = await host.guest();
+    const { url, requests } = await imageServer('a');
+    const other = await imageServer('b');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(requests).toEqual(['GET']);
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(other.url)))).toBe('mediaInUse');
+    expect(other.requests).toEqual([]);
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('that hold an image of the user are full, and ejecting leaves the file alone (B9)', async () => {
+    const guest = await host.guest({ cdrom: await host.drive('mine') });
+    const { url } = await imageServer('a');
+    expect(await media(guest)).toEqual({
+      ...empty,
+      inserted: true,
+      image: host.file('mine.iso'),
+      imageName: 'mine.iso',
+    });
+    expect(await failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)))).toBe('mediaInUse');
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await media(guest)).toEqual(empty);
+    expect(await readdir(host.file('.'))).toContain('mine.iso');
+  });
+
+  it('are added to a machine that has none, while it is off (B9)', async () => {
+    const guest = await host.guest({ cdrom: '' });
+    const { url } = await imageServer('added');
+    await driver.setBoot(guest.uuid, { enabled: 'continuous', target: 'cdrom' });
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot added']);
+    await driver.power(guest.uuid, 'destroy');
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await host.inactiveXml(guest)).toContain(`device='cdrom'`);
+  });
+
+  it('are plugged into a machine that has none, while it runs, and it can boot from them (B6, B9)', async () => {
+    const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
+    const { url } = await imageServer('plugged');
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await media(guest)).toEqual(holding(url));
+    guest.serial.send('r');
+    expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot plugged']);
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await media(guest)).toEqual(empty);
+    expect(await readdir(host.file('pool'))).toEqual([]);
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await media(guest)).toEqual(holding(url));
+    await driver.power(guest.uuid, 'destroy');
+    expect(await media(guest)).toEqual(holding(url));
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('of a machine that nothing can be plugged into get the image with its next start (B9)', async () => {
+    const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
+    const { url } = await imageServer('next');
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(host.messages.join('\n')).toContain(`machine ${guest.name} can not be given a drive while it runs`);
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    // A restart is a new process then, for this one knows no such drive.
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot next']);
+    await driver.power(guest.uuid, 'destroy');
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('keep everything else that the user gave them (B8, B9)', async () => {
+    const cdrom = emptyDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
+    const guest = await host.guest({ cdrom });
+    const definition = await host.inactiveXml(guest);
+    const { url } = await imageServer('kept');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await host.definitionOf(guest)).toBe(definition);
+  });
+
+  it('are not looked for in a folder of the name that a server gives its image (B9)', async () => {
+    const guest = await host.guest();
+    await writeFile(host.file('pool/keep'), '');
+    const iso = bootableIso({ label: 'x' });
+    const url = await host.serve((_request, response) => response.end(iso));
+    url.pathname = '/%2e%2e%2f%2e%2e%2fetc%2fcron.d%2fx.iso';
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect((await readdir(host.file('pool'))).sort()).toEqual([
+      'keep',
+      expect.stringMatching(/^rackless-[0-9a-f-]+\.iso$/),
+    ]);
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+});
