@@ -113,21 +113,23 @@ function describeIssue(row: SettingDefinition<unknown>, issue: z.core.$ZodIssue,
   return `${name}${part} must be ${expected}, not ${describeValue(found)}`;
 }
 
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  on: true,
-  '1': true,
-  false: false,
-  no: false,
-  off: false,
-  '0': false,
-};
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
+  Object.entries({
+    true: true,
+    yes: true,
+    on: true,
+    '1': true,
+    false: false,
+    no: false,
+    off: false,
+    '0': false,
+  }),
+);
 
 /** The text of a flag or environment variable as the value that the setting takes. */
 function readText(row: SettingDefinition<unknown>, text: string): { value: unknown } | { fault: string } {
   if (row.form === 'text') return { value: text === 'None' && row.type.safeParse(null).success ? null : text };
-  if (typeof row.default === 'boolean') return { value: BOOLEANS[text.trim().toLowerCase()] ?? text };
+  if (typeof row.default === 'boolean') return { value: BOOLEANS.get(text.trim().toLowerCase()) ?? text };
   try {
     return { value: toPlain(parseLiteral(text)) };
   } catch (error) {

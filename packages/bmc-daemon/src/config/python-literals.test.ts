@@ -132,6 +132,7 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     ['A = B', `1: 'B' is a name: put text in quotes; ${ONLY}`],
     ['A = true', "1: 'true' is a name: write True"],
     ['A = null', "1: 'null' is a name: write None"],
+    ['A = constructor', `1: 'constructor' is a name: put text in quotes; ${ONLY}`],
     ['A = lambda: 1', `1: 'lambda' is Python code; ${ONLY}`],
     ['A = 1 + 1', `1: '+' would have to be calculated; ${ONLY}`],
     ["A = 'a' % 'b'", `1: '%' would have to be calculated; ${ONLY}`],

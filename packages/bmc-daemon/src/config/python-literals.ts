@@ -223,7 +223,7 @@ class Parser {
     const after = this.peek();
     if (after.kind === 'operator' && ['(', '.', '['].includes(after.text)) throw this.unexpected(after);
     if (KEYWORDS.has(text)) throw new LiteralFault(line, `'${text}' is Python code; ${ONLY_LITERALS}`);
-    const meant = MEANT[text];
+    const meant = MEANT.get(text);
     if (meant !== undefined) throw new LiteralFault(line, `'${text}' is a name: write ${meant}`);
     throw new LiteralFault(line, `'${text}' is a name: put text in quotes; ${ONLY_LITERALS}`);
   }

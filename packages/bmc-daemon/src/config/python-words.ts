@@ -5,20 +5,22 @@ export const ONLY_LITERALS =
   'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
 
 /** Spelled as in other languages: the mistake is so common that it gets its own sentence. */
-export const MEANT: Readonly<Record<string, string>> = {
-  true: 'True',
-  TRUE: 'True',
-  yes: 'True',
-  on: 'True',
-  false: 'False',
-  FALSE: 'False',
-  no: 'False',
-  off: 'False',
-  none: 'None',
-  NONE: 'None',
-  null: 'None',
-  nil: 'None',
-};
+export const MEANT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    true: 'True',
+    TRUE: 'True',
+    yes: 'True',
+    on: 'True',
+    false: 'False',
+    FALSE: 'False',
+    no: 'False',
+    off: 'False',
+    none: 'None',
+    NONE: 'None',
+    null: 'None',
+    nil: 'None',
+  }),
+);
 
 /** Words that begin a statement or an operator. */
 export const KEYWORDS = new Set(
