@@ -116,7 +116,7 @@ export class Connection implements Caller {
 
   /** Connects the transport; the daemon is not spoken to yet. @throws what the transport throws. */
   async connect(signal: AbortSignal): Promise<void> {
-    this.#transport = await this.#options.open(
+    const transport = await this.#options.open(
       {
         data: (chunk) => this.#receive(chunk),
         closed: (error) =>
@@ -124,6 +124,11 @@ export class Connection implements Caller {
       },
       signal,
     );
+    if (this.#failure !== null) {
+      transport.destroy();
+      throw this.#failure;
+    }
+    this.#transport = transport;
     this.#keepalive.start();
   }
 
@@ -279,7 +284,13 @@ export class Connection implements Caller {
     this.#sweepAt = deadline;
     const { clock } = this.#options;
     // The socket keeps the process alive while a call is under way.
-    this.#sweep = clock.after(Math.max(0, deadline - clock.now()), () => this.#expire(), { background: true });
+    const background = true;
+    const wake = (): void => {
+      // One more turn of the event loop: where the process was held up (a long computation, SIGSTOP), the answers are already
+      // in the socket, and timers come before it.
+      this.#sweep = clock.after(0, () => this.#expire(), { background });
+    };
+    this.#sweep = clock.after(Math.max(0, deadline - clock.now()), wake, { background });
   }
 
   #expire(): void {

@@ -1,10 +1,11 @@
+import { Listeners } from './listeners.js';
 import type { Header } from './protocol/message.js';
 import type { EventProcedure } from './protocol/procedure.js';
 import type { XdrReader } from './xdr.js';
 
 interface Registration {
   readonly event: EventProcedure<unknown>;
-  readonly listeners: Set<(event: unknown) => void>;
+  readonly listeners: Listeners<unknown>;
 }
 
 const keyOf = (program: number, procedure: number): string => `${program}/${procedure}`;
@@ -18,14 +19,12 @@ export class LinkEvents {
   /** @see Link.onEvent */
   on<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void {
     const key = keyOf(event.program, event.number);
-    const registration = this.#registrations.get(key) ?? { event, listeners: new Set() };
+    // The codec of the first registration decodes for all: one number has one layout.
+    const registration = this.#registrations.get(key) ?? { event, listeners: new Listeners<unknown>() };
     this.#registrations.set(key, registration);
-    // The codec of the first registration decodes for all: one number has one layout. A function of its own, so that one
-    // listener may be added twice.
-    const entry = (value: unknown): void => listener(value as E);
-    registration.listeners.add(entry);
+    const remove = registration.listeners.add((value) => listener(value as E));
     return () => {
-      registration.listeners.delete(entry);
+      remove();
       if (registration.listeners.size === 0 && this.#registrations.get(key) === registration) {
         this.#registrations.delete(key);
       }
@@ -43,15 +42,6 @@ export class LinkEvents {
       this.onWarning(new Error(`reading the event ${registration.event.name}: malformed message`, { cause }));
       return;
     }
-    for (const listener of [...registration.listeners]) {
-      try {
-        listener(value);
-      } catch (error) {
-        // The fault is the listener's: neither the connection nor the other listeners may suffer, and it must not vanish.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    registration.listeners.emit(value);
   }
 }

@@ -5,6 +5,8 @@ import { handshake } from './handshake.js';
 import type { KeepaliveOptions } from './keepalive.js';
 import { LinkEvents } from './link-events.js';
 import { type Hook, LinkHooks } from './link-hooks.js';
+import { LinkStreams } from './link-streams.js';
+import { Listeners } from './listeners.js';
 import type { EventProcedure, Procedure } from './protocol/procedure.js';
 import { type BackoffOptions, StandingConnection, type WaitOptions } from './standing-connection.js';
 import type { LibvirtStream } from './stream.js';
@@ -120,9 +122,8 @@ class LocalLink implements Link {
   readonly #control: StandingConnection;
   readonly #workConnection: StandingConnection;
   readonly #work: WorkQueue;
-  readonly #streams = new Set<LibvirtStream>();
-  readonly #listeners = new Set<(state: LinkState) => void>();
-  readonly #closing = new AbortController();
+  readonly #streams: LinkStreams;
+  readonly #listeners = new Listeners<LinkState>();
   #state: LinkState = 'connecting';
 
   constructor(
@@ -133,6 +134,7 @@ class LocalLink implements Link {
     this.#settings = settings;
     this.#events = new LinkEvents(settings.onWarning);
     this.#hooks = new LinkHooks(settings.onWarning);
+    this.#streams = new LinkStreams(settings.clock);
     const standing = { ...settings, label: uri.text };
     this.#control = new StandingConnection({
       ...standing,
@@ -190,37 +192,9 @@ class LocalLink implements Link {
   async openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
     const remaining = this.#budget(procedure.name, options);
     await this.#control.get(remaining());
-    const { signal } = options;
-    const stopped = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const { timeoutMs } = remaining();
-    const connection = await this.#connect({ events: false, serverPings: false, signal: stopped, timeoutMs });
-    let stream: LibvirtStream;
-    try {
-      stream = await connection.openStream(procedure, args, { ...remaining(), signal: stopped });
-    } catch (error) {
-      connection.close('LINK_CLOSED', 'its stream could not be opened');
-      throw error;
-    }
-    this.#own(stream, signal);
-    return stream;
-  }
-
-  /** Ends the stream with the link and with its caller's signal. */
-  #own(stream: LibvirtStream, signal: AbortSignal | undefined): void {
-    const abort = (): void =>
-      stream.abort(
-        clientError('CALL_ABORTED', `stream of ${stream.procedure}: given up by the caller`, {
-          procedure: stream.procedure,
-          mayHaveRun: true,
-          cause: signal?.reason,
-        }),
-      );
-    this.#streams.add(stream);
-    signal?.addEventListener('abort', abort, { once: true });
-    stream.once('close', () => {
-      this.#streams.delete(stream);
-      signal?.removeEventListener('abort', abort);
-    });
+    return this.#streams.open(procedure, args, remaining(), (signal) =>
+      this.#connect({ events: false, serverPings: false, signal }),
+    );
   }
 
   onConnected(hook: (connection: Caller) => Promise<void>): Hook {
@@ -232,29 +206,25 @@ class LocalLink implements Link {
   }
 
   onStateChange(listener: (state: LinkState) => void): () => void {
-    // A listener that is added twice is called twice, as with onEvent.
-    const entry = (state: LinkState): void => listener(state);
-    this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    return this.#listeners.add(listener);
   }
 
   close(): Promise<void> {
     if (this.#state === 'closed') return Promise.resolve();
     this.#changeState('closed');
     const error = clientError('LINK_CLOSED', `the link to ${this.uri.text} was closed`);
-    this.#closing.abort(error);
     this.#work.close();
     this.#workConnection.close();
     this.#control.close();
     this.#hooks.close(error);
-    for (const stream of this.#streams) stream.destroy(error);
+    this.#streams.close(error);
     return Promise.resolve();
   }
 
   #changeState(state: LinkState): void {
     if (this.#state === state || this.#state === 'closed') return;
     this.#state = state;
-    for (const listener of [...this.#listeners]) listener(state);
+    this.#listeners.emit(state);
   }
 
   /** The limits that are left of a call's own, asked for again at each of its steps. */
@@ -269,11 +239,10 @@ class LocalLink implements Link {
     readonly events: boolean;
     readonly serverPings: boolean;
     readonly signal: AbortSignal;
-    readonly timeoutMs?: number;
     readonly onClosed?: (error: LibvirtError) => void;
   }): Promise<Connection> {
-    const { transport, clock, callTimeoutMs, keepalive, connectTimeoutMs } = this.#settings;
-    const { events, serverPings, signal, onClosed, timeoutMs = connectTimeoutMs } = way;
+    const { transport, clock, callTimeoutMs, keepalive } = this.#settings;
+    const { events, serverPings, signal, onClosed } = way;
     const connection = new Connection({
       label: this.uri.text,
       open: transport,
@@ -285,7 +254,14 @@ class LocalLink implements Link {
     });
     try {
       await connection.connect(signal);
-      await handshake(connection, { serverName: this.uri.serverName, events, serverPings, signal, timeoutMs });
+      // The attempt as a whole has its time-out, by the signal.
+      await handshake(connection, {
+        serverName: this.uri.serverName,
+        events,
+        serverPings,
+        signal,
+        timeoutMs: Infinity,
+      });
       return connection;
     } catch (error) {
       connection.close('NOT_CONNECTED', 'it could not be opened', error);

@@ -19,7 +19,7 @@ export interface LocalOptions {
   startDaemon(): Promise<void>;
 }
 
-const here = (): LocalOptions => ({ places: placesOfProcess(), startDaemon: () => startSessionDaemon() });
+const here = (): LocalOptions => ({ places: placesOfProcess(), startDaemon: () => startSessionDaemon(process.env) });
 
 /**
  * The way to a daemon on this host: the URI's unix sockets in turn; for `/session` it starts the daemon when there is none,
@@ -34,7 +34,9 @@ export function openLocal(uri: LibvirtUri, options: LocalOptions = here()): Open
     if (!mayStart || !first.absent) throw notConnected(uri, first.failures);
     await options.startDaemon();
     for (;;) {
-      await sleep(POLL_MS, undefined, { signal });
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {
+        throw toError(signal.reason);
+      });
       const again = await tryEach(paths, handlers, signal);
       if ('transport' in again) return again.transport;
       if (!again.absent) throw notConnected(uri, again.failures);

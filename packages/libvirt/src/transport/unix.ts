@@ -3,12 +3,25 @@ import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
+const END_PATIENCE_MS = 1_000;
 
-/** Connects to a unix socket. @throws what the system says (ENOENT, ECONNREFUSED, EACCES), or the signal's reason. */
+/** What fits into sockaddr_un, its final zero left out. @see unix(7) */
+const LONGEST_PATH_BYTES = 107;
+
+/**
+ * Connects to a unix socket.
+ * @throws what the system says (ENOENT, ECONNREFUSED, EACCES), ENAMETOOLONG, or the signal's reason.
+ */
 export function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(reasonOf(signal));
+      return;
+    }
+    // Node would cut the path off and connect to whatever is there.
+    if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) {
+      const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${LONGEST_PATH_BYTES} bytes`);
+      reject(Object.assign(error, { code: 'ENAMETOOLONG' }));
       return;
     }
     // Reading into one buffer of our own spares a fresh 64 KiB allocation, and its collection, per chunk.
@@ -87,8 +100,14 @@ class SocketTransport implements Transport {
   }
 
   end(): void {
+    this.#gone = true;
     this.socket.unref();
-    this.socket.end();
+    // Bytes that the peer still sends are of no interest; a peer that takes ours no longer does not keep the socket for ever.
+    const patience = setTimeout(() => this.socket.destroy(), END_PATIENCE_MS).unref();
+    this.socket.end(() => {
+      clearTimeout(patience);
+      this.socket.destroy();
+    });
   }
 
   destroy(): void {

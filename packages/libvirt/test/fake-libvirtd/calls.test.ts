@@ -9,6 +9,7 @@ import { domainEvents } from '../../src/protocol/event.js';
 import { KeepaliveProcedure, MessageStatus, MessageType, remoteError } from '../../src/protocol/message.js';
 import { PROGRAM } from '../../src/protocol/procedure.js';
 import { int, MAX_MESSAGE_BYTES, string, struct } from '../../src/xdr.js';
+import { FakeClock } from '../fake/fake-clock.js';
 import { eventMessage, FakeLibvirtd, HANG, message, Refusal, replyTo, virError } from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';
 
@@ -248,16 +249,26 @@ describe('giving a call up', () => {
   });
 
   it('gives each call its own time-out (L3)', async () => {
-    const link = open();
+    const clock = new FakeClock();
+    const link = open({ clock });
     await link.connected();
     const order: number[] = [];
-    await Promise.all(
-      [60, 20, 40].map((timeoutMs) =>
-        link.call(getHostname, undefined, { timeoutMs }).catch(() => {
-          order.push(timeoutMs);
-        }),
-      ),
+    const calls = [60, 20, 40, Infinity].map((timeoutMs) =>
+      link.call(getHostname, undefined, { timeoutMs }).catch(() => {
+        order.push(timeoutMs);
+      }),
     );
+    clock.advance(19);
+    await nextTurn();
+    expect(order).toEqual([]);
+    clock.advance(1);
+    await calls[1];
+    clock.advance(20);
+    await calls[2];
+    clock.advance(20);
+    await calls[0];
+    clock.advance(4_000);
+    await nextTurn();
     expect(order).toEqual([20, 40, 60]);
   });
 
@@ -265,8 +276,13 @@ describe('giving a call up', () => {
     let answer: () => void = () => undefined;
     fake.on(getHostname, () => new Promise((resolve) => (answer = () => resolve('late'))));
     fake.on(getVersion, () => 9);
-    const link = open();
-    await failureOf(link.call(getHostname, undefined, { timeoutMs: 20 }));
+    const clock = new FakeClock();
+    const link = open({ clock });
+    await link.connected();
+    const failure = failureOf(link.call(getHostname, undefined, { timeoutMs: 20 }));
+    await until('the call', () => fake.clients[0]?.calls.includes(getHostname.number) === true);
+    clock.advance(20);
+    expect(await failure).toMatchObject({ code: 'CALL_TIMEOUT' });
     answer();
     await expect(link.call(getVersion, undefined)).resolves.toBe(9);
   });
@@ -329,9 +345,10 @@ describe('keepalive', () => {
   });
 
   it('keeps an idle connection to a libvirtd that answers (L1)', async () => {
-    const link = open({ keepalive: { intervalMs: 5, count: 1 } });
+    const link = open({ keepalive: { intervalMs: 10, count: 20 } });
     await link.connected();
-    await until('a dozen pings', () => (fake.clients[0]?.pings ?? 0) > 12);
+    // More than would be sent to one that does not answer.
+    await until('many pings', () => (fake.everyClient[0]?.pings ?? 0) > 25);
     expect(link.state).toBe('connected');
     expect(fake.everyClient).toHaveLength(1);
   });

@@ -69,6 +69,7 @@ describe('a lost connection', () => {
   it('fails waiting calls at their time-out with what went wrong last (L3)', async () => {
     await fake.refuse();
     const link = open();
+    await until('a failed attempt', () => link.lastError !== null);
     const waiting = [
       link.call(getHostname, undefined, { timeoutMs: 50 }),
       link.work(domain.uuid, getHostname, undefined, { timeoutMs: 50 }),
@@ -96,13 +97,13 @@ describe('a lost connection', () => {
 
   it('gives an attempt up that libvirtd does not answer, and says so (L3)', async () => {
     fake.on(connectProcedures.open, () => HANG);
-    const link = open({ connectTimeoutMs: 20 });
+    const link = open({ connectTimeoutMs: 200 });
     await expect(link.connected({ retry: false, timeoutMs: 5000 })).rejects.toMatchObject({
       code: 'NOT_CONNECTED',
-      message: `waiting: not connected: connecting to ${fake.uri}: no answer within 20 ms`,
+      message: `waiting: not connected: connecting to ${fake.uri}: no answer within 200 ms`,
     });
     fake.on(connectProcedures.open, () => undefined);
-    await link.connected();
+    await link.connected({ timeoutMs: 10_000 });
     await until('the abandoned connections to close', () => fake.clients.length === 1);
   });
 

@@ -215,7 +215,7 @@ describe('a download', () => {
 
   it('slows libvirtd down to the speed of its reader, without losing the connection (L1)', async () => {
     await link.close();
-    link = openLink(fake.uri, { keepalive: { intervalMs: 5, count: 1 } });
+    link = openLink(fake.uri, { keepalive: { intervalMs: 10, count: 10 } });
     const chunk = Buffer.alloc(STREAM_CHUNK_BYTES);
     const total = 64;
     const stream = await link.openStream(download, transfer);
@@ -233,9 +233,10 @@ describe('a download', () => {
       peer.client.stream(download, peer.serial, MessageStatus.continue, NOTHING);
     };
     send();
-    // Twenty times the patience of keepalive, measured by the other connection's pings.
-    const before = fake.clients[0]?.pings ?? 0;
-    await until('time to pass', () => (fake.clients[0]?.pings ?? 0) > before + 20);
+    // Longer than keepalive is patient, measured by the other connection's pings (every second interval, it being answered).
+    const pings = (): number => fake.everyClient.reduce((sum, client) => sum + client.pings, 0);
+    const before = pings();
+    await until('time to pass', () => pings() > before + 15);
     expect(sent).toBeLessThan(10);
     fake.onStream = (message, client) => client.stream(download, message.serial, MessageStatus.ok, NOTHING);
     let received = 0;
@@ -299,6 +300,13 @@ describe('giving a stream up', () => {
     await allGone();
   });
 
+  it('by its signal before it is opened: nothing is asked of libvirtd (L1)', async () => {
+    await link.connected();
+    const signal = AbortSignal.abort();
+    await expect(link.openStream(upload, transfer, { signal })).rejects.toMatchObject({ code: 'CALL_ABORTED' });
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
   it('by its signal, while it opens and later (L1)', async () => {
     const controller = new AbortController();
     const stream = await link.openStream(upload, transfer, { signal: controller.signal });
@@ -325,7 +333,10 @@ describe('giving a stream up', () => {
   it('at the time-out of its opening (L1)', async () => {
     fake.on(upload, () => HANG);
     await link.connected();
-    await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({ code: 'CALL_TIMEOUT' });
+    await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({
+      code: 'CALL_TIMEOUT',
+      message: expect.stringMatching(/^stream of storageVolUpload: not open after \d+ ms$/),
+    });
     await allGone();
   });
 });

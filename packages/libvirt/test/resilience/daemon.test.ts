@@ -110,6 +110,16 @@ describe('a stopped libvirtd', () => {
     await domain?.resume();
   });
 
+  it('is not blamed when this process was held up itself: the answer is in the socket (L3)', async () => {
+    const hypervisor = await connect(daemon);
+    const call = hypervisor.getHostname({ timeoutMs: 50 });
+    // The request leaves, then nothing runs here until long after the deadline.
+    process.nextTick(() => {
+      for (const end = performance.now() + 200; performance.now() < end;);
+    });
+    expect(await call).not.toBe('');
+  });
+
   it('fails everybody who waits once keepalive gives it up, and is reached again afterwards (L3)', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 50, count: 2 } });
     daemon.signal('SIGSTOP');

@@ -1,0 +1,116 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { failureOf, until } from '../../test/fake/until.js';
+import { parseUri } from '../uri.js';
+import { openLocal } from './open-local.js';
+import type { Transport } from './transport.js';
+
+let runtimeDir: string;
+let servers: Server[];
+beforeEach(async () => {
+  runtimeDir = await mkdtemp(join(tmpdir(), 'rackless-open-'));
+  await mkdir(join(runtimeDir, 'libvirt'));
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) await new Promise((resolve) => server.close(resolve));
+  await rm(runtimeDir, { recursive: true });
+});
+
+const socketAt = (name: string): string => join(runtimeDir, 'libvirt', name);
+
+/** A daemon that greets with its name. */
+async function listen(name: string): Promise<void> {
+  const server = createServer((socket) => socket.on('error', () => undefined).end(name));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(socketAt(name), resolve));
+}
+
+/** Who answers at a URI; `startDaemon` counts in `started`. */
+async function reach(
+  uri: string,
+  startDaemon: () => Promise<void> = () => Promise.reject(new Error('not to be started')),
+  signal = AbortSignal.timeout(10_000),
+): Promise<string> {
+  let heard = '';
+  let closed = false;
+  const open = openLocal(parseUri(uri), { places: { uid: 1000, runtimeDir }, startDaemon });
+  const transport: Transport = await open(
+    { data: (chunk) => (heard += chunk.toString()), closed: () => (closed = true) },
+    signal,
+  );
+  await until('the greeting', () => closed);
+  transport.destroy();
+  return heard;
+}
+
+describe('opening a local daemon', () => {
+  it('prefers the monolithic daemon (L1)', async () => {
+    await listen('virtqemud-sock');
+    await listen('libvirt-sock');
+    expect(await reach('qemu:///session')).toBe('libvirt-sock');
+  });
+
+  it('takes the modular one where there is no other (L1)', async () => {
+    await listen('virtqemud-sock');
+    expect(await reach('qemu:///session')).toBe('virtqemud-sock');
+  });
+
+  it('starts the user’s daemon where there is none, and waits until it listens (L1)', async () => {
+    let started = 0;
+    const startDaemon = (): Promise<void> => {
+      started += 1;
+      // It listens only after a while, as real ones do.
+      setTimeout(() => void listen('libvirt-sock'), 80);
+      return Promise.resolve();
+    };
+    expect(await reach('qemu:///session', startDaemon)).toBe('libvirt-sock');
+    expect(started).toBe(1);
+  });
+
+  it('waits for a daemon that never listens no longer than it may (L1)', async () => {
+    const controller = new AbortController();
+    const startDaemon = (): Promise<void> => {
+      setTimeout(() => controller.abort(new Error('long enough')), 120);
+      return Promise.resolve();
+    };
+    const error = await failureOf(reach('qemu:///session', startDaemon, controller.signal));
+    expect(error).toHaveProperty('message', 'long enough');
+  });
+
+  it('uses the given socket alone, and starts nothing for it (L1)', async () => {
+    await listen('libvirt-sock');
+    const path = socketAt('other');
+    expect(await failureOf(reach(`qemu+unix:///session?socket=${path}`))).toMatchObject({
+      code: 'NOT_CONNECTED',
+      message: `connecting to qemu+unix:///session?socket=${path}: connect ENOENT ${path}`,
+    });
+  });
+
+  it('does not go around a daemon that refuses it (L1)', async () => {
+    // A path that is too long is an error of any user's, as EACCES would be for whoever is not root.
+    const deep = join(runtimeDir, 'x'.repeat(120));
+    const open = openLocal(parseUri('qemu:///session'), {
+      places: { uid: 1000, runtimeDir: deep },
+      startDaemon: () => Promise.reject(new Error('not to be started')),
+    });
+    const error = await failureOf(open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(5_000)));
+    expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
+  });
+
+  it('names every socket that it tried (L1)', async () => {
+    const open = openLocal(parseUri('qemu:///session'), {
+      places: { uid: 0, runtimeDir },
+      startDaemon: () => Promise.reject(new Error('not to be started')),
+    });
+    const error = await failureOf(open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(5_000)));
+    const [first, second] = [socketAt('libvirt-sock'), socketAt('virtqemud-sock')];
+    expect(error).toHaveProperty(
+      'message',
+      `connecting to qemu:///session: connect ENOENT ${first}; connect ENOENT ${second}`,
+    );
+  });
+});

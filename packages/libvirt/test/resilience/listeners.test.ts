@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
+
+let daemon: PrivateLibvirtd;
+let programs: CompiledPrograms;
+beforeAll(async () => {
+  [daemon, programs] = await Promise.all([startLibvirtd({ driver: 'test' }), compilePrograms('resilience')]);
+});
+afterAll(async () => {
+  await Promise.all([daemon.stop(), programs.remove()]);
+});
+
+describe('a listener that throws', () => {
+  it('is an uncaught exception of its own, and hurts neither other listeners nor the connection (L3)', async () => {
+    expect(JSON.parse(await programs.run('throw', [daemon.uri]).output)).toEqual([
+      'second listener',
+      'state: connected',
+      'uncaught: from the event',
+      'uncaught: from the state',
+    ]);
+  });
+});
