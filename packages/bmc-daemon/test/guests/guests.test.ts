@@ -1,0 +1,112 @@
+/** That the guests of scripts/guests do what the end-to-end suites rely on: a fault of theirs should not look like one of ours. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import type { PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { virsh } from '../../../libvirt/test/harness/virsh.js';
+import { copyGuestImage, guestImage } from '../harness/guest-image.js';
+import type { GuestImage } from '../harness/guest-image.js';
+import { guestMachineXml } from '../harness/guest-machine.js';
+import type { GuestMachine } from '../harness/guest-machine.js';
+import { SerialLine } from '../harness/serial-line.js';
+
+let libvirtd: PrivateLibvirtd;
+const lines: SerialLine[] = [];
+const file = (name: string): string => join(libvirtd.dir, 'tmp', name);
+
+beforeAll(async () => {
+  libvirtd = await startLibvirtd({ driver: 'qemu' });
+});
+afterAll(async () => {
+  await libvirtd.stop();
+  for (const line of lines) await line.close();
+});
+
+type Wanted = Pick<GuestMachine, 'name' | 'firmware' | 'machine' | 'cdrom' | 'cdromBus'>;
+
+/** A machine that is defined and off. */
+async function machine(options: Wanted, system: GuestImage['system']): Promise<SerialLine> {
+  const serial = await SerialLine.listen();
+  lines.push(serial);
+  const disk = await copyGuestImage({ kind: 'disk', system, label: 'DISK' }, file(`${options.name}.img`));
+  await writeFile(file(`${options.name}.xml`), guestMachineXml({ ...options, disk, serial }));
+  await virsh(libvirtd, 'define', '--validate', file(`${options.name}.xml`));
+  return serial;
+}
+
+/** Resolves when the machine is off. */
+async function off(name: string): Promise<void> {
+  for (let tries = 0; (await virsh(libvirtd, 'domstate', name)) !== 'shut off'; tries += 1) {
+    if (tries === 500) throw new Error(`${name} is still on`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe.each([
+  ['bios', 'pc'],
+  ['efi', 'q35'],
+] as const)('the GRUB guest on %s', (firmware, type) => {
+  const name = `grub-${firmware}`;
+  const platform = firmware === 'bios' ? 'pc' : 'efi';
+
+  it('says what it has booted from, disk or CD, and obeys reboot and halt (P1)', async () => {
+    const cdrom = await guestImage({ kind: 'iso', system: 'grub', label: 'CD' });
+    const serial = await machine({ name, firmware, machine: type, cdrom }, 'grub');
+    await virsh(libvirtd, 'start', name);
+    expect(await serial.says(/RACKLESS-.*\n/, 60_000)).toMatch(`RACKLESS-DISK label=DISK platform=${platform}`);
+    await serial.says(/grub> $/);
+    serial.type('reboot');
+    await serial.says(/RACKLESS-DISK/, 60_000);
+    await serial.says(/grub> $/);
+    serial.type('halt');
+    await off(name);
+
+    const xml = await virsh(libvirtd, 'dumpxml', '--inactive', name);
+    await writeFile(file(`${name}.xml`), xml.replace(`<boot dev='hd'/>`, `<boot dev='cdrom'/>`));
+    await virsh(libvirtd, 'define', file(`${name}.xml`));
+    await virsh(libvirtd, 'start', name);
+    expect(await serial.says(/RACKLESS-.*\n/, 60_000)).toMatch(`RACKLESS-ISO label=CD platform=${platform}`);
+    await virsh(libvirtd, 'destroy', name);
+  }, 180_000);
+});
+
+describe('the Linux guest', () => {
+  it.each([
+    ['bios', 'pc', 'ide', 'hdc'],
+    ['efi', 'q35', 'scsi', 'sda'],
+  ] as const)(
+    'on %s and %s sees media come and go, restarts on demand and obeys the power button (P1)',
+    async (firmware, type, cdromBus, target) => {
+      const name = `linux-${firmware}`;
+      const serial = await machine({ name, firmware, machine: type, cdrom: null, cdromBus }, 'linux');
+      await virsh(libvirtd, 'start', name);
+      await serial.says(/RACKLESS-DISK label=DISK platform=\w+ linux\n/, 90_000);
+      await serial.says(/RACKLESS-MEDIA sr0 empty/);
+      const image = await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' });
+      await virsh(libvirtd, 'change-media', name, target, image, '--insert', '--live');
+      await serial.says(/RACKLESS-MEDIA sr0 LIVE\n/);
+      await virsh(libvirtd, 'change-media', name, target, '--eject', '--live');
+      await serial.says(/RACKLESS-MEDIA sr0 empty/);
+
+      serial.type('reboot');
+      await serial.says(/RACKLESS-DISK label=DISK/, 90_000);
+      await virsh(libvirtd, 'shutdown', name, '--mode', 'acpi');
+      await serial.says(/RACKLESS-POWERBUTTON/);
+      await off(name);
+    },
+    180_000,
+  );
+
+  it('boots from CD (P1)', async () => {
+    const name = 'linux-cd';
+    const cdrom = await guestImage({ kind: 'iso', system: 'linux', label: 'CD' });
+    const serial = await machine({ name, firmware: 'bios', machine: 'q35', cdrom }, 'grub');
+    const xml = await virsh(libvirtd, 'dumpxml', '--inactive', name);
+    await writeFile(file(`${name}.xml`), xml.replace(`<boot dev='hd'/>`, `<boot dev='cdrom'/>`));
+    await virsh(libvirtd, 'define', file(`${name}.xml`));
+    await virsh(libvirtd, 'start', name);
+    await serial.says(/RACKLESS-ISO label=CD platform=pc linux/, 90_000);
+    await virsh(libvirtd, 'destroy', name);
+  }, 120_000);
+});
