@@ -180,25 +180,25 @@ class Holder implements PrivateLibvirtd {
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-libvirtd-'));
   for (const name of [...Object.keys(bindings), 'tmp']) await mkdir(join(dir, name));
-  await writeFile(
-    join(dir, 'etc', 'libvirtd.conf'),
-    ['auth_unix_rw = "none"', 'unix_sock_rw_perms = "0700"', ...(options.libvirtdConf ?? []), ''].join('\n'),
-  );
-  await writeFile(
-    join(dir, 'etc', 'qemu.conf'),
-    [
-      'user = "root"',
-      'group = "root"',
-      'security_driver = "none"',
-      'cgroup_controllers = []',
-      'namespaces = []',
-      'remember_owner = 0',
-      // virtlogd is not in the namespace, and it loses a serial log that is closed and opened again quickly.
-      'stdio_handler = "file"',
-      ...(options.qemuConf ?? []),
-      '',
-    ].join('\n'),
-  );
+  // The first of two equal settings wins in libvirt, so the caller's come first.
+  const configure = (name: string, lines: readonly string[]): Promise<void> =>
+    writeFile(join(dir, 'etc', name), `${lines.join('\n')}\n`);
+  await configure('libvirtd.conf', [
+    ...(options.libvirtdConf ?? []),
+    'auth_unix_rw = "none"',
+    'unix_sock_rw_perms = "0700"',
+  ]);
+  await configure('qemu.conf', [
+    ...(options.qemuConf ?? []),
+    'user = "root"',
+    'group = "root"',
+    'security_driver = "none"',
+    'cgroup_controllers = []',
+    'namespaces = []',
+    'remember_owner = 0',
+    // virtlogd is not in the namespace, and it loses a serial log that is closed and opened again quickly.
+    'stdio_handler = "file"',
+  ]);
   const asRoot = process.getuid?.() === 0;
   const child = spawn(
     'unshare',

@@ -1,0 +1,37 @@
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
+
+const NOBODY = 65_534;
+
+let daemon: PrivateLibvirtd;
+let programs: CompiledPrograms;
+beforeAll(async () => {
+  [daemon, programs] = await Promise.all([
+    startLibvirtd({ driver: 'test', libvirtdConf: ['auth_unix_rw = "polkit"', 'unix_sock_rw_perms = "0777"'] }),
+    compilePrograms('resilience'),
+  ]);
+  for (const dir of [daemon.dir, join(daemon.dir, 'run')]) await chmod(dir, 0o755);
+});
+afterAll(async () => {
+  await Promise.all([daemon.stop(), programs.remove()]);
+});
+
+describe('a libvirtd that asks polkit', () => {
+  it('lets root in without asking (L1)', async () => {
+    expect(JSON.parse(await programs.run('session', [daemon.uri]).output)).toEqual({
+      type: 'TEST',
+      uri: 'test:///default',
+    });
+  });
+
+  it('is asked about anybody else, and its answer is passed on (L1)', async () => {
+    // Who may not become another user is the namespace's root: there is nobody else then.
+    const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: NOBODY } : {});
+    const answer = await output.catch(String);
+    // Without polkit on the bus, or denied by it: either way libvirtd was asked for it by the right call.
+    expect(answer).toMatch(process.getuid?.() === 0 ? /procedure: 'authPolkit'/ : /"type":"TEST"/);
+  });
+});
