@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { reaches, TestHost, until, type Guest } from './host.js';
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  driver = await host.driver();
+}, 60_000);
+afterAll(() => host.stop());
+
+async function failure(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
+  return error.kind;
+}
+
+const stateOf = async ({ uuid }: Guest): Promise<string> => (await driver.getSystem(uuid)).state;
+
+describe('power of a real guest', () => {
+  it('goes on and off, and asking for what is so already does nothing (B5)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'destroy');
+    await driver.power(guest.uuid, 'create');
+    expect(await stateOf(guest)).toBe('running');
+    await driver.power(guest.name, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+    expect(await stateOf(guest)).toBe('shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk']);
+  });
+
+  it('restarts hard, from Off too (B5)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'reset');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await driver.power(guest.uuid, 'reset');
+    expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('shuts down by ACPI, and the guest sees the button (B5)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'shutdown');
+    await reaches(driver, guest, 'shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+  });
+
+  it('restarts gracefully where the guest obeys the button, in the same process (B5)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'reboot');
+    expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('restarts hard where the guest does not obey the button in time (B5)', async () => {
+    const guest = await host.guest({ ignoresPowerButton: true });
+    const impatient = await host.driver({ gracefulRestartWaitMs: 300 });
+    await impatient.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await impatient.power(guest.uuid, 'reboot');
+    expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', 'power button', 'boot disk']);
+    // What libvirt remembers of the restart is over with it: the guest may power off later.
+    await impatient.close();
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('gives a graceful restart up for whatever is asked next (B5)', async () => {
+    const guest = await host.guest({ ignoresPowerButton: true });
+    const impatient = await host.driver({ gracefulRestartWaitMs: 1_000 });
+    await impatient.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await impatient.power(guest.uuid, 'reboot');
+    await guest.serial.reaches(3);
+    await impatient.power(guest.uuid, 'destroy');
+    // Longer than the restart would have waited.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await stateOf(guest)).toBe('shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+    await impatient.close();
+  });
+
+  it('interrupts a guest that runs, and refuses what needs one where none does (B5)', async () => {
+    const guest = await host.guest();
+    for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
+      expect(await failure(driver.power(guest.uuid, action))).toBe('conflict');
+    }
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'injectNmi');
+    expect(await stateOf(guest)).toBe('running');
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('restarts into a definition that was changed meanwhile (B5, B6)', async () => {
+    const cdrom = await host.drive('cd');
+    const guest = await host.guest({ cdrom });
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    const { writeFile } = await import('node:fs/promises');
+    const changed = guest.xml
+      .replace(`<boot order='1'/>`, `<boot order='2'/>`)
+      .replace(`bus='sata'/>`, `bus='sata'/><boot order='1'/>`);
+    await writeFile(host.file('changed.xml'), changed);
+    await host.virsh('define', host.file('changed.xml'));
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot cd']);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('knows of a transient machine, and of its end (B5)', async () => {
+    const model = await host.guest();
+    await host.virsh('undefine', model.name);
+    await host.virsh('create', host.file(`${model.name}.xml`));
+    const { state, persistent } = await driver.getSystem(model.uuid);
+    expect({ state, persistent }).toEqual({ state: 'running', persistent: false });
+    await model.serial.reaches(2);
+    await driver.setIndicator(model.uuid, 'blinking');
+    expect((await driver.getSystem(model.uuid)).indicator).toBe('blinking');
+    await driver.power(model.uuid, 'reset');
+    expect(await model.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
+    await driver.power(model.uuid, 'destroy');
+    await until('it to be gone', async () => (await failure(driver.getSystem(model.uuid))) === 'notFound');
+  });
+});
+
+describe('what others do to a machine', () => {
+  it('is seen at once (B4, B5)', async () => {
+    const guest = await host.guest();
+    expect(await stateOf(guest)).toBe('shutoff');
+    await host.virsh('start', guest.name);
+    await reaches(driver, guest, 'running');
+    await host.virsh('suspend', guest.name);
+    await reaches(driver, guest, 'paused');
+    await driver.power(guest.uuid, 'create');
+    expect(await stateOf(guest)).toBe('running');
+    await host.virsh('setmem', guest.name, '8M', '--config');
+    await host.virsh('desc', guest.name, '--config', 'mine');
+    const first = await driver.getSystem(guest.uuid);
+    expect(first.description).toBe('mine');
+    expect(await driver.getSystem(guest.name)).toBe(first);
+    await host.virsh('destroy', guest.name);
+    await host.virsh('undefine', guest.name);
+    expect(await failure(driver.getSystem(guest.uuid))).toBe('notFound');
+    expect((await driver.listSystems()).map(({ uuid }) => uuid)).not.toContain(guest.uuid);
+  });
+
+  it('a name and a UUID in any case lead to the same machine (B3)', async () => {
+    const guest = await host.guest();
+    const machine = await driver.getSystem(guest.uuid);
+    expect(await driver.getSystem(guest.uuid.toUpperCase())).toBe(machine);
+    expect(await driver.getSystem(guest.name)).toBe(machine);
+    expect(machine.disks).toEqual([
+      {
+        target: 'vda',
+        device: 'disk',
+        bus: 'virtio',
+        source: host.file(`${guest.name}.img`),
+        serial: null,
+        readonly: false,
+        capacityBytes: 1_048_576,
+      },
+      { target: 'sda', device: 'cdrom', bus: 'sata', source: null, serial: null, readonly: true, capacityBytes: null },
+    ]);
+  });
+});
+
+describe('a QEMU that hangs', () => {
+  it('slows neither reads nor other machines, and can be switched off and restarted (B5, B12)', async () => {
+    const [hung, other] = await Promise.all([host.guest(), host.guest()]);
+    await Promise.all([hung, other].map(({ uuid }) => driver.power(uuid, 'create')));
+    await Promise.all([hung, other].map(({ serial }) => serial.reaches(2)));
+    const quick = await host.driver({ timeoutMs: 1_000 });
+    process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
+    expect((await quick.getSystem(hung.uuid)).state).toBe('running');
+    // Known again from metadata, which is kept by a call that does not wait for the QEMU.
+    await quick.setIndicator(hung.uuid, 'blinking');
+    expect((await quick.getSystem(hung.uuid)).indicator).toBe('blinking');
+    const interrupt = failure(quick.power(hung.uuid, 'injectNmi'));
+    await quick.power(other.uuid, 'reset');
+    expect((await other.serial.reaches(3)).at(-1)).toBe('boot disk');
+    expect(await interrupt).toBe('unavailable');
+    await quick.power(hung.uuid, 'reset');
+    expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
+    process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
+    await quick.power(hung.uuid, 'destroy');
+    expect((await quick.getSystem(hung.uuid)).state).toBe('shutoff');
+    await quick.close();
+    await driver.power(other.uuid, 'destroy');
+  }, 60_000);
+});
+
+describe('a libvirtd that hangs, goes and comes', () => {
+  it('fails reads in time, and is used again when it answers (B12)', async () => {
+    const guest = await host.guest();
+    const quick = await host.driver({ timeoutMs: 300 });
+    await quick.getSystem(guest.uuid);
+    host.libvirtd.signal('SIGSTOP');
+    try {
+      expect(await failure(quick.getSystem(guest.uuid))).toBe('unavailable');
+      expect(await failure(quick.ping())).toBe('unavailable');
+    } finally {
+      host.libvirtd.signal('SIGCONT');
+    }
+    await until('an answer', async () => (await quick.getSystem(guest.uuid)).name === guest.name);
+    await quick.close();
+  });
+
+  it('is waited for when it is down at the start and when it restarts (B12)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await host.libvirtd.end('SIGKILL');
+    // No socket to connect to: the driver starts all the same.
+    const { createLibvirtDriver } = await import('../../src/drivers/libvirt/libvirt-driver.js');
+    const late = createLibvirtDriver({
+      uri: host.libvirtd.uri,
+      bootLoaderMap: {},
+      storagePool: null,
+      gracefulRestartWaitMs: 1_000,
+      timeoutMs: 1_000,
+      maxImageBytes: 1,
+      imageCaFile: null,
+      log: { info: () => undefined, warn: () => undefined, debug: () => undefined },
+    });
+    await late.start();
+    expect(await failure(late.getSystem(guest.uuid))).toBe('unavailable');
+    expect(await failure(late.listSystems())).toBe('unavailable');
+    await until('the loss to be seen', async () => (await failure(driver.getSystem(guest.uuid))) === 'unavailable');
+    await host.libvirtd.start();
+    for (const each of [late, driver]) {
+      await until('libvirtd to be back', async () => (await each.getSystem(guest.uuid)).state === 'running');
+    }
+    // Events are registered again.
+    await host.virsh('destroy', guest.name);
+    for (const each of [late, driver]) await reaches(each, guest, 'shutoff');
+    await late.close();
+  }, 60_000);
+});

@@ -1,0 +1,125 @@
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { withStartingMark } from '../../src/drivers/libvirt/process-record.js';
+import { withBootOrder } from '../../src/drivers/libvirt/xml/boot-order.js';
+import { readMetadata, withMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
+import { reaches, TestHost, until, type Guest } from './host.js';
+
+let host: TestHost;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+}, 60_000);
+afterAll(() => host.stop());
+
+const override = async (driver: HypervisorDriver, { uuid }: Guest) => {
+  const { enabled, target } = (await driver.getSystem(uuid)).boot;
+  return { enabled, target };
+};
+const used = { enabled: 'disabled', target: 'none' };
+const pending = { enabled: 'once', target: 'cdrom' };
+
+/** A guest that runs, with a one-time boot pending, and no daemon any more. */
+async function armedAndLeft(): Promise<Guest> {
+  const guest = await host.guest({ cdrom: await host.drive('cd') });
+  const first = await host.driver();
+  await first.power(guest.uuid, 'create');
+  await guest.serial.reaches(2);
+  await first.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+  await first.close();
+  return guest;
+}
+
+describe('a daemon that is started again', () => {
+  it('finds an override that the guest has used meanwhile, and takes it back (B6, B17)', async () => {
+    const guest = await armedAndLeft();
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
+    const next = await host.driver();
+    await until('the override to be taken back', async () => (await override(next, guest)).enabled === 'disabled');
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(4)).at(-1)).toBe('boot disk');
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('goes on waiting for a restart that has not come yet (B6, B17)', async () => {
+    const guest = await armedAndLeft();
+    const next = await host.driver();
+    expect(await override(next, guest)).toEqual(pending);
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
+    await until('the override to be used up', async () => (await override(next, guest)).enabled === 'disabled');
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(4)).at(-1)).toBe('boot disk');
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('keeps an override for the power-on that comes later (B6, B17)', async () => {
+    const guest = await armedAndLeft();
+    await host.virsh('destroy', guest.name);
+    const next = await host.driver();
+    expect(await override(next, guest)).toEqual(pending);
+    await next.power(guest.uuid, 'create');
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot cd']);
+    expect(await override(next, guest)).toEqual(used);
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('lets a guest go that its predecessor left paused at its start (B6, B17)', async () => {
+    const guest = await host.guest({ cdrom: await host.drive('cd') });
+    const first = await host.driver();
+    await first.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await first.close();
+    // The very state in which the first step of a start leaves a machine.
+    const definition = await host.inactiveXml(guest);
+    await writeFile(host.file('start.xml'), withStartingMark(withBootOrder(definition, 'cdrom').xml));
+    await host.virsh('create', '--paused', host.file('start.xml'));
+    const next = await host.driver();
+    await reaches(next, guest, 'running');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot cd']);
+    await until('the override to be used up', async () => (await override(next, guest)).enabled === 'disabled');
+    guest.serial.send('r');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('starts a machine that its predecessor switched off to restart it (B5, B17)', async () => {
+    const guest = await host.guest();
+    const definition = await host.inactiveXml(guest);
+    const record = { ...readMetadata(definition), restarting: 7 };
+    await writeFile(host.file('off.xml'), withMetadata(definition, record));
+    await host.virsh('define', host.file('off.xml'));
+    const next = await host.driver();
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).restarting === null);
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+
+  it('goes on with a graceful restart into a changed definition, whose guest was asked (B5, B17)', async () => {
+    const guest = await host.guest({ ignoresPowerButton: true, cdrom: await host.drive('cd') });
+    const first = await host.driver();
+    await first.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await writeFile(
+      host.file('changed.xml'),
+      guest.xml
+        .replace(`<boot order='1'/>`, `<boot order='2'/>`)
+        .replace(`bus='sata'/>`, `bus='sata'/><boot order='1'/>`),
+    );
+    await host.virsh('define', host.file('changed.xml'));
+    await first.power(guest.uuid, 'reboot');
+    await guest.serial.reaches(3);
+    await first.close();
+    const next = await host.driver({ gracefulRestartWaitMs: 200 });
+    expect((await guest.serial.reaches(5)).slice(2)).toEqual(['power button', '<power on>', 'boot cd']);
+    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).restarting === null);
+    await next.power(guest.uuid, 'destroy');
+    await next.close();
+  });
+});
