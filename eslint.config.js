@@ -14,10 +14,10 @@ const floors = {
     ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],
     ['standing-connection.ts'],
     ['connection.ts'],
-    ['transport/', 'stream.ts', 'keepalive.ts'],
-    ['uri.ts'],
+    ['transport/', 'stream.ts', 'keepalive.ts', 'pending-calls.ts'],
+    ['uri.ts', 'caller.ts'],
     ['protocol/'],
-    ['xdr.ts', 'errors.ts', 'enums.ts', 'clock.ts', 'listeners.ts', 'constants/'],
+    ['xdr.ts', 'errors.ts', 'enums.ts', 'abort.ts', 'clock.ts', 'listeners.ts', 'constants/'],
   ],
   'bmc-daemon': [
     ['cli.ts', 'cli/'],

@@ -1,6 +1,8 @@
-import type { Clock, Timer } from './clock.js';
+import type { CallOptions, Caller } from './caller.js';
+import type { Clock } from './clock.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
 import {
   errorFromRemote,
   type Header,
@@ -16,26 +18,6 @@ import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
 import type { OpenTransport, Transport } from './transport/transport.js';
 import { type Codec, XdrError, XdrReader, XdrWriter } from './xdr.js';
-
-/** Limits of one call. */
-export interface CallOptions {
-  /**
-   * Milliseconds from now, waiting for a connection or for a turn included; `Infinity` for none. Default: the link's
-   * `callTimeoutMs` (5,000) for `call`, `workTimeoutMs` (30,000) for `work`.
-   */
-  readonly timeoutMs?: number;
-  /** Gives the call up. A call that was already sent is not undone in libvirtd. */
-  readonly signal?: AbortSignal;
-}
-
-/** Something that carries calls: a link, or the one connection that a hook of `Link.onConnected` is given. */
-export interface Caller {
-  /**
-   * @throws {LibvirtError} what libvirtd answered, or CALL_TIMEOUT, CALL_ABORTED, NOT_CONNECTED, CONNECTION_LOST,
-   * LINK_CLOSED, PROTOCOL.
-   */
-  call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
-}
 
 /** A call that also wants to know when libvirtd is done with it. */
 export interface SubmitOptions extends CallOptions {
@@ -61,21 +43,6 @@ export interface ConnectionOptions {
   readonly onClosed?: (error: LibvirtError) => void;
 }
 
-interface PendingCall {
-  readonly procedure: ProcedureHead;
-  /** Takes the body of the reply and settles the promise. @throws XdrError when the body is malformed. */
-  readonly accept: (body: XdrReader, serial: number) => void;
-  readonly reject: (error: Error) => void;
-  readonly deadline: number;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly onAbort: (() => void) | undefined;
-  readonly onReleased: (() => void) | undefined;
-}
-
-/** What a connection keeps of a procedure that it called; the codecs are bound elsewhere. */
-type ProcedureHead = Pick<Procedure<unknown, unknown>, 'name' | 'program' | 'number' | 'stream'>;
-
 const WRITE_SLAB_BYTES = 16_384;
 const LARGEST_SERIAL = 0xffff_ffff;
 
@@ -88,15 +55,11 @@ export class Connection implements Caller {
   readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#take(buffer, start, end, owned));
   readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
   readonly #keepalive: Keepalive;
-  readonly #pending = new Map<number, PendingCall>();
-  /** Calls given up here that libvirtd still works on. */
-  readonly #abandoned = new Map<number, (() => void) | undefined>();
+  readonly #pending: PendingCalls;
   #transport: Transport | null = null;
   #failure: LibvirtError | null = null;
   #serial = 0;
   #flushing = false;
-  #sweep: Timer | null = null;
-  #sweepAt = Infinity;
   /** A reply of this turn has been handed out, its caller has not run yet. */
   #replied = false;
   /** Bytes that wait for that caller: see `#take`. */
@@ -106,6 +69,7 @@ export class Connection implements Caller {
   /** Makes a connection; nothing is sent before `connect`. */
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#pending = new PendingCalls(options.clock, options.label);
     this.#keepalive = new Keepalive(
       options.clock,
       options.keepalive,
@@ -135,11 +99,6 @@ export class Connection implements Caller {
   /** Why it is of no more use; null while it is. */
   get failure(): LibvirtError | null {
     return this.#failure;
-  }
-
-  /** Calls that libvirtd still works on although they were given up here. */
-  get abandonedCalls(): number {
-    return this.#abandoned.size;
   }
 
   call<A, R>(procedure: Procedure<A, R>, args: A, options: SubmitOptions = {}): Promise<R> {
@@ -177,14 +136,7 @@ export class Connection implements Caller {
     this.#failure = failure;
     this.#release();
     this.#transport?.destroy();
-    for (const call of this.#pending.values()) {
-      this.#detach(call);
-      call.reject(this.#failureOf(call.procedure.name, true) ?? failure);
-      call.onReleased?.();
-    }
-    this.#pending.clear();
-    for (const onReleased of this.#abandoned.values()) onReleased?.();
-    this.#abandoned.clear();
+    this.#pending.failAll((procedure) => this.#failureOf(procedure, true) ?? failure);
     const stream = this.#stream?.receiver;
     this.#stream = null;
     stream?.destroy(this.#failureOf(stream.procedure, true) ?? failure);
@@ -196,11 +148,12 @@ export class Connection implements Caller {
     args: A,
     options: SubmitOptions,
     reject: (error: Error) => void,
-    accept: PendingCall['accept'],
+    accept: SentCall['accept'],
   ): void {
     const { signal, onReleased } = options;
     const { name } = procedure;
-    const refusal = this.#failureOf(name, false) ?? (signal?.aborted === true ? aborted(name, signal, false) : null);
+    const refusal =
+      this.#failureOf(name, false) ?? (signal?.aborted === true ? callAborted(name, signal, false) : null);
     if (refusal !== null) {
       reject(refusal);
       onReleased?.();
@@ -216,21 +169,7 @@ export class Connection implements Caller {
       return;
     }
     const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs;
-    const deadline = this.#options.clock.now() + timeoutMs;
-    const onAbort = signal === undefined ? undefined : () => this.#abandon(serial, call, aborted(name, signal, true));
-    const call: PendingCall = {
-      procedure,
-      accept,
-      reject,
-      deadline,
-      timeoutMs,
-      signal,
-      onAbort,
-      onReleased,
-    };
-    if (onAbort !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
-    this.#pending.set(serial, call);
-    this.#armSweep(deadline);
+    this.#pending.add(serial, { procedure, accept, reject, timeoutMs, signal, onReleased });
     this.#flushSoon();
   }
 
@@ -245,7 +184,7 @@ export class Connection implements Caller {
 
   #nextSerial(): number {
     do this.#serial = this.#serial === LARGEST_SERIAL ? 1 : this.#serial + 1;
-    while (this.#pending.has(this.#serial) || this.#abandoned.has(this.#serial));
+    while (this.#pending.has(this.#serial));
     return this.#serial;
   }
 
@@ -277,58 +216,9 @@ export class Connection implements Caller {
     if (this.#failure === null && this.#writer.length > 0) this.#transport?.write(this.#writer.finish());
   }
 
-  /** One timer for all calls: it wakes at the earliest deadline and looks again. */
-  #armSweep(deadline: number): void {
-    if (deadline >= this.#sweepAt) return;
-    this.#sweep?.cancel();
-    this.#sweepAt = deadline;
-    const { clock } = this.#options;
-    // The socket keeps the process alive while a call is under way.
-    const background = true;
-    const wake = (): void => {
-      // One more turn of the event loop: where the process was held up (a long computation, SIGSTOP), the answers are already
-      // in the socket, and timers come before it.
-      this.#sweep = clock.after(0, () => this.#expire(), { background });
-    };
-    this.#sweep = clock.after(Math.max(0, deadline - clock.now()), wake, { background });
-  }
-
-  #expire(): void {
-    const now = this.#options.clock.now();
-    this.#sweepAt = Infinity;
-    let next = Infinity;
-    for (const [serial, call] of this.#pending) {
-      if (call.deadline > now) {
-        next = Math.min(next, call.deadline);
-        continue;
-      }
-      const { name } = call.procedure;
-      const why = `no answer from ${this.#options.label} within ${Math.round(call.timeoutMs)} ms`;
-      this.#abandon(
-        serial,
-        call,
-        clientError('CALL_TIMEOUT', `calling ${name}: ${why}`, { procedure: name, mayHaveRun: true }),
-      );
-    }
-    if (next !== Infinity) this.#armSweep(next);
-  }
-
-  #abandon(serial: number, call: PendingCall, error: Error): void {
-    if (!this.#pending.delete(serial)) return;
-    this.#detach(call);
-    this.#abandoned.set(serial, call.onReleased);
-    call.reject(error);
-  }
-
-  #detach(call: PendingCall): void {
-    if (call.onAbort !== undefined) call.signal?.removeEventListener('abort', call.onAbort);
-  }
-
   /** Stops what would go on by itself. */
   #release(): void {
     this.#keepalive.stop();
-    this.#sweep?.cancel();
-    this.#sweep = null;
     this.#backlog = null;
   }
 
@@ -354,9 +244,9 @@ export class Connection implements Caller {
   }
 
   #processBacklog(): void {
-    const chunks = this.#backlog ?? [];
+    const bytes = Buffer.concat(this.#backlog ?? []);
     this.#backlog = null;
-    for (const chunk of chunks) this.#receive(chunk);
+    this.#process(bytes);
   }
 
   /**
@@ -396,15 +286,8 @@ export class Connection implements Caller {
   }
 
   #takeReply(header: Header, body: XdrReader): void {
-    const call = this.#pending.get(header.serial);
-    if (call === undefined) {
-      // The answer to a call that was given up, or a serial that was never ours.
-      const onReleased = this.#abandoned.get(header.serial);
-      if (this.#abandoned.delete(header.serial)) onReleased?.();
-      return;
-    }
-    this.#pending.delete(header.serial);
-    this.#detach(call);
+    const call = this.#pending.answered(header.serial);
+    if (call === null) return;
     const { name, program, number } = call.procedure;
     try {
       if (header.program !== program || header.procedure !== number) {
@@ -492,12 +375,4 @@ function wholly<T>(codec: Codec<T>, body: XdrReader): T {
   const value = codec.decode(body);
   if (body.remaining > 0) throw new XdrError(`${body.remaining} bytes are left over`);
   return value;
-}
-
-function aborted(procedure: string, signal: AbortSignal, mayHaveRun: boolean): LibvirtError {
-  return clientError('CALL_ABORTED', `calling ${procedure}: given up by the caller`, {
-    procedure,
-    mayHaveRun,
-    cause: signal.reason,
-  });
 }

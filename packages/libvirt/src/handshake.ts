@@ -1,4 +1,4 @@
-import type { CallOptions, Caller } from './connection.js';
+import type { CallOptions, Caller } from './caller.js';
 import { clientError } from './errors.js';
 import { authProcedures, AuthType } from './protocol/auth.js';
 import { connectProcedures } from './protocol/connect.js';

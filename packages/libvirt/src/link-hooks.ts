@@ -1,4 +1,5 @@
-import type { Caller, Connection } from './connection.js';
+import type { Caller } from './caller.js';
+import type { Connection } from './connection.js';
 import { isLibvirtError, type LibvirtError } from './errors.js';
 
 /** What `Link.onConnected` gives back. */

@@ -1,5 +1,7 @@
+import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
-import type { CallOptions, Connection } from './connection.js';
+import type { CallOptions } from './caller.js';
+import type { Connection } from './connection.js';
 import { clientError, type LibvirtError, toError } from './errors.js';
 import type { Procedure } from './protocol/procedure.js';
 import type { LibvirtStream } from './stream.js';
@@ -23,17 +25,17 @@ export class LinkStreams {
     connect: (signal: AbortSignal) => Promise<Connection>,
   ): Promise<LibvirtStream> {
     const end = new AbortController();
-    const onAbort = (): void =>
+    const giveUp = (): void =>
       end.abort(givenUp(procedure.name, 'CALL_ABORTED', 'given up by the caller', signal?.reason));
     const onTimeout = (): void =>
       end.abort(givenUp(procedure.name, 'CALL_TIMEOUT', `not open after ${Math.round(timeoutMs)} ms`));
     const forget = (): void => {
       this.#ends.delete(end);
-      signal?.removeEventListener('abort', onAbort);
+      removeAbort();
     };
     this.#ends.add(end);
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted === true) giveUp();
+    const removeAbort = onAbort(signal, giveUp);
     const timer = timeoutMs === Infinity ? null : this.clock.after(timeoutMs, onTimeout);
     let connection: Connection | null = null;
     try {

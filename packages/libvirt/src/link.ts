@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from './clock.js';
-import { type CallOptions, type Caller, Connection } from './connection.js';
+import type { CallOptions, Caller } from './caller.js';
+import { Connection } from './connection.js';
 import { clientError, isLibvirtError, type LibvirtError, toError } from './errors.js';
 import { handshake } from './handshake.js';
 import type { KeepaliveOptions } from './keepalive.js';
@@ -15,7 +16,7 @@ import type { OpenTransport } from './transport/transport.js';
 import { type LibvirtUri, parseUri } from './uri.js';
 import { WorkQueue } from './work-queue.js';
 
-export type { CallOptions, Caller } from './connection.js';
+export type { CallOptions, Caller } from './caller.js';
 export type { Hook } from './link-hooks.js';
 
 /**

@@ -1,6 +1,8 @@
+import { onAbort } from './abort.js';
 import type { Clock, Timer } from './clock.js';
-import type { CallOptions, Connection } from './connection.js';
-import { clientError, isLibvirtError, type LibvirtError, toError } from './errors.js';
+import type { CallOptions } from './caller.js';
+import type { Connection } from './connection.js';
+import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, toError } from './errors.js';
 
 /** How fast a lost connection is tried again. */
 export interface BackoffOptions {
@@ -35,12 +37,13 @@ export interface WaitOptions extends CallOptions {
   readonly retry?: boolean;
 }
 
+/** Somebody who waits; each method ends the wait. */
 interface Waiter {
   readonly retry: boolean;
   resolve(connection: Connection): void;
-  /** `why` becomes the cause. */
-  fail(why: Error | null): void;
-  close(): void;
+  reject(error: LibvirtError): void;
+  notConnected(why: Error | undefined): void;
+  closed(): void;
 }
 
 /** A connection that lasted this long was a good one: the next loss starts from the first delay again. */
@@ -78,50 +81,38 @@ export class StandingConnection {
    */
   get(options: WaitOptions & { readonly timeoutMs: number }): Promise<Connection> {
     if (this.#current !== null) return Promise.resolve(this.#current);
+    const { timeoutMs, signal, procedure = null, retry = true } = options;
+    const { label, clock } = this.options;
+    const failure = (code: ClientErrorCode, why: string, cause?: unknown): LibvirtError =>
+      clientError(code, `${procedure === null ? 'waiting' : `calling ${procedure}`}: ${why}`, { procedure, cause });
+    const givenUp = (): LibvirtError => failure('CALL_ABORTED', 'given up by the caller', signal?.reason);
+    if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${label} is closed`));
+    if (signal?.aborted === true) return Promise.reject(givenUp());
     return new Promise((resolve, reject) => {
-      const { timeoutMs, signal, procedure = null, retry = true } = options;
-      const doing = procedure === null ? 'waiting' : `calling ${procedure}`;
-      const { label, clock } = this.options;
-      if (this.#closed) {
-        reject(clientError('LINK_CLOSED', `${doing}: the link to ${label} is closed`, { procedure }));
-        return;
-      }
-      const settle = (): void => {
+      const leave = (): void => {
         this.#waiters.delete(waiter);
         timer?.cancel();
-        signal?.removeEventListener('abort', onAbort);
+        removeAbort();
       };
       const waiter: Waiter = {
         retry,
         resolve: (connection) => {
-          settle();
+          leave();
           resolve(connection);
         },
-        fail: (why) => {
-          settle();
-          const text = why === null ? `no answer from ${label} yet` : why.message;
-          reject(
-            clientError('NOT_CONNECTED', `${doing}: not connected: ${text}`, {
-              procedure,
-              ...(why === null ? {} : { cause: why }),
-            }),
-          );
+        reject: (error) => {
+          leave();
+          reject(error);
         },
-        close: () => {
-          settle();
-          reject(clientError('LINK_CLOSED', `${doing}: the link to ${label} was closed`, { procedure }));
-        },
+        notConnected: (why) =>
+          waiter.reject(
+            failure('NOT_CONNECTED', `not connected: ${why?.message ?? `no answer from ${label} yet`}`, why),
+          ),
+        closed: () => waiter.reject(failure('LINK_CLOSED', `the link to ${label} was closed`)),
       };
-      const onAbort = (): void => {
-        settle();
-        reject(clientError('CALL_ABORTED', `${doing}: given up by the caller`, { procedure, cause: signal?.reason }));
-      };
-      const timer = timeoutMs === Infinity ? null : clock.after(timeoutMs, () => waiter.fail(this.#lastError));
-      if (signal?.aborted === true) {
-        onAbort();
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const removeAbort = onAbort(signal, () => waiter.reject(givenUp()));
+      const timer =
+        timeoutMs === Infinity ? null : clock.after(timeoutMs, () => waiter.notConnected(this.#lastError ?? undefined));
       this.#waiters.add(waiter);
       this.#ensure();
     });
@@ -144,7 +135,7 @@ export class StandingConnection {
     const current = this.#current;
     this.#current = null;
     current?.close('LINK_CLOSED', 'closed by the caller');
-    for (const waiter of [...this.#waiters]) waiter.close();
+    for (const waiter of [...this.#waiters]) waiter.closed();
   }
 
   /** Sees to it that an attempt is under way or planned, if one is wanted. */
@@ -209,7 +200,7 @@ export class StandingConnection {
   #failed(error: Error): void {
     if (this.#closed) return;
     this.#planAfter(error);
-    for (const waiter of [...this.#waiters]) if (!waiter.retry) waiter.fail(error);
+    for (const waiter of [...this.#waiters]) if (!waiter.retry) waiter.notConnected(error);
   }
 
   #planAfter(error: Error): void {

@@ -1,6 +1,8 @@
-import type { Clock, Timer } from './clock.js';
-import type { CallOptions, Connection } from './connection.js';
-import { clientError, type LibvirtError } from './errors.js';
+import { onAbort } from './abort.js';
+import type { Clock } from './clock.js';
+import type { CallOptions } from './caller.js';
+import type { Connection } from './connection.js';
+import { clientError, type ClientErrorCode, type LibvirtError } from './errors.js';
 import type { Procedure } from './protocol/procedure.js';
 import type { StandingConnection } from './standing-connection.js';
 
@@ -59,15 +61,16 @@ export class WorkQueue {
     const { timeoutMs, signal } = options;
     const { name } = procedure;
     const deadline = this.clock.now() + timeoutMs;
+    const failure = (code: ClientErrorCode, why: string, cause?: unknown): LibvirtError =>
+      clientError(code, `calling ${name}: ${why}`, { procedure: name, cause });
+    const givenUp = (): LibvirtError =>
+      failure('CALL_ABORTED', 'given up by the caller while it waited for its turn', signal?.reason);
+    if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${this.label} is closed`));
+    if (signal?.aborted === true) return Promise.reject(givenUp());
     return new Promise<R>((resolve, reject) => {
-      if (this.#closed) {
-        reject(clientError('LINK_CLOSED', `calling ${name}: the link to ${this.label} is closed`, { procedure: name }));
-        return;
-      }
-      let timer: Timer | null = null;
       const leaveQueue = (): void => {
         timer?.cancel();
-        signal?.removeEventListener('abort', onAbort);
+        removeAbort();
       };
       const job: Job = {
         domainUuid: domainUuid?.toLowerCase() ?? null,
@@ -87,21 +90,11 @@ export class WorkQueue {
           reject(error);
         },
       };
-      const onAbort = (): void =>
-        this.#drop(
-          job,
-          clientError('CALL_ABORTED', `calling ${name}: given up by the caller while it waited for its turn`, {
-            procedure: name,
-            cause: signal?.reason,
-          }),
-        );
-      if (signal?.aborted === true) {
-        onAbort();
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (timeoutMs !== Infinity)
-        timer = this.clock.after(timeoutMs, () => this.#drop(job, this.#timeout(job, timeoutMs)));
+      const removeAbort = onAbort(signal, () => this.#drop(job, givenUp()));
+      const timer =
+        timeoutMs === Infinity
+          ? null
+          : this.clock.after(timeoutMs, () => this.#drop(job, this.#timeout(job, timeoutMs)));
       this.#waiting.push(job);
       this.#pump();
     });

@@ -305,6 +305,26 @@ describe('giving a call up', () => {
     await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
   });
 
+  it('by one signal for many calls, without a warning of a leak (L1)', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const link = open();
+    await link.connected();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = Array.from({ length: 50 }, () => failureOf(link.call(getHostname, undefined, { signal })));
+    const work = Array.from({ length: 50 }, () =>
+      failureOf(link.work(domain.uuid, getHostname, undefined, { signal })),
+    );
+    await until('the calls', () => fake.clients[0]?.calls.length === 54);
+    controller.abort();
+    const errors = await Promise.all([...calls, ...work]);
+    expect(errors.every((error) => isLibvirtError(error, 'CALL_ABORTED'))).toBe(true);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('by closing the link rejects everything at once (L3)', async () => {
     const link = open();
     await link.connected();
