@@ -21,3 +21,9 @@ describe('a listener that throws', () => {
     ]);
   });
 });
+
+describe('a signal that many calls share', () => {
+  it('brings no warning of a leak (L1)', async () => {
+    expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({ failures: 100, warnings: [] });
+  });
+});

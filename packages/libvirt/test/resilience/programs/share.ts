@@ -1,0 +1,23 @@
+/** Many calls with one AbortSignal; prints how many it ended and what Node warned of. Argument: URI. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Hypervisor, isLibvirtError } from '../../../src/index.js';
+
+const [, , uri = ''] = process.argv;
+const warnings: string[] = [];
+process.on('warning', (warning) => warnings.push(warning.message));
+
+const hypervisor = await Hypervisor.open(uri);
+const [domain] = await hypervisor.listAllDomains();
+if (domain === undefined) throw new Error('there is no domain');
+const controller = new AbortController();
+const { signal } = controller;
+const calls = Array.from({ length: 100 }, (_, number) =>
+  number % 2 === 0 ? hypervisor.getHostname({ signal }) : domain.suspend({ signal }),
+);
+controller.abort();
+const results = await Promise.allSettled(calls);
+const failures = results.filter((result) => result.status === 'rejected' && isLibvirtError(result.reason)).length;
+// A warning is emitted on the next tick of whoever caused it.
+await nextTurn();
+process.stdout.write(JSON.stringify({ failures, warnings }));
+await hypervisor.close();
