@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Domain, Hypervisor, type LinkState } from '../../src/index.js';
+import { failureOf } from '../fake/until.js';
+import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
+import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+
+/** More than libvirtd admits of one client at a time. */
+const GIVEN_UP = 6;
+
+let daemon: PrivateLibvirtd;
+let hypervisor: Hypervisor;
+let hung: Domain;
+let healthy: Domain;
+beforeAll(async () => {
+  daemon = await startLibvirtd({ driver: 'qemu' });
+  hypervisor = await Hypervisor.open(daemon.uri, { keepalive: { intervalMs: 500, count: 4 } });
+  const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
+  const start = async (name: string): Promise<Domain> => {
+    const shared = echoGuestXml({ name, disk }).replace('<source', '<shareable/><source');
+    return (await hypervisor.domainDefineXml(shared)).create();
+  };
+  hung = await start('hung');
+  healthy = await start('healthy');
+  process.kill(await daemon.guestPid('hung'), 'SIGSTOP');
+});
+afterAll(async () => {
+  await hypervisor.close();
+  await daemon.stop();
+});
+
+describe('jobs that hang in libvirtd', () => {
+  it('more of them than it admits per client, starve neither reads, other machines nor keepalive (L1)', async () => {
+    const states: LinkState[] = [];
+    hypervisor.onStateChange((state) => states.push(state));
+    for (let count = 0; count < GIVEN_UP; count += 1) {
+      const error = await failureOf(hung.reset({ timeoutMs: 700 }));
+      expect(error).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
+      await healthy.suspend();
+      await healthy.resume();
+      expect(await hung.isActive()).toBe(true);
+    }
+    expect(states).toEqual([]);
+  }, 30_000);
+});
