@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -20,6 +20,9 @@ export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPower
   /** Further markup in `<os>` and `<devices>`. */
   readonly os?: string;
   readonly devices?: string;
+  /** Copied for the guest's disk; default a disk of one sector. UEFI needs more memory than 16 MiB, the default. */
+  readonly disk?: string;
+  readonly memoryMiB?: number;
   /** Markup in the disk; default `<boot order='1'/>`. */
   readonly diskBoot?: string;
 }
@@ -101,17 +104,19 @@ export class TestHost {
     const uuid = `00000000-0000-4000-8000-0000000000${number}`;
     const serial = await SerialLine.listen();
     this.#serials.push(serial);
-    await writeFile(this.file(`${name}.img`), bootableDisk({ label: 'disk', ...options }));
+    const disk = this.file(`${name}.img`);
+    if (options.disk === undefined) await writeFile(disk, bootableDisk({ label: 'disk', ...options }));
+    else await copyFile(options.disk, disk);
     const xml = `<domain type='qemu'>
   <name>${name}</name>
   <uuid>${uuid}</uuid>
-  <memory unit='MiB'>16</memory>
+  <memory unit='MiB'>${options.memoryMiB ?? 16}</memory>
   <os><type arch='x86_64' machine='${options.machine ?? 'q35'}'>hvm</type>${options.os ?? ''}</os>
   <features><acpi/></features>
   <devices>
     <disk type='file' device='disk'>
       <driver name='qemu' type='raw'/>
-      <source file='${this.file(`${name}.img`)}'/>
+      <source file='${disk}'/>
       <target dev='vda' bus='virtio'/>
       ${options.diskBoot ?? `<boot order='1'/>`}
     </disk>

@@ -124,7 +124,9 @@ export class SerialLine {
 
   /** Lines that matter here, in order: boots, buttons, media, power. */
   get story(): readonly string[] {
-    return this.lines.filter((line) => /^(<power on>|boot |power button|medium |no medium)/.test(line));
+    return this.lines.flatMap(
+      (line) => /(?:<power on>|boot |power button|medium |no medium|RACKLESS-).*/.exec(line) ?? [],
+    );
   }
 
   /** Resolves when {@link story} is this long. @throws {Error} with the story so far after `timeoutMs`. */

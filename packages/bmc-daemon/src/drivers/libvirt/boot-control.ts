@@ -16,7 +16,7 @@ import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { hasDevice, onceDevice, transientOrder, withContinuousOrder } from './kept-override.js';
-import { lacksMonitor, setBootIndexes } from './monitor.js';
+import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import {
   availableBootDevices,
@@ -195,10 +195,7 @@ export class BootControl {
     const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
     if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
-    try {
-      await setBootIndexes(machine.domain, bootIndexes(instance.domain, keys), timeoutMs);
-    } catch (error) {
-      if (!lacksMonitor(error)) throw error;
+    if (!(await tellBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
       if (!this.#toldAboutMonitor) log.info('no access to QEMU monitors: a boot override holds from the next power-on');
       this.#toldAboutMonitor = true;
       return;

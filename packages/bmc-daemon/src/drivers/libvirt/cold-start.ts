@@ -13,7 +13,7 @@ import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { hasDevice, onceDevice } from './kept-override.js';
-import { lacksMonitor, setBootIndexes } from './monitor.js';
+import { tellBootOrder } from './monitor.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
@@ -112,12 +112,8 @@ export class ColdStart {
     const { instance } = await readDefinition(machine, timeoutMs);
     if (instance === null) return;
     const order = deviceKeys(effectiveBootOrder(readDomain(xml)));
-    let told = true;
-    try {
-      await setBootIndexes(domain, bootIndexes(instance.domain, order), timeoutMs);
-    } catch (error) {
-      if (!lacksMonitor(error)) throw error;
-      told = false;
+    const told = await tellBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);
+    if (!told) {
       log.warn(
         `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order holds until power-off`,
       );

@@ -67,6 +67,8 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #media: MediaControl;
   readonly #store: ImageStore;
   readonly #turns = new OperationQueue();
+  /** By machine, what was left of it by the last daemon or connection: taken up once a connection. */
+  readonly #takenUp = new Map<string, Promise<void>>();
   /** The last round of {@link #reconcile}; one at a time. */
   #reconciling: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
@@ -124,6 +126,7 @@ class LibvirtDriver implements HypervisorDriver {
       if (state === 'connected') {
         log.info(`connected to ${this.name}`);
         this.#store.reopen();
+        this.#takenUp.clear();
         this.#reconciling = this.#reconciling.then(() => this.#reconcile());
       } else if (state === 'connecting') {
         log.warn(`no connection to ${this.name}`, { error: hypervisor.lastError });
@@ -192,6 +195,7 @@ class LibvirtDriver implements HypervisorDriver {
   async #changing(id: string, change: (machine: Machine) => Promise<void>): Promise<void> {
     const machine = await this.#find(id);
     try {
+      await this.#takeUp(machine);
       await change(machine);
     } finally {
       this.#reader.forget(machine.uuid);
@@ -227,7 +231,7 @@ class LibvirtDriver implements HypervisorDriver {
     return this.#closing.signal.aborted;
   }
 
-  /** Takes up what was under way when the last daemon ended or the connection broke, machine by machine. */
+  /** Takes up what was under way when the last daemon ended or the connection broke. */
   async #reconcile(): Promise<void> {
     const { inventory, log } = this.#host;
     if (this.#isClosing()) return;
@@ -240,15 +244,30 @@ class LibvirtDriver implements HypervisorDriver {
       log.warn('listing the machines failed', { error });
       return [];
     });
-    for (const machine of machines) {
-      if (this.#isClosing()) return;
+    // Several at a time: one whose QEMU hangs must not keep the others waiting.
+    const left = [...machines];
+    const takeUpNext = async (): Promise<void> => {
+      for (let machine = left.shift(); machine !== undefined && !this.#isClosing(); machine = left.shift()) {
+        await this.#takeUp(machine);
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, takeUpNext));
+  }
+
+  /** Takes up one machine, before anything else is done to it. What fails is logged. */
+  #takeUp(machine: Machine): Promise<void> {
+    const taken = this.#takenUp.get(machine.uuid);
+    if (taken !== undefined) return taken;
+    const taking = (async () => {
       try {
         await this.#coldStart.reconcile(machine);
         await this.#boot.reconcile(machine);
         await this.#power.reconcile(machine);
       } catch (error) {
-        log.warn(`taking up machine ${machine.name} failed`, { error });
+        this.#host.log.warn(`taking up machine ${machine.name} failed`, { error });
       }
-    }
+    })();
+    this.#takenUp.set(machine.uuid, taking);
+    return taking;
   }
 }

@@ -13,19 +13,30 @@ const answer = z.object({
 /** Answers of libvirt that mean "there is no monitor here, or not for you": the test driver, polkit rules. */
 const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION_UNSUPPORTED'] as const;
 
-/** True for the error of a machine whose monitor can not be reached at all, now or later. */
-export function lacksMonitor(error: unknown): boolean {
-  const cause = error instanceof DriverError ? error.cause : error;
-  return isLibvirtError(cause, ...noMonitor);
-}
-
 /**
  * Gives QEMU another boot order. It rebuilds the firmware's list at its next machine reset only (host-facts a): a guest that
  * was started paused still boots by the order that it was started with.
  * @param indexes of `bootIndexes`: every device that can boot, -1 for those that are not to.
+ * @returns false where there is no monitor to tell, or not for us.
  * @throws {DriverError} unavailable where QEMU does not answer in time; internal with QEMU's own words.
  */
-export async function setBootIndexes(domain: Domain, indexes: readonly BootIndex[], timeoutMs: number): Promise<void> {
+export async function tellBootOrder(
+  domain: Domain,
+  indexes: readonly BootIndex[],
+  timeoutMs: number,
+): Promise<boolean> {
+  // Devices without aliases: what runs there is no QEMU.
+  if (indexes.length === 0) return false;
+  try {
+    await setBootIndexes(domain, indexes, timeoutMs);
+    return true;
+  } catch (error) {
+    if (error instanceof DriverError && isLibvirtError(error.cause, ...noMonitor)) return false;
+    throw error;
+  }
+}
+
+async function setBootIndexes(domain: Domain, indexes: readonly BootIndex[], timeoutMs: number): Promise<void> {
   // One number may stand at one device only, at every moment.
   for (const { qomPath } of indexes) await setBootIndex(domain, qomPath, -1, timeoutMs, { optional: true });
   for (const { qomPath, bootIndex } of indexes) {

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type FirmwareType, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { guestImage } from '../harness/guest-image.js';
+import { reaches, TestHost, type Guest } from './host.js';
+
+let host: TestHost;
+let disk: string;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  disk = await guestImage({ kind: 'disk', system: 'grub', label: 'DISK' });
+}, 120_000);
+afterAll(() => host.stop());
+
+const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=${platform}`;
+
+/** Sets the mode, starts the guest, and gives what it says of its firmware. */
+async function bootAs(driver: HypervisorDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
+  await driver.setBoot(guest.uuid, { firmware });
+  expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
+  const before = guest.serial.story.length;
+  await driver.power(guest.uuid, 'create');
+  const story = await guest.serial.reaches(before + 2, 60_000);
+  await driver.power(guest.uuid, 'destroy');
+  await reaches(driver, guest, 'shutoff');
+  return story.at(-1);
+}
+
+describe.each([
+  ['selected by libvirt', {}],
+  [
+    'that the map names',
+    { UEFI: { x86_64: '/usr/share/OVMF/OVMF_CODE_4M.fd' }, Legacy: { x86_64: '/usr/share/seabios/bios-256k.bin' } },
+  ],
+])('firmware %s', (_how, bootLoaderMap) => {
+  it('is changed to UEFI and back, and the guest boots with either (B6)', async () => {
+    const driver = await host.driver({ bootLoaderMap });
+    const guest = await host.guest({ disk, memoryMiB: 128 });
+    expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
+    expect(await bootAs(driver, guest, 'bios')).toBe(booted('pc'));
+    // The variable store of the first time is thrown away.
+    expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
+    await driver.close();
+  }, 180_000);
+});
+
+describe('a change of the boot mode', () => {
+  it('that needs a file which does not exist names architecture and path, and changes nothing (B6)', async () => {
+    const driver = await host.driver({ bootLoaderMap: { UEFI: { x86_64: '/nowhere/OVMF.fd' } } });
+    const guest = await host.guest();
+    const definition = await host.inactiveXml(guest);
+    const error: unknown = await driver.setBoot(guest.uuid, { firmware: 'efi' }).catch((reason: unknown) => reason);
+    if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
+    expect({ kind: error.kind, message: error.message, field: error.field }).toEqual({
+      kind: 'invalid',
+      message: 'setting the boot mode to UEFI: the boot loader of x86_64, /nowhere/OVMF.fd, does not exist',
+      field: 'Boot/BootSourceOverrideMode',
+    });
+    expect(await host.inactiveXml(guest)).toBe(definition);
+    await driver.close();
+  });
+
+  it('of a machine that runs is made by the next restart (B5, B6)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest({ disk, memoryMiB: 128 });
+    await driver.power(guest.uuid, 'create');
+    expect((await guest.serial.reaches(2, 60_000)).at(-1)).toBe(booted('pc'));
+    await driver.setBoot(guest.uuid, { firmware: 'efi' });
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(4, 60_000)).slice(2)).toEqual(['<power on>', booted('efi')]);
+    await driver.power(guest.uuid, 'destroy');
+    await driver.close();
+  }, 120_000);
+});

@@ -1,0 +1,109 @@
+/**
+ * A host without a monitor: libvirt's test driver. Domains there have no guests, so what a start used is read from the definition
+ * that it was started with.
+ */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { TestHost } from './host.js';
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+const uuid = '00000000-0000-4000-8000-0000000000aa';
+const xml = `<domain type='test'>
+  <name>dummy</name>
+  <uuid>${uuid}</uuid>
+  <memory unit='MiB'>64</memory>
+  <os><type arch='x86_64'>hvm</type></os>
+  <devices>
+    <disk type='file' device='disk'><source file='/x.img'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='cdrom'><source file='/x.iso'/><target dev='hdc' bus='ide'/><readonly/></disk>
+  </devices>
+</domain>`;
+
+beforeAll(async () => {
+  host = await TestHost.start('test');
+  driver = await host.driver();
+  await writeFile(host.file('dummy.xml'), xml);
+  await host.virsh('define', host.file('dummy.xml'));
+});
+afterAll(() => host.stop());
+
+const order = async (...flags: string[]): Promise<readonly (string | undefined)[]> => {
+  const text = await host.virsh('dumpxml', ...flags, 'dummy');
+  return ['vda', 'hdc'].map(
+    (target) => new RegExp(`dev='${target}'.*?</disk>`, 's').exec(text)?.[0].match(/order='(\d)'/)?.[1],
+  );
+};
+const boot = async () => {
+  const { enabled, target } = (await driver.getSystem('dummy')).boot;
+  return { enabled, target };
+};
+
+describe('a host without a monitor', () => {
+  it('has its machines read, switched on and off, restarted and shut down (B5)', async () => {
+    expect((await driver.getSystem('dummy')).state).toBe('shutoff');
+    await driver.power(uuid, 'create');
+    expect((await driver.getSystem(uuid)).state).toBe('running');
+    await driver.power(uuid, 'reset');
+    await driver.power(uuid, 'shutdown');
+    expect((await driver.getSystem(uuid)).state).toBe('shutoff');
+    await driver.setIndicator(uuid, 'off');
+    expect((await driver.getSystem(uuid)).indicator).toBe('off');
+  });
+
+  it('gets the order of a one-time boot for one power cycle, and the log says so (B6)', async () => {
+    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.power(uuid, 'create');
+    expect(await order()).toEqual(['2', '1']);
+    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
+    expect(host.messages).toContain(
+      'machine dummy can not be started paused: its one-time boot order holds until power-off',
+    );
+    await driver.power(uuid, 'destroy');
+    await driver.power(uuid, 'create');
+    expect(await order()).toEqual(['1', undefined]);
+    await driver.power(uuid, 'destroy');
+  });
+
+  it('keeps an override of a running machine for its next power-on, and the log says so (B6)', async () => {
+    await driver.power(uuid, 'create');
+    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    expect(host.messages).toContain('no access to QEMU monitors: a boot override holds from the next power-on');
+    expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
+    await driver.power(uuid, 'reset');
+    expect(await order()).toEqual(['2', '1']);
+    expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
+    await driver.power(uuid, 'destroy');
+  });
+
+  it("puts the user's order back that a killed daemon has left overridden (B6, B17)", async () => {
+    const { withBootOrder } = await import('../../src/drivers/libvirt/xml/boot-order.js');
+    const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata.js');
+    const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
+    const ordered = withBootOrder(definition, 'cdrom');
+    const kept = { enabled: 'once', target: 'cdrom', saved: ordered.saved } as const;
+    const record = { ...readMetadata(definition), boot: kept };
+    await writeFile(host.file('left.xml'), withMetadata(ordered.xml, record));
+    await host.virsh('define', host.file('left.xml'));
+    const next = await host.driver();
+    // The first power action waits for its turn behind what is being put back.
+    await next.setIndicator(uuid, 'lit');
+    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
+    await next.close();
+  });
+
+  it('says that it can not hold an image (B9)', async () => {
+    await host.virsh('change-media', 'dummy', 'hdc', '--eject', '--config').catch(() => undefined);
+    await driver.ejectMedia(uuid, 'cdrom');
+    const url = await host.serve((_request, response) => response.end('iso'));
+    const error: unknown = await driver
+      .insertMedia(uuid, 'cdrom', { url, writeProtected: true, verifyCertificate: true })
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(DriverError);
+    expect((error as DriverError).kind).toBe('unsupported');
+  });
+});
