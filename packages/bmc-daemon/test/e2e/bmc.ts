@@ -1,0 +1,147 @@
+/** A Redfish client that knows no more than the specification: paths, bodies, and plain HTTP. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined: there was none. */
+  readonly body: unknown;
+}
+
+/** One service. */
+export class Bmc {
+  constructor(
+    /** `http://127.0.0.1:8000`. */
+    readonly address: string,
+  ) {}
+
+  async send(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.address}${path}`, {
+      method,
+      // Nobody's connection is kept: a test must be able to stop the daemon without having to wait for an idle one.
+      headers: { connection: 'close', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+
+  /** Follows a task to its end. @returns what its monitor answers then; the answer itself where it is no task's. */
+  async finish(answer: Answer): Promise<Answer> {
+    const monitor = answer.headers.get('location');
+    if (answer.status !== 202 || monitor === null) return answer;
+    const deadline = Date.now() + 60_000;
+    for (;;) {
+      const now = await this.send('GET', new URL(monitor, this.address).pathname);
+      if (now.status !== 202) return now;
+      if (Date.now() > deadline) throw new Error(`waiting for ${monitor}: ${JSON.stringify(now.body)}`);
+      await sleep(50);
+    }
+  }
+
+  /** A resource that is expected to be there. */
+  async get(path: string): Promise<unknown> {
+    const { status, body } = await this.send('GET', path);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+}
+
+export type ResetType = 'On' | 'ForceOff' | 'GracefulShutdown' | 'GracefulRestart' | 'ForceRestart' | 'Nmi' | 'ForceOn';
+
+/** The two properties of a boot override. */
+export interface BootOverride {
+  readonly enabled: 'Disabled' | 'Once' | 'Continuous';
+  readonly target: string;
+}
+
+/**
+ * One machine of it. What it is asked for is expected to be done, at once or, where the test machine is slow, by a task that is
+ * followed; unless the method's name begins with `try`.
+ */
+export class Machine {
+  readonly path: string;
+  readonly drivePath: string;
+
+  constructor(
+    readonly uuid: string,
+    private readonly bmc: () => Bmc,
+  ) {
+    this.path = `/redfish/v1/Systems/${uuid}`;
+    this.drivePath = `/redfish/v1/Managers/${uuid}/VirtualMedia/Cd`;
+  }
+
+  async powerState(): Promise<unknown> {
+    return property(await this.bmc().get(this.path), 'PowerState');
+  }
+
+  /** POSTs a reset, whatever comes of it. */
+  async tryReset(type: ResetType): Promise<Answer> {
+    return await this.bmc().send('POST', `${this.path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+  }
+
+  async reset(type: ResetType): Promise<void> {
+    expectStatus(`Reset ${type}`, await this.bmc().finish(await this.tryReset(type)), 204);
+  }
+
+  /** PATCHes what is given. @returns what the answer says of the override. */
+  async setBoot(change: Partial<BootOverride>): Promise<BootOverride> {
+    const { enabled, target } = change;
+    const answer = await this.bmc().send('PATCH', this.path, {
+      Boot: {
+        ...(target === undefined ? {} : { BootSourceOverrideTarget: target }),
+        ...(enabled === undefined ? {} : { BootSourceOverrideEnabled: enabled }),
+      },
+    });
+    expectStatus(`PATCH ${JSON.stringify(change)}`, answer, 200);
+    return bootOf(answer.body);
+  }
+
+  async boot(): Promise<BootOverride> {
+    return bootOf(await this.bmc().get(this.path));
+  }
+
+  /** POSTs an InsertMedia, whatever comes of it. */
+  async tryInsert(image: string): Promise<Answer> {
+    const path = `${this.drivePath}/Actions/VirtualMedia.InsertMedia`;
+    return await this.bmc().send('POST', path, { Image: image, Inserted: true });
+  }
+
+  async insert(image: string): Promise<void> {
+    expectStatus(`InsertMedia ${image}`, await this.bmc().finish(await this.tryInsert(image)), 204);
+  }
+
+  async eject(): Promise<void> {
+    const path = `${this.drivePath}/Actions/VirtualMedia.EjectMedia`;
+    expectStatus('EjectMedia', await this.bmc().finish(await this.bmc().send('POST', path)), 204);
+  }
+
+  /** `Inserted` and `Image` of its drive. */
+  async drive(): Promise<{ readonly inserted: unknown; readonly image: unknown }> {
+    const body = await this.bmc().get(this.drivePath);
+    return { inserted: property(body, 'Inserted'), image: property(body, 'Image') };
+  }
+}
+
+/** A property on a path through a body. */
+export function property(body: unknown, ...path: readonly string[]): unknown {
+  let value = body;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !(name in value)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[name]; // An object, as was seen a line ago.
+  }
+  return value;
+}
+
+function bootOf(system: unknown): BootOverride {
+  return {
+    enabled: property(system, 'Boot', 'BootSourceOverrideEnabled') as BootOverride['enabled'], // Compared by the tests.
+    target: property(system, 'Boot', 'BootSourceOverrideTarget') as BootOverride['target'],
+  };
+}
+
+function expectStatus(what: string, { status, body }: Answer, expected: number): void {
+  if (status === expected) return;
+  throw new Error(`${what}: expected ${expected}, got ${status} ${JSON.stringify(body)}`);
+}

@@ -1,0 +1,92 @@
+/** An HTTP server of images, as somebody would run one, that can be told to be slow and to break off. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFile } from 'node:fs/promises';
+
+interface Image {
+  readonly bytes: Buffer;
+  /** Downloads that have begun. */
+  downloads: number;
+  /** Told of the response that has been sent one half. */
+  readonly onHalf: ((response: ServerResponse) => void) | undefined;
+}
+
+/** A download that stands still in the middle. */
+export interface HeldDownload {
+  /** Sends the rest. */
+  finish(): void;
+  /** Breaks the connection. */
+  drop(): void;
+}
+
+export class ImageServer {
+  readonly #images = new Map<string, Image>();
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const image = this.#images.get((request.url ?? '').slice(1));
+      if (image === undefined) {
+        response.writeHead(404).end();
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'application/x-iso9660-image', 'content-length': image.bytes.length });
+      if (request.method === 'HEAD') {
+        response.end();
+        return;
+      }
+      image.downloads += 1;
+      const { bytes, onHalf } = image;
+      if (onHalf === undefined) response.end(bytes);
+      else response.write(bytes.subarray(0, bytes.length / 2), () => onHalf(response));
+    });
+  }
+
+  static async start(): Promise<ImageServer> {
+    const server = new ImageServer();
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** @returns the URL at which the file's bytes are served from now on. */
+  async publish(name: string, file: string): Promise<string> {
+    this.#images.set(name, { bytes: await readFile(file), downloads: 0, onHalf: undefined });
+    return this.url(name);
+  }
+
+  /**
+   * Publishes a file whose download stops half-way, once it is asked for.
+   * @returns its URL, and the download when it stands still.
+   */
+  async publishHeld(
+    name: string,
+    file: string,
+  ): Promise<{ readonly url: string; readonly held: Promise<HeldDownload> }> {
+    const bytes = await readFile(file);
+    const held = new Promise<HeldDownload>((resolve) => {
+      const onHalf = (response: ServerResponse): void =>
+        resolve({
+          finish: () => void response.end(bytes.subarray(bytes.length / 2)),
+          drop: () => response.destroy(),
+        });
+      this.#images.set(name, { bytes, downloads: 0, onHalf });
+    });
+    return { url: this.url(name), held };
+  }
+
+  /** Where an image of this name is, or would be. */
+  url(name: string): string {
+    // A listening TCP server's address is never a path.
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
+  }
+
+  /** How often an image was downloaded, whole or not. */
+  downloads(name: string): number {
+    return this.#images.get(name)?.downloads ?? 0;
+  }
+}

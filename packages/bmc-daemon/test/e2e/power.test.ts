@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { guestImage } from '../harness/guest-image.js';
+import { type ResetType, property } from './bmc.js';
+import { becomes, Lab, type Guest } from './lab.js';
+import { describeEndToEnd } from './prerequisites.js';
+
+const boot = 'RACKLESS-DISK label=DISK platform=pc';
+const linux = `${boot} linux`;
+jest.setTimeout(120_000);
+
+describeEndToEnd('the power of a guest that a boot loader runs', () => {
+  let lab: Lab;
+  let guest: Guest;
+
+  beforeAll(async () => {
+    lab = await Lab.start({ settings: ['EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS = 1'] });
+    guest = await lab.guest();
+  });
+  afterAll(() => lab.stop());
+
+  const switchTo = async (state: 'On' | 'Off'): Promise<void> => {
+    if ((await guest.powerState()) === state) return;
+    await guest.reset(state === 'On' ? 'On' : 'ForceOff');
+    if (state === 'On') expect(await guest.tells()).toBe(boot);
+  };
+
+  it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
+    'refuses %s where the guest is off, with 409 and what has to be done first (B5)',
+    async (type) => {
+      await switchTo('Off');
+      const { status, body } = await guest.tryReset(type);
+      const [fault] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[];
+      expect([status, property(fault, 'MessageId')]).toEqual([
+        409,
+        expect.stringMatching(/ChassisPowerStateOnRequired$/),
+      ]);
+      expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
+    },
+  );
+
+  it('takes ForceOff of a guest that is off for done (B5)', async () => {
+    await switchTo('Off');
+    expect((await guest.tryReset('ForceOff')).status).toBe(204);
+    expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
+  });
+
+  it.each(['On', 'ForceOn', 'ForceRestart'] satisfies ResetType[])(
+    'boots a guest that is off with %s, and ForceOff ends it (B5)',
+    async (type) => {
+      await switchTo('Off');
+      await guest.reset(type);
+      expect(await guest.powerState()).toBe('On');
+      expect(await guest.tells()).toBe(boot);
+      await guest.reset('ForceOff');
+      expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
+    },
+  );
+
+  it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
+    'leaves a guest that is on, and does not look at its power button, as it is with %s (B5)',
+    async (type) => {
+      await switchTo('On');
+      const process = await guest.process();
+      await guest.type('set rest=LESS-alive');
+      expect((await guest.tryReset(type)).status).toBe(204);
+      // Only the guest that has been there before knows the variable.
+      await guest.type('echo RACK$rest');
+      expect(await guest.tells()).toBe('RACKLESS-alive');
+      expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
+    },
+  );
+
+  it('boots a guest that is on anew with ForceRestart (B5)', async () => {
+    await switchTo('On');
+    expect((await guest.tryReset('ForceRestart')).status).toBe(204);
+    expect(await guest.tells()).toBe(boot);
+    expect(await guest.powerState()).toBe('On');
+  });
+
+  it('restarts a guest that pays no heed to GracefulRestart when its time is up (B5)', async () => {
+    await switchTo('On');
+    expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
+    expect(await guest.tells()).toBe(boot);
+    expect(await guest.powerState()).toBe('On');
+    expect(lab.daemon.messages('info')).toContain(
+      `machine ${guest.name} did not restart by itself in time: restarting it`,
+    );
+  });
+
+  it('lets a guest go on that somebody has paused with On (B5)', async () => {
+    await switchTo('On');
+    await guest.type('set rest=LESS-resumed');
+    await lab.virsh('suspend', guest.name);
+    expect(await guest.powerState()).toBe('Paused');
+    await guest.reset('On');
+    expect(await guest.powerState()).toBe('On');
+    await guest.type('echo RACK$rest');
+    expect(await guest.tells()).toBe('RACKLESS-resumed');
+  });
+
+  it.each([{}, { ResetType: 'PowerCycleTwice' }])(
+    'refuses the reset %j, names what is allowed, and does nothing (B5)',
+    async (body) => {
+      await switchTo('Off');
+      const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);
+      expect(answer.status).toBe(400);
+      for (const type of ['On', 'ForceOff', 'GracefulShutdown', 'GracefulRestart', 'ForceRestart', 'Nmi', 'ForceOn']) {
+        expect(JSON.stringify(answer.body)).toContain(type);
+      }
+      expect(await guest.state()).toBe('shut off');
+    },
+  );
+});
+
+describeEndToEnd('a guest that runs Linux', () => {
+  let lab: Lab;
+  let guest: Guest;
+
+  beforeAll(async () => {
+    lab = await Lab.start();
+    guest = await lab.guest({ system: 'linux' });
+    await guest.reset('On');
+    expect(await guest.boots()).toBe(linux);
+  });
+  afterAll(() => lab.stop());
+
+  it('sees an image come and go, from under a tray that it has locked, too (P1, B9)', async () => {
+    const image = await lab.images.publish(
+      'live.iso',
+      await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' }),
+    );
+    const process = await guest.process();
+    await guest.insert(image);
+    await guest.says('RACKLESS-MEDIA sr0 LIVE');
+    expect(await guest.drive()).toEqual({ inserted: true, image });
+    await guest.eject();
+    await guest.says('RACKLESS-MEDIA sr0 empty');
+    expect(await guest.drive()).toEqual({ inserted: false, image: null });
+
+    await guest.insert(image);
+    await guest.says('RACKLESS-MEDIA sr0 LIVE');
+    // Linux locks the tray of a drive that is mounted.
+    await guest.type('mkdir -p /mnt && mount -t iso9660 -o ro /dev/sr0 /mnt && echo RACK""LESS-mounted');
+    await guest.says('RACKLESS-mounted');
+    await guest.eject();
+    await guest.says('RACKLESS-MEDIA sr0 empty');
+    expect(await guest.drive()).toEqual({ inserted: false, image: null });
+    expect(await guest.process()).toBe(process);
+    await guest.type('umount /mnt');
+  });
+
+  it('sees a non-maskable interrupt, and goes on (B5)', async () => {
+    expect((await guest.tryReset('Nmi')).status).toBe(204);
+    await guest.says('NMI received');
+    expect(await guest.powerState()).toBe('On');
+  });
+
+  it('restarts when GracefulRestart presses its power button, in the same QEMU (B5)', async () => {
+    const process = await guest.process();
+    expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
+    await guest.says('RACKLESS-POWERBUTTON');
+    expect(await guest.boots()).toBe(linux);
+    expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
+  });
+
+  it('switches itself off when GracefulShutdown presses its power button (P1, B5)', async () => {
+    expect((await guest.tryReset('GracefulShutdown')).status).toBe(204);
+    await guest.says('RACKLESS-POWERBUTTON');
+    await becomes(() => guest.powerState(), 'Off');
+    expect(await guest.state()).toBe('shut off');
+  });
+});
