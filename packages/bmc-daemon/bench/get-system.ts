@@ -29,7 +29,7 @@ const connections = 64;
 /** Of the bare server's requests per second; and of those, what authentication may leave. */
 const goals = { open: 0.27, authenticated: 0.7 };
 
-const daemonPath = fileURLToPath(new URL('../../bin/bmc-daemon.js', import.meta.url));
+const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
 const barePath = fileURLToPath(new URL('bare-server.js', import.meta.url));
 const credentials = { Authorization: `Basic ${Buffer.from('admin:bench').toString('base64')}` };
 
