@@ -5,7 +5,8 @@
 import type { ImageRequest } from '../media/image.js';
 
 /** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
-export type DomainState = 'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';
+export type DomainState =
+  'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';
 
 /** libvirt's boot devices (`<boot dev>`), and `usb` for a disk on a USB bus. */
 export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
@@ -25,7 +26,10 @@ export interface SystemRef {
 }
 
 export interface BootSnapshot {
-  /** Kinds that the machine has a device of, `network`, `cdrom`, `hd` first, in that order; `cdrom` always. */
+  /**
+   * `network`, `cdrom` and `hd`, in that order and whether the machine has such a device or not, then those of `fd` and `usb`
+   * that it has.
+   */
   readonly available: readonly BootDevice[];
   readonly enabled: BootOverrideEnabled;
   /** The override's target; for a machine never touched, the XML's first boot device. */

@@ -89,12 +89,12 @@ describe('readSnapshot', () => {
     });
   });
 
-  it('can boot from CD without a drive, because one is added when media is inserted (B6, B9)', () => {
+  it('offers network, CD and disk on a machine that has none of them, as Ironic wants it (B6, B9)', () => {
     const bare = `<domain><name>n</name><os><boot dev='network'/></os><devices/></domain>`;
     const { boot, media } = readSnapshot(bare, null, off);
     expect({ boot, media }).toEqual({
       boot: {
-        available: ['cdrom'],
+        available: ['network', 'cdrom', 'hd'],
         enabled: 'continuous',
         target: 'network',
         firmware: 'bios',

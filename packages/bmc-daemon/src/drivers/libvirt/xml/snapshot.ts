@@ -67,12 +67,11 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
 
 function bootSnapshot(domain: Domain, { boot }: MachineRecord): BootSnapshot {
   const kinds = new Set(availableBootDevices(domain.devices));
-  // A drive is added where there is none, so every machine can boot from CD.
-  kinds.add('cdrom');
   const first = effectiveBootOrder(domain)[0];
   const { enabled, target } = boot ?? untouchedOverride(firstBootDevice(domain));
   return {
-    available: (['network', 'cdrom', 'hd', 'fd', 'usb'] as const).filter((kind) => kinds.has(kind)),
+    // As on a server without a network card: Ironic asks every machine for all three.
+    available: ['network', 'cdrom', 'hd', ...(['fd', 'usb'] as const).filter((kind) => kinds.has(kind))],
     enabled,
     target,
     firmware: domain.firmware,
