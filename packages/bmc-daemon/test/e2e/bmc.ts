@@ -112,9 +112,13 @@ export class Machine {
     expectStatus(`InsertMedia ${image}`, await this.bmc().finish(await this.tryInsert(image)), 204);
   }
 
+  /** POSTs an EjectMedia, whatever comes of it. */
+  async tryEject(): Promise<Answer> {
+    return await this.bmc().send('POST', `${this.drivePath}/Actions/VirtualMedia.EjectMedia`);
+  }
+
   async eject(): Promise<void> {
-    const path = `${this.drivePath}/Actions/VirtualMedia.EjectMedia`;
-    expectStatus('EjectMedia', await this.bmc().finish(await this.bmc().send('POST', path)), 204);
+    expectStatus('EjectMedia', await this.bmc().finish(await this.tryEject()), 204);
   }
 
   /** `Inserted` and `Image` of its drive. */
@@ -122,6 +126,13 @@ export class Machine {
     const body = await this.bmc().get(this.drivePath);
     return { inserted: property(body, 'Inserted'), image: property(body, 'Image') };
   }
+}
+
+/** Of the first message in an error: its key and its text. */
+export function fault(body: unknown): { readonly key: string; readonly text: string } {
+  const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has it (B13).
+  const key = String(property(first, 'MessageId')).replace(/^.*\./, '');
+  return { key, text: String(property(first, 'Message')) };
 }
 
 /** A property on a path through a body. */

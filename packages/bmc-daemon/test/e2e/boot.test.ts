@@ -95,3 +95,51 @@ for (const [firmware, platform, name] of [
     });
   });
 }
+
+describeEndToEnd('a boot source that the guest has no device for', () => {
+  jest.setTimeout(60_000);
+  const disk = 'RACKLESS-DISK label=DISK platform=pc';
+  const iso = 'RACKLESS-ISO label=CD platform=pc';
+  let lab: Lab;
+  let image: string;
+
+  beforeAll(async () => {
+    lab = await Lab.start();
+    image = await lab.images.publish('boot.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'CD' }));
+  });
+  afterAll(() => lab.stop());
+
+  it('is taken for the network, and the guest boots as it would without (B6)', async () => {
+    const guest = await lab.guest();
+    const definition = await guest.definition();
+    for (const enabled of ['Continuous', 'Once'] as const) {
+      expect(await guest.setBoot({ target: 'Pxe', enabled })).toEqual({ target: 'Pxe', enabled });
+      expect(await guest.definition()).toBe(definition);
+      await guest.reset('On');
+      expect(await guest.tells()).toBe(disk);
+      await guest.reset('ForceOff');
+    }
+  });
+
+  it('is taken for the CD, and the guest is given a drive, which it boots an image from (B6, B9)', async () => {
+    const guest = await lab.guest({ drive: false });
+    const set = { target: 'Cd', enabled: 'Continuous' } as const;
+    expect(await guest.setBoot(set)).toEqual(set);
+    await guest.insert(image);
+    await guest.reset('On');
+    expect(await guest.tells()).toBe(iso);
+    await guest.reset('ForceOff');
+  });
+
+  it('is taken for the disk, and the guest boots what there is (B6)', async () => {
+    const guest = await lab.guest();
+    await lab.virsh('detach-disk', guest.name, 'vda', '--config');
+    await guest.insert(image);
+    for (const enabled of ['Continuous', 'Once'] as const) {
+      expect(await guest.setBoot({ target: 'Hdd', enabled })).toEqual({ target: 'Hdd', enabled });
+      await guest.reset('On');
+      expect(await guest.tells()).toBe(iso);
+      await guest.reset('ForceOff');
+    }
+  });
+});

@@ -18,6 +18,9 @@ import { ImageServer } from './image-server.js';
 /** OVMF takes 3 s where nothing accelerates it, on a busy machine many times that. */
 const BOOT_MS = 90_000;
 
+/** Where a daemon keeps images that is not told where. */
+const POOL = 'rackless-images';
+
 export interface LabOptions {
   /** Lines of the configuration file, beside those that every daemon here has: `EMULATOR_DISABLE_POWER_OFF = True`. */
   readonly settings?: readonly string[];
@@ -154,6 +157,9 @@ export class Lab {
     const daemon = new DaemonProcess(['--config', this.#file('bmc-daemon.conf')]);
     this.#daemons.push(daemon);
     this.#bmc = new Bmc(await daemon.address());
+    // A setting by another name is a warning only, and a test of the default.
+    const unknown = daemon.messages('warn').filter((message) => message.includes('is not a setting'));
+    if (unknown.length > 0) throw new Error(unknown.join('\n'));
   }
 
   /** Ends the daemon in the middle of whatever it does. */
@@ -180,9 +186,10 @@ export class Lab {
   /** Names of the images that the daemon keeps on the host, parts of images included. */
   async volumes(): Promise<readonly string[]> {
     const pools = await this.virsh('pool-list', '--name');
-    if (!pools.includes('rackless')) return [];
-    const list = await this.virsh('vol-list', 'rackless');
-    return list.split('\n').flatMap((line) => /^\s*(\S+)/.exec(line)?.[1] ?? []);
+    if (!words(pools).includes(POOL)) return [];
+    await this.virsh('pool-refresh', POOL);
+    // Name and path, a line for each.
+    return words(await this.virsh('vol-list', POOL)).filter((_word, index) => index % 2 === 0);
   }
 
   /** What virsh prints. */
@@ -196,6 +203,10 @@ export class Lab {
   #file(name: string): string {
     return join(this.libvirtd.dir, 'tmp', name);
   }
+}
+
+function words(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
 }
 
 /** Asks until the answer is this one. @throws {Error} with the last answer after `timeoutMs`. */

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { guestImage } from '../harness/guest-image.js';
+import { fault } from './bmc.js';
+import { becomes, Lab, type Guest } from './lab.js';
+import { describeEndToEnd } from './prerequisites.js';
+
+const disk = 'RACKLESS-DISK label=DISK platform=pc';
+const iso = 'RACKLESS-ISO label=CD platform=pc';
+const pending = { enabled: 'Once', target: 'Cd' } as const;
+const used = { enabled: 'Disabled', target: 'None' };
+const root = '/redfish/v1';
+
+describeEndToEnd('a daemon and a host that end at any time', () => {
+  jest.setTimeout(120_000);
+  let lab: Lab;
+  let guest: Guest;
+  let image: string;
+
+  beforeAll(async () => {
+    lab = await Lab.start({ settings: ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 1'] });
+    image = await lab.images.publish('boot.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'CD' }));
+    guest = await lab.guest();
+  });
+  afterAll(() => lab.stop());
+
+  const restartDaemon = async (): Promise<void> => {
+    await lab.killDaemon();
+    await lab.startDaemon();
+  };
+  const statusOf = async (path: string): Promise<number> => (await lab.bmc.send('GET', path)).status;
+  /** What a client reads that must outlive the daemon, by path. */
+  const state = async (): Promise<unknown> => {
+    const read = [guest.path, guest.drivePath].map(async (path) => {
+      const { status, headers, body } = await lab.bmc.send('GET', path);
+      return { status, etag: headers.get('etag'), body };
+    });
+    return await Promise.all(read);
+  };
+
+  it('keeps an image and a pending boot from it over the end of the daemon, the guest being off (B6, B9, B17)', async () => {
+    await guest.insert(image);
+    await guest.setBoot(pending);
+    const before = await state();
+    await restartDaemon();
+    expect(await state()).toEqual(before);
+    await guest.reset('On');
+    expect(await guest.tells()).toBe(iso);
+    expect(await guest.boot()).toEqual(used);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(disk);
+  });
+
+  it('keeps them while the guest runs, and the restart that comes later is from the image (B6, B17)', async () => {
+    await guest.setBoot(pending);
+    const before = await state();
+    await restartDaemon();
+    expect(await state()).toEqual(before);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(iso);
+    await becomes(() => guest.boot(), used);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(disk);
+  });
+
+  it('is told by the next daemon that the override was used, where the guest restarts while there is none (B6, B17)', async () => {
+    await guest.setBoot(pending);
+    await lab.killDaemon();
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(iso);
+    await lab.startDaemon();
+    await becomes(() => guest.boot(), used);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(disk);
+  });
+
+  it('answers 503 in time while libvirtd hangs, the root as ever, and recovers with it (B12)', async () => {
+    lab.libvirtd.signal('SIGSTOP');
+    try {
+      const { status, headers, body } = await lab.bmc.send('GET', guest.path);
+      expect([status, fault(body).key]).toEqual([503, 'ServiceTemporarilyUnavailable']);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await statusOf(root)).toBe(200);
+    } finally {
+      lab.libvirtd.signal('SIGCONT');
+    }
+    await becomes(() => statusOf(guest.path), 200);
+    expect(await guest.powerState()).toBe('On');
+  });
+
+  it('starts while libvirtd is down, answers 503, and serves when it comes (B12)', async () => {
+    await lab.killDaemon();
+    await lab.libvirtd.end();
+    await lab.startDaemon();
+    const { status, headers, body } = await lab.bmc.send('GET', guest.path);
+    expect([status, fault(body).key]).toEqual([503, 'ServiceTemporarilyUnavailable']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await statusOf(root)).toBe(200);
+    await lab.libvirtd.start();
+    await becomes(() => statusOf(guest.path), 200);
+    expect([await guest.powerState(), await guest.drive()]).toEqual(['On', { inserted: true, image }]);
+  });
+
+  it('hears of restarts and takes a used override back after libvirtd was killed (B6, B12)', async () => {
+    await guest.setBoot(pending);
+    await lab.libvirtd.end('SIGKILL');
+    await becomes(() => statusOf(guest.path), 503);
+    await lab.libvirtd.start();
+    await becomes(() => statusOf(guest.path), 200);
+    expect(await guest.boot()).toEqual(pending);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(iso);
+    await becomes(() => guest.boot(), used);
+    await guest.type('reboot');
+    expect(await guest.tells()).toBe(disk);
+  });
+});
