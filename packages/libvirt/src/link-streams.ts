@@ -10,6 +10,7 @@ import type { LibvirtStream } from './stream.js';
 export class LinkStreams {
   /** One per stream, aborted with the error that ends it. */
   readonly #ends = new Set<AbortController>();
+  #closed: LibvirtError | null = null;
 
   constructor(private readonly clock: Clock) {}
 
@@ -34,7 +35,8 @@ export class LinkStreams {
       removeAbort();
     };
     this.#ends.add(end);
-    if (signal?.aborted === true) giveUp();
+    if (this.#closed !== null) end.abort(this.#closed);
+    else if (signal?.aborted === true) giveUp();
     const removeAbort = onAbort(signal, giveUp);
     const timer = timeoutMs === Infinity ? null : this.clock.after(timeoutMs, onTimeout);
     let connection: Connection | null = null;
@@ -53,8 +55,9 @@ export class LinkStreams {
     }
   }
 
-  /** Ends every stream with `error`. */
+  /** Ends every stream with `error`, those too that are asked for from now on. */
   close(error: LibvirtError): void {
+    this.#closed = error;
     for (const end of this.#ends) end.abort(error);
     this.#ends.clear();
   }

@@ -330,6 +330,14 @@ describe('giving a stream up', () => {
     await until('every connection to close', () => fake.clients.length === 0);
   });
 
+  it('by closing the link in the turn that asked for it: no connection is made behind the close (L3)', async () => {
+    await link.connected();
+    const opening = failureOf(link.openStream(upload, transfer));
+    await link.close();
+    expect(await opening).toMatchObject({ code: 'LINK_CLOSED' });
+    expect(fake.everyClient).toHaveLength(1);
+  });
+
   it('at the time-out of its opening (L1)', async () => {
     fake.on(upload, () => HANG);
     await link.connected();
