@@ -246,6 +246,15 @@ describe.each([
     await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
   });
 
+  it('go with the machine that had them (B9)', async () => {
+    const guest = await host.guest();
+    const { url } = await imageServer('orphan');
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await volumes()).toHaveLength(1);
+    await host.virsh('undefine', guest.name);
+    await until('the image to be removed', async () => (await volumes()).length === 0);
+  });
+
   it('come with the user name and password, of which nothing is kept (B9)', async () => {
     const guest = await host.guest();
     const iso = bootableIso({ label: 'secret' });

@@ -34,6 +34,11 @@ export class ColdStart {
     return this.#starting.has(uuid) || this.#started.get(uuid) === id;
   }
 
+  /** After a new connection: a libvirtd that was restarted may have begun to count its instances anew. */
+  forgetStarted(): void {
+    this.#started.clear();
+  }
+
   /**
    * Starts a machine that is off. The caller holds its turn in `edits`.
    * @throws {DriverError} what libvirt says, `conflict` where it is running already.

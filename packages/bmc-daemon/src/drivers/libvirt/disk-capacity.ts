@@ -8,14 +8,15 @@ import type { Disk } from './xml/device.js';
 
 export type Capacities = ReadonlyMap<string, number>;
 
-/** A disk that is grown by hand is seen after this. */
+/** A disk that is grown by hand is seen after this; one whose size could not be had is asked for again sooner. */
 const FRESH_MS = 60_000;
+const RETRY_MS = 5_000;
 
 interface Known {
   /** Which disks, with what in them. */
   readonly of: string;
   readonly capacities: Capacities;
-  readonly readAt: number;
+  readonly freshUntil: number;
 }
 
 export class DiskCapacity {
@@ -37,7 +38,7 @@ export class DiskCapacity {
     const of = JSON.stringify(disks.map(({ target, source }) => [target, source.name]));
     const known = this.#known.get(uuid);
     if (known?.of === of) {
-      if (Date.now() - known.readAt > FRESH_MS) void this.#refresh(domain, disks, of);
+      if (Date.now() > known.freshUntil) void this.#refresh(domain, disks, of);
       return known.capacities;
     }
     return await this.#within(this.#refresh(domain, disks, of));
@@ -50,7 +51,12 @@ export class DiskCapacity {
     const promise = this.#look(domain, disks).then((found) => {
       const previous = this.#known.get(uuid);
       const capacities = previous !== undefined && same(previous.capacities, found) ? previous.capacities : found;
-      this.#known.set(uuid, { of, capacities, readAt: Date.now() });
+      const filled = disks.filter(({ source }) => source.name !== null).length;
+      this.#known.set(uuid, {
+        of,
+        capacities,
+        freshUntil: Date.now() + (found.size === filled ? FRESH_MS : RETRY_MS),
+      });
       if (this.#reading.get(uuid)?.promise === promise) this.#reading.delete(uuid);
       return capacities;
     });

@@ -115,6 +115,8 @@ class LibvirtDriver implements HypervisorDriver {
     inventory.start();
     const lifecycle = hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
       if (event === DomainEventType.STOPPED) this.#boot.onStopped(domain.uuid);
+      // Whatever it had in its drive may have been for it alone.
+      if (event === DomainEventType.UNDEFINED) void this.#store.removeUnused();
       if (event !== DomainEventType.STARTED || this.#coldStart.isOwn(domain.uuid, domain.id)) return;
       this.#boot.onStartedElsewhere(domain.uuid, detail);
     });
@@ -127,6 +129,7 @@ class LibvirtDriver implements HypervisorDriver {
         log.info(`connected to ${this.name}`);
         this.#store.reopen();
         this.#takenUp.clear();
+        this.#coldStart.forgetStarted();
         this.#reconciling = this.#reconciling.then(() => this.#reconcile());
       } else if (state === 'connecting') {
         log.warn(`no connection to ${this.name}`, { error: hypervisor.lastError });

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { LibvirtError, type ErrorCode } from '@rackless/libvirt';
+import { ImageError } from '../../media/image-error.js';
+import { DriverError } from '../driver.js';
+import { attempt, driverError } from './failure.js';
+
+const libvirtError = (code: ErrorCode, message: string): LibvirtError =>
+  new LibvirtError(message, {
+    code,
+    codeNumber: 1,
+    domain: 'QEMU',
+    domainNumber: 10,
+    level: 'ERROR',
+    procedure: null,
+    mayHaveRun: true,
+    str1: null,
+    str2: null,
+    str3: null,
+    int1: 0,
+    int2: 0,
+  });
+
+describe('driverError', () => {
+  it.each<[ErrorCode, string]>([
+    ['NO_DOMAIN', 'notFound'],
+    ['CALL_TIMEOUT', 'unavailable'],
+    ['NOT_CONNECTED', 'unavailable'],
+    ['OPERATION_TIMEOUT', 'unavailable'],
+    ['OPERATION_INVALID', 'conflict'],
+    ['NO_SUPPORT', 'unsupported'],
+    ['ACCESS_DENIED', 'unsupported'],
+    ['XML_ERROR', 'internal'],
+    ['UNKNOWN_999', 'internal'],
+  ])('makes of %s the kind %s (B12)', (code, kind) => {
+    const cause = libvirtError(code, 'why');
+    const error = driverError('doing x on y', cause);
+    expect([error.kind, error.message, error.cause]).toEqual([kind, 'doing x on y: why', cause]);
+  });
+
+  it('finds the full disk in the words of libvirt, and makes them one line (B9)', () => {
+    const { kind, message } = driverError(
+      'x',
+      libvirtError('SYSTEM_ERROR', 'cannot write:\n  No space left on device\n'),
+    );
+    expect([kind, message]).toEqual(['storageFull', 'x: cannot write: No space left on device']);
+  });
+
+  it('keeps the kind and the words of an image that could not be had, and names the field (B9)', () => {
+    const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
+    expect([error.kind, error.message, error.field]).toEqual([
+      'mediaNotFound',
+      'reading image http://h/: 404',
+      'Image',
+    ]);
+    expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
+  });
+
+  it('leaves alone what is one already, and hides nothing of anything else (B12)', async () => {
+    const own = new DriverError('conflict', 'mine');
+    await expect(attempt('x', () => Promise.reject(own))).rejects.toBe(own);
+    const cause = new TypeError('a fault of ours');
+    await expect(attempt('x', () => Promise.reject(cause))).rejects.toMatchObject({ kind: 'internal', cause });
+  });
+});

@@ -1,0 +1,178 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { ImageRequest } from '../../media/image.js';
+import type { ImagePlace, ImageShelf } from './image-shelf.js';
+import { ImageStore, type ImageLease } from './image-store.js';
+
+/** A shelf in memory, which obeys the contract of {@link ImageShelf}. */
+class MemoryShelf implements ImageShelf {
+  readonly images = new Map<string, Buffer>();
+
+  list(): Promise<readonly string[]> {
+    return Promise.resolve([...this.images.keys()]);
+  }
+  find(name: string): Promise<ImagePlace | null> {
+    return Promise.resolve(this.images.has(name) ? placeOf(name) : null);
+  }
+  async put(name: string, body: Readable): Promise<ImagePlace> {
+    this.images.set(name, await buffer(body));
+    return placeOf(name);
+  }
+  remove(name: string): Promise<void> {
+    this.images.delete(name);
+    return Promise.resolve();
+  }
+}
+const placeOf = (name: string): ImagePlace => ({
+  source: { type: 'file', path: `/pool/${name}` },
+  name: `/pool/${name}`,
+});
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
+  const server = createServer(handler);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
+}
+
+function storeOn(shelf: ImageShelf, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
+  const warnings: string[] = [];
+  const store = new ImageStore({
+    openShelf: () => Promise.resolve(shelf),
+    sourcesInUse: () => Promise.resolve(used),
+    limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+    warn: (message) => warnings.push(message),
+  });
+  return { store, warnings };
+}
+
+const image = (url: URL, more: Partial<ImageRequest> = {}): ImageRequest => ({
+  url,
+  writeProtected: true,
+  verifyCertificate: true,
+  ...more,
+});
+
+describe('ImageStore', () => {
+  it('downloads once for all who ask at once, and tells each how far it is (B9)', async () => {
+    let requests = 0;
+    const url = await serve((_request, response) => {
+      requests += 1;
+      response.writeHead(200, { 'content-length': 100 });
+      response.end(Buffer.alloc(100));
+    });
+    const { store } = storeOn(new MemoryShelf());
+    const progress: number[][] = [[], []];
+    const leases = await Promise.all(
+      progress.map((seen) => store.acquire(image(url), { onProgress: (percent) => seen.push(percent) })),
+    );
+    expect(requests).toBe(1);
+    expect(leases[0]?.name).toBe(leases[1]?.name);
+    expect(progress).toEqual([[100], [100]]);
+  });
+
+  it('goes on with a download as long as somebody waits for it (B9)', async () => {
+    let pending: ServerResponse | undefined;
+    let closed = false;
+    const url = await serve((_request, response) => {
+      pending = response;
+      response.on('close', () => (closed = true));
+      response.writeHead(200, { 'content-length': 4 }).write('ab');
+    });
+    const { store } = storeOn(new MemoryShelf());
+    const first = new AbortController();
+    const gone = store.acquire(image(url), { signal: first.signal }).catch((error: unknown) => error);
+    const stays = store.acquire(image(url));
+    while (pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+    first.abort(new Error('gone'));
+    expect(await gone).toEqual(new Error('gone'));
+    expect(closed).toBe(false);
+    pending.end('cd');
+    expect((await stays).source.type).toBe('file');
+  });
+
+  it('gives what one may read to nobody else (B9)', async () => {
+    const url = await serve((request, response) => {
+      const allowed = request.headers.authorization !== undefined;
+      response.writeHead(allowed ? 200 : 401, { etag: '"1"', 'content-length': allowed ? 3 : 0 });
+      response.end(allowed && request.method === 'GET' ? 'iso' : undefined);
+    });
+    const shelf = new MemoryShelf();
+    const { store } = storeOn(shelf);
+    await store.acquire(image(url, { userName: 'u', password: 'p' }));
+    await expect(store.acquire(image(url))).rejects.toMatchObject({ kind: 'mediaAuth' });
+    expect(shelf.images.size).toBe(1);
+  });
+
+  it('removes what no machine uses, and never what is leased (B9)', async () => {
+    const url = await serve((_request, response) => response.end('iso'));
+    const shelf = new MemoryShelf();
+    const used = new Set<string>();
+    const { store } = storeOn(shelf, used);
+    const lease: ImageLease = await store.acquire(image(url));
+    await store.removeUnused();
+    expect(shelf.images.size).toBe(1);
+    used.add(lease.name);
+    lease.release();
+    await store.removeUnused();
+    expect(shelf.images.size).toBe(1);
+    used.clear();
+    await store.removeUnused();
+    expect(shelf.images.size).toBe(0);
+  });
+
+  it('deletes nothing when it can not be told what is used (B9)', async () => {
+    const url = await serve((_request, response) => response.end('iso'));
+    const shelf = new MemoryShelf();
+    const warnings: string[] = [];
+    let answer: () => Promise<ReadonlySet<string>> = () => Promise.resolve(new Set());
+    const store = new ImageStore({
+      openShelf: () => Promise.resolve(shelf),
+      sourcesInUse: () => answer(),
+      limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+      warn: (message) => warnings.push(message),
+    });
+    (await store.acquire(image(url))).release();
+    answer = () => Promise.reject(new Error('the host does not answer'));
+    await store.removeUnused();
+    expect(shelf.images.size).toBe(1);
+    expect(warnings).toEqual(['removing unused images']);
+  });
+
+  it('downloads again what somebody has deleted meanwhile (B9)', async () => {
+    let requests = 0;
+    const url = await serve((request, response) => {
+      if (request.method === 'GET') requests += 1;
+      response.writeHead(200, { etag: '"1"', 'content-length': 3 });
+      response.end(request.method === 'GET' ? 'iso' : undefined);
+    });
+    const shelf = new MemoryShelf();
+    const { store } = storeOn(shelf);
+    await store.acquire(image(url));
+    shelf.images.clear();
+    await store.acquire(image(url));
+    expect([requests, shelf.images.size]).toEqual([2, 1]);
+  });
+
+  it('ends its downloads when it is closed (B9)', async () => {
+    const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 4 }).write('ab'));
+    const shelf = new MemoryShelf();
+    const { store } = storeOn(shelf);
+    const outcome = store.acquire(image(url)).catch((error: unknown) => error);
+    await new Promise((resolve) => setImmediate(resolve));
+    await store.close();
+    expect(await outcome).toMatchObject({ kind: 'unavailable' });
+    expect(shelf.images.size).toBe(0);
+  });
+});
