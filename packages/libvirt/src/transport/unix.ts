@@ -3,7 +3,8 @@ import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
-const END_PATIENCE_MS = 1_000;
+/** A process leaves in less than 0.2 s; what a daemon has not taken by then it learns from the end of the connection. */
+const END_PATIENCE_MS = 100;
 
 /** What fits into sockaddr_un, its final zero left out. @see unix(7) */
 const LONGEST_PATH_BYTES = 107;

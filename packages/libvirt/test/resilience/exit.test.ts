@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Hypervisor } from '../../src/index.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
 
@@ -7,9 +8,18 @@ const LIMIT_MS = 200;
 const TRIES = 5;
 
 let daemon: PrivateLibvirtd;
+/** The same daemon's QEMU driver: the test driver knows no uploads. */
+let uploadUri: string;
 let programs: CompiledPrograms;
 beforeAll(async () => {
   [daemon, programs] = await Promise.all([startLibvirtd({ driver: 'test' }), compilePrograms('resilience')]);
+  uploadUri = `qemu+unix:///system?socket=${daemon.socket}`;
+  const hypervisor = await Hypervisor.open(uploadUri);
+  const pool = await hypervisor.storagePoolCreateXml(
+    `<pool type='dir'><name>images</name><target><path>${daemon.dir}/tmp</path></target></pool>`,
+  );
+  await pool.storageVolCreateXml(`<volume><name>disk</name><capacity unit='MiB'>64</capacity></volume>`);
+  await hypervisor.close();
 });
 afterAll(async () => {
   await Promise.all([daemon.stop(), programs.remove()]);
@@ -17,7 +27,8 @@ afterAll(async () => {
 
 /** Milliseconds that a process takes to end once it wants to. */
 async function leave(state: string, way: string): Promise<number> {
-  const { process: child, output } = programs.run('leave', [state, way, daemon.uri, String(daemon.pid)]);
+  const uri = state === 'uploading' ? uploadUri : daemon.uri;
+  const { process: child, output } = programs.run('leave', [state, way, uri, String(daemon.pid)]);
   let leftAt = Infinity;
   child.stdout.once('data', () => (leftAt = performance.now()));
   await output;
@@ -35,6 +46,8 @@ describe('a process leaves in less than 0.2 s', () => {
     ['listening', 'exit'],
     ['hung', 'close'],
     ['hung', 'exit'],
+    ['uploading', 'close'],
+    ['uploading', 'exit'],
     ['away', 'close'],
     ['away', 'exit'],
   ])('when its client is %s, by %s (L3)', async (state, way) => {
