@@ -2,6 +2,7 @@ import type { CallOptions, Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import { callBack } from './listeners.js';
 import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
 import {
   errorFromRemote,
@@ -275,8 +276,10 @@ export class Connection implements Caller {
         if (this.#replied) return false;
         // Data behind the end of a stream is legal: it was under way when the stream was ended.
         if (header.serial === this.#stream?.serial) {
+          const { receiver } = this.#stream;
           const body = reader.rest();
-          this.#stream.receiver.receive(header.status, owned ? body : Buffer.from(body));
+          // A stream that flows calls its `data` listeners at once.
+          callBack(() => receiver.receive(header.status, owned ? body : Buffer.from(body)));
         }
         return true;
       default:

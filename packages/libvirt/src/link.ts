@@ -7,7 +7,7 @@ import type { KeepaliveOptions } from './keepalive.js';
 import { LinkEvents } from './link-events.js';
 import { type Hook, LinkHooks } from './link-hooks.js';
 import { LinkStreams } from './link-streams.js';
-import { Listeners } from './listeners.js';
+import { callBack, Listeners } from './listeners.js';
 import type { EventProcedure, Procedure } from './protocol/procedure.js';
 import { type BackoffOptions, StandingConnection, type WaitOptions } from './standing-connection.js';
 import type { LibvirtStream } from './stream.js';
@@ -132,9 +132,10 @@ class LocalLink implements Link {
     options: LinkOptions,
   ) {
     const settings = { ...defaults, transport: openLocal(uri), ...options };
+    const warn = (error: Error): void => callBack(() => settings.onWarning(error));
     this.#settings = settings;
-    this.#events = new LinkEvents(settings.onWarning);
-    this.#hooks = new LinkHooks(settings.onWarning);
+    this.#events = new LinkEvents(warn);
+    this.#hooks = new LinkHooks(warn);
     this.#streams = new LinkStreams(settings.clock);
     const standing = { ...settings, label: uri.text };
     this.#control = new StandingConnection({
@@ -147,7 +148,7 @@ class LocalLink implements Link {
       },
       onUp: (connection) => {
         // A hook that was added while the last ones ran.
-        this.#hooks.runAll(connection).catch(settings.onWarning);
+        this.#hooks.runAll(connection).catch(warn);
         this.#changeState('connected');
       },
       onDown: () => this.#changeState('connecting'),

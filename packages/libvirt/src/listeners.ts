@@ -1,3 +1,17 @@
+/**
+ * Calls back into the user's code. What that throws becomes an uncaught exception: the fault is the callback's, so neither the
+ * connection nor anybody else may suffer, and it must not vanish.
+ */
+export function callBack(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
 /** Who wants to be told of something, in the order in which they came. */
 export class Listeners<T> {
   readonly #entries = new Set<(value: T) => void>();
@@ -13,19 +27,8 @@ export class Listeners<T> {
     return () => void this.#entries.delete(entry);
   }
 
-  /**
-   * Calls every listener. What one throws becomes an uncaught exception: the fault is the listener's, so neither the connection
-   * nor the other listeners may suffer, and it must not vanish.
-   */
+  /** Calls every listener, whatever the others throw. */
   emit(value: T): void {
-    for (const listener of [...this.#entries]) {
-      try {
-        listener(value);
-      } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    for (const listener of [...this.#entries]) callBack(() => listener(value));
   }
 }

@@ -39,13 +39,13 @@ async function* sources(dir: string): AsyncGenerator<string> {
   }
 }
 
-/** Compiles `src` and `test/<suite>/programs`, so that no build has to come before the tests. */
+/** Compiles `src`, the fake and `test/<suite>/programs`, so that no build has to come before the tests. */
 export async function compilePrograms(suite: string): Promise<CompiledPrograms> {
   const out = await mkdtemp(join(tmpdir(), 'rackless-programs-'));
   // Programs may run as another user.
   await chmod(out, 0o755);
   await writeFile(join(out, 'package.json'), '{"type":"module"}');
-  for (const dir of ['src', join('test', suite, 'programs')]) {
+  for (const dir of ['src', join('test', 'fake'), join('test', suite, 'programs')]) {
     for await (const path of sources(join(packageDir, dir))) {
       const target = join(out, relative(packageDir, path)).replace(/\.ts$/, '.js');
       const { code } = await transformFile(path, {

@@ -22,6 +22,17 @@ describe('a listener that throws', () => {
   });
 });
 
+describe('a stream’s reader and a warning handler that throw', () => {
+  it('are uncaught exceptions of their own: stream and connection go on (L3)', async () => {
+    expect(JSON.parse(await programs.run('throw-aside', []).output)).toEqual({
+      uncaught: ['from the reader', 'from the warning'],
+      received: 'onetwo',
+      failure: 'null',
+      state: 'connected',
+    });
+  });
+});
+
 describe('a signal that many calls share', () => {
   it('brings no warning of a leak (L1)', async () => {
     expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({ failures: 100, warnings: [] });
