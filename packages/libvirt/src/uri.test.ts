@@ -19,6 +19,11 @@ describe('a connection URI', () => {
       'qemu+unix:///system?socket=/s&name=qemu:///embed',
       { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///embed' },
     ],
+    // As libvirt's own parser: names may be escaped, and a semicolon separates too.
+    [
+      'qemu:///system?mode=auto;%73ocket=/s',
+      { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///system' },
+    ],
     ['lxc:///?socket=/s&own=1', { driver: 'lxc', path: '/', socket: '/s', serverName: 'lxc:///?own=1' }],
   ])('%s is taken apart (L1)', (text, parts) => {
     expect(parseUri(text)).toEqual({ text, ...parts });
@@ -31,8 +36,9 @@ describe('a connection URI', () => {
     ['qemu+tls://host/system', 'transport "tls" is not supported yet, only unix sockets on this host are'],
     ['qemu://host/system', 'host "host" needs a remote transport, which is not supported yet'],
     ['esx://host/', "the esx driver runs inside libvirt's own client library, not in a daemon"],
-    ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path'],
+    ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path without a zero byte'],
     ['qemu+unix:///system?socket=%zz', 'parameter "socket" is badly escaped'],
+    ['qemu+unix:///system?socket=/run/a%00b', 'the socket must be an absolute path without a zero byte'],
   ])('"%s" is refused, saying why (L1)', (text, why) => {
     let error: unknown;
     try {
@@ -42,6 +48,13 @@ describe('a connection URI', () => {
     }
     expect(isLibvirtError(error, 'INVALID_URI')).toBe(true);
     expect(error).toHaveProperty('message', `reading the connection URI "${text}": ${why}`);
+  });
+
+  it('is refused without repeating its password (L1)', () => {
+    expect(() => parseUri('qemu+tcp://root:secret@host/system')).toThrow(
+      'reading the connection URI "qemu+tcp://root:***@host/system": transport "tcp" is not supported yet',
+    );
+    expect(() => parseUri('qemu://root:secret@host/system')).toThrow(/: host "host" needs a remote transport/);
   });
 });
 

@@ -2,7 +2,7 @@ import { clientError } from './errors.js';
 
 /** A connection URI, taken apart. */
 export interface LibvirtUri {
-  /** As given; it may not contain secrets, so it appears in errors. */
+  /** As given; one that is accepted has no user and so no password, so it appears in errors. */
   readonly text: string;
   /** The hypervisor driver: `qemu`, `test`, … */
   readonly driver: string;
@@ -66,41 +66,48 @@ export function parseUri(text: string): LibvirtUri {
     throw invalid(text, `transport "${transport}" is not supported yet, only unix sockets on this host are`);
   }
   if (authority !== '') {
-    throw invalid(text, `host "${authority}" needs a remote transport, which is not supported yet`);
+    const host = authority.replace(/^.*@/, '');
+    throw invalid(text, `host "${host}" needs a remote transport, which is not supported yet`);
   }
   const parameters = parseQuery(text, query);
-  const forDaemon = query
-    .split('&')
-    .filter((pair) => pair !== '' && !ownParameters.has(pair.replace(/=.*$/, '').toLowerCase()))
-    .join('&');
+  // Of several the last counts.
+  const valueOf = (name: string): string | null => parameters.findLast((each) => each.name === name)?.value ?? null;
+  const forDaemon = parameters.filter(({ name }) => !ownParameters.has(name)).map(({ raw }) => raw);
   return {
     text,
     driver: scheme,
     path,
-    socket: parameters.get('socket') ?? null,
-    serverName: parameters.get('name') ?? `${scheme}://${path}${forDaemon === '' ? '' : `?${forDaemon}`}`,
+    socket: checkedSocket(text, valueOf('socket')),
+    serverName: valueOf('name') ?? `${scheme}://${path}${forDaemon.length === 0 ? '' : `?${forDaemon.join('&')}`}`,
   };
 }
 
+interface Parameter {
+  /** Lower case: libvirt compares names without regard to case. */
+  readonly name: string;
+  readonly value: string;
+  /** As it stands in the URI. */
+  readonly raw: string;
+}
+
 /** By hand: URLSearchParams makes a space of `+`, which libvirt does not and which is legal in the path of a socket. */
-function parseQuery(text: string, query: string): ReadonlyMap<string, string> {
-  const parameters = new Map<string, string>();
-  for (const pair of query.split('&')) {
-    if (pair === '') continue;
-    const [name = '', ...value] = pair.split('=');
+function parseQuery(text: string, query: string): readonly Parameter[] {
+  // As virURIParseParams, which takes the semicolon too.
+  const pairs = query.split(/[&;]/).filter((pair) => pair !== '');
+  return pairs.map((raw) => {
+    const [name = '', ...value] = raw.split('=');
     try {
-      parameters.set(name.toLowerCase(), decodeURIComponent(value.join('=')));
+      return { name: decodeURIComponent(name).toLowerCase(), value: decodeURIComponent(value.join('=')), raw };
     } catch (cause) {
       throw invalid(text, `parameter "${name}" is badly escaped`, cause);
     }
-  }
-  return checkedSocket(text, parameters);
+  });
 }
 
-function checkedSocket(text: string, parameters: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const socket = parameters.get('socket');
-  if (socket !== undefined && !socket.startsWith('/')) throw invalid(text, 'the socket must be an absolute path');
-  return parameters;
+function checkedSocket(text: string, socket: string | null): string | null {
+  // Node cuts a path off at a zero byte, and connects to what is there.
+  if (socket === null || (socket.startsWith('/') && !socket.includes('\0'))) return socket;
+  throw invalid(text, 'the socket must be an absolute path without a zero byte');
 }
 
 /** Where the environment says that sockets are. */
@@ -136,5 +143,7 @@ export function socketCandidates(uri: LibvirtUri, places: SocketPlaces): SocketC
 }
 
 function invalid(text: string, why: string, cause?: unknown): Error {
-  return clientError('INVALID_URI', `reading the connection URI "${text}": ${why}`, { cause });
+  // libvirt's URIs have no place for a password; somebody may write one all the same.
+  const shown = text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
+  return clientError('INVALID_URI', `reading the connection URI "${shown}": ${why}`, { cause });
 }
