@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js';
 import { DomainEventId } from './constants/event.js';
 import { Domain } from './domain.js';
 import { EventIterator } from './event-iterator.js';
@@ -156,11 +157,12 @@ export class DomainEvents {
   iterate<K extends DomainEventKind>(kinds: K | readonly K[], { signal }: IterateOptions = {}): DomainEventIterator<K> {
     const list: readonly K[] = typeof kinds === 'string' ? [kinds] : kinds;
     const iterator = new EventIterator<DomainEvent<K>>(MAX_QUEUED_EVENTS, () => {
-      signal?.removeEventListener('abort', onAbort);
+      removeAbort();
       stopWatching();
       for (const subscription of subscriptions) subscription.remove();
     });
-    const onAbort = (): void => iterator.fail(signal?.reason);
+    const giveUp = (): void => iterator.fail(signal?.reason);
+    const removeAbort = onAbort(signal, giveUp);
     const stopWatching = this.#link.onStateChange((state) => {
       if (state === 'closed') iterator.end();
     });
@@ -170,8 +172,7 @@ export class DomainEvents {
       if (this.#link.state === 'closed') iterator.end();
       else iterator.fail(error);
     });
-    if (signal?.aborted === true) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted === true) giveUp();
     return Object.assign(iterator, { ready });
   }
 

@@ -33,8 +33,12 @@ describe('a stream’s reader and a warning handler that throw', () => {
   });
 });
 
-describe('a signal that many calls share', () => {
+describe('a signal that many calls and iterators share', () => {
   it('brings no warning of a leak (L1)', async () => {
-    expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({ failures: 100, warnings: [] });
+    expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({
+      failures: 100,
+      ended: 20,
+      warnings: [],
+    });
   });
 });
