@@ -78,8 +78,8 @@ export class StorageVolume implements StorageVolumeRef {
 
   /**
    * Opens a stream that writes into the volume. It is a Duplex: `pipeline(source, stream)` uploads with backpressure, and the
-   * stream finishes when libvirtd has confirmed the last byte. Writing past the end of the volume or of the range is an
-   * `error` of the stream. What was written before an error stays.
+   * stream finishes when libvirtd has confirmed the last byte. Writing past the end of the range is an `error` of the stream;
+   * without `lengthBytes` a volume that is a file grows instead. What was written before an error stays.
    */
   upload(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.upload, this.#range(range), options);

@@ -104,6 +104,13 @@ describe('a volume', () => {
     expect(await codeOf(pipeline(Readable.from([Buffer.alloc(1_000_000)]), await upload))).toBe('SYSTEM_ERROR');
   });
 
+  it('without a length grows where it is a file (L2)', async () => {
+    const small = await pool.storageVolCreateXml(volumeXml('small.raw', 1000));
+    await pipeline(Readable.from([Buffer.alloc(5000)]), await small.upload());
+    expect((await readFile(await small.getPath())).length).toBe(5000);
+    await small.delete();
+  });
+
   it('refuses an offset that is not exact before it reaches libvirtd (L2)', async () => {
     const error: unknown = await volume.upload({ offsetBytes: 2 ** 53 }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
