@@ -49,6 +49,22 @@ describe('the README', () => {
   });
 });
 
+describe('the package', () => {
+  it('holds what the README names, the licence and the compiled client, and nothing else (L4)', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: pathOf('.') });
+    const [{ files }] = JSON.parse(stdout) as [{ files: readonly { readonly path: string }[] }];
+    const paths = files.map(({ path }) => path);
+    expect(paths.filter((path) => !path.startsWith('dist/')).sort()).toEqual([
+      'API.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ]);
+    // Whether it was built is not asked here: `prepack` does that.
+    expect(paths.filter((path) => path.startsWith('dist/') && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([]);
+  });
+});
+
 describe('the API page', () => {
   it('is what the doc comments say (L4)', async () => {
     await run(process.execPath, [pathOf('scripts/api-page.js'), '--check']);
