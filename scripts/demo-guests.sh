@@ -43,6 +43,7 @@ warn_of_closed_kvm() {
   fi
 }
 
+# The drive is a SCSI one because the kernel in the guest has no AHCI: it tells on its console of media that comes and goes.
 # $1 name, $2 domain type, $3 disk, $4 lines of <os> and <features>
 demo_xml() {
   cat <<END
@@ -60,8 +61,9 @@ demo_xml() {
       <source file='$3'/>
       <target dev='vda' bus='virtio'/>
     </disk>
+    <controller type='scsi' index='0' model='virtio-scsi'/>
     <disk type='file' device='cdrom'>
-      <target dev='sda' bus='sata'/>
+      <target dev='sda' bus='scsi'/>
       <readonly/>
     </disk>
     <interface type='user'>

@@ -17,11 +17,13 @@ lock_state() {
   flock --nonblock "$state_lock"
 }
 
+# Its file with its process id must not be the one that a libvirtd of the host would have.
+#
 # The shell in the middle lives as long as its stdin, a pipe from the script: when the script ends, however it ends, it ends libvirtd and
 # every guest. Its parent is tini, which collects dead guests at once; an init that is slow at it makes libvirt wait seconds for each.
 # shellcheck disable=SC2016 # expanded by the inner shell
 holder='
-  (exec libvirtd </dev/null >>"$1" 2>&1 &)
+  (exec libvirtd --pid-file "$2/libvirtd.pid" </dev/null >>"$1" 2>&1 &)
   read -r _
   for _ in $(seq 100); do
     others=$(tr " " "\n" <"/proc/$PPID/task/$PPID/children" | grep -vx "$$")
@@ -36,7 +38,7 @@ holder='
 namespaced_holder='
   set -e
   for name in run etc lib log cache; do
-    case $name in run) at=/run/libvirt; from=$3 ;; etc) at=/etc/libvirt; from=$2/etc ;; *) at=/var/$name/libvirt; from=$2/$name ;; esac
+    case $name in run) at=/run/libvirt; from=$2 ;; etc) at=/etc/libvirt; from=$3/etc ;; *) at=/var/$name/libvirt; from=$3/$name ;; esac
     mkdir -p "$at"
     mount --bind "$from" "$at"
   done
@@ -64,7 +66,7 @@ that it printed"
     printf '%s\n' 'user = "root"' 'group = "root"' 'security_driver = "none"' 'cgroup_controllers = []' 'namespaces = []' \
       'remember_owner = 0' 'stdio_handler = "file"' >"$state/etc/qemu.conf"
     exec {libvirtd_hold}> >(exec setsid unshare --mount --pid --fork --kill-child --mount-proc \
-      tini -s -- sh -c "$namespaced_holder" private-libvirtd "$log" "$state" "$libvirtd_run" >&2)
+      tini -s -- sh -c "$namespaced_holder" private-libvirtd "$log" "$libvirtd_run" "$state" >&2)
     libvirt_uri="qemu+unix:///system?socket=$libvirtd_run/libvirt-sock"
   else
     # A container without CAP_SYS_ADMIN, or no root: libvirt's session mode keeps everything in the user's own folders.
@@ -77,7 +79,7 @@ that it printed"
     libvirtd_images=$state/lib/images
     "${as_user[@]}" mkdir -p "$state/log"
     exec {libvirtd_hold}> >(exec "${as_user[@]}" env HOME="$state" XDG_RUNTIME_DIR="$libvirtd_run" XDG_CONFIG_HOME="$state/etc" \
-      XDG_CACHE_HOME="$state/cache" XDG_DATA_HOME="$state/lib" setsid tini -s -- sh -c "$holder" private-libvirtd "$log" >&2)
+      XDG_CACHE_HOME="$state/cache" XDG_DATA_HOME="$state/lib" setsid tini -s -- sh -c "$holder" private-libvirtd "$log" "$libvirtd_run" >&2)
     libvirt_uri="qemu+unix:///session?socket=$libvirtd_run/libvirt/libvirt-sock"
   fi
   libvirtd_pid=$!
