@@ -3,6 +3,7 @@ import type { Clock } from './clock.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
 import { callBack } from './listeners.js';
+import { Outbox } from './outbox.js';
 import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
 import {
   errorFromRemote,
@@ -10,7 +11,6 @@ import {
   KeepaliveProcedure,
   MessageStatus,
   MessageType,
-  openMessage,
   readHeader,
   remoteError,
 } from './protocol/message.js';
@@ -18,7 +18,7 @@ import { MessageSplitter } from './protocol/message-splitter.js';
 import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
 import type { OpenTransport, Transport } from './transport/transport.js';
-import { type Codec, XdrError, XdrReader, XdrWriter } from './xdr.js';
+import { decodeWholly, XdrReader } from './xdr.js';
 
 /** A call that also wants to know when libvirtd is done with it. */
 export interface SubmitOptions extends CallOptions {
@@ -44,9 +44,6 @@ export interface ConnectionOptions {
   readonly onClosed?: (error: LibvirtError) => void;
 }
 
-const WRITE_SLAB_BYTES = 16_384;
-const LARGEST_SERIAL = 0xffff_ffff;
-
 /**
  * One connection to one libvirtd: calls by serial number, their time-outs, keepalive, events, at most one stream. It fails as
  * a whole and once; making a new one is the link's business.
@@ -54,13 +51,11 @@ const LARGEST_SERIAL = 0xffff_ffff;
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
   readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#take(buffer, start, end, owned));
-  readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
+  readonly #outbox = new Outbox();
   readonly #keepalive: Keepalive;
   readonly #pending: PendingCalls;
   #transport: Transport | null = null;
   #failure: LibvirtError | null = null;
-  #serial = 0;
-  #flushing = false;
   /** A reply of this turn has been handed out, its caller has not run yet. */
   #replied = false;
   /** Bytes that wait for that caller: see `#take`. */
@@ -74,7 +69,7 @@ export class Connection implements Caller {
     this.#keepalive = new Keepalive(
       options.clock,
       options.keepalive,
-      () => this.#sendKeepalive(KeepaliveProcedure.ping),
+      () => this.#outbox.keepalive(KeepaliveProcedure.ping),
       (silentMs) => this.close('CONNECTION_LOST', `libvirtd has been silent for ${silentMs / 1000} s`),
     );
   }
@@ -94,6 +89,7 @@ export class Connection implements Caller {
       throw this.#failure;
     }
     this.#transport = transport;
+    this.#outbox.transport = transport;
     this.#keepalive.start();
   }
 
@@ -106,7 +102,7 @@ export class Connection implements Caller {
     // Not an async function: one promise per call instead of three.
     return new Promise<R>((resolve, reject) => {
       this.#submit(procedure, args, options, reject, (body) => {
-        resolve(wholly(procedure.result, body));
+        resolve(decodeWholly(procedure.result, body));
       });
     });
   }
@@ -118,7 +114,7 @@ export class Connection implements Caller {
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
     return new Promise<LibvirtStream>((resolve, reject) => {
       this.#submit(procedure, args, options, reject, (body, serial) => {
-        wholly(procedure.result, body);
+        decodeWholly(procedure.result, body);
         // Made before the next message is looked at: that may already be data of the stream.
         const receiver = this.#makeStream(procedure, serial);
         this.#stream = { serial, receiver };
@@ -160,18 +156,16 @@ export class Connection implements Caller {
       onReleased?.();
       return;
     }
-    const serial = this.#nextSerial();
+    const serial = this.#pending.nextSerial();
     try {
-      this.#encode(procedure, args, serial);
+      this.#outbox.call(procedure, args, serial);
     } catch (cause) {
-      this.#writer.cancelFrame();
       reject(clientError('PROTOCOL', `calling ${name}: ${toError(cause).message}`, { procedure: name, cause }));
       onReleased?.();
       return;
     }
     const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs;
     this.#pending.add(serial, { procedure, accept, reject, timeoutMs, signal, onReleased });
-    this.#flushSoon();
   }
 
   /** The error of something that the connection's end cut short; null while it stands. */
@@ -183,44 +177,11 @@ export class Connection implements Caller {
     return clientError(code, `calling ${procedure}: ${failure.message}`, { procedure, mayHaveRun, cause: failure });
   }
 
-  #nextSerial(): number {
-    do this.#serial = this.#serial === LARGEST_SERIAL ? 1 : this.#serial + 1;
-    while (this.#pending.has(this.#serial));
-    return this.#serial;
-  }
-
-  #encode<A, R>(procedure: Procedure<A, R>, args: A, serial: number): void {
-    openMessage(this.#writer, {
-      program: procedure.program,
-      procedure: procedure.number,
-      type: MessageType.call,
-      serial,
-      status: MessageStatus.ok,
-    });
-    procedure.args.encode(this.#writer, args);
-    this.#writer.closeFrame();
-  }
-
-  /** All calls of one turn of the event loop leave in one write. */
-  #flushSoon(): void {
-    if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
-    if (this.#flushing) return;
-    this.#flushing = true;
-    // After the promise callbacks of this turn: those that were just answered mostly make the next call.
-    process.nextTick(() => {
-      this.#flushing = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    if (this.#failure === null && this.#writer.length > 0) this.#transport?.write(this.#writer.finish());
-  }
-
   /** Stops what would go on by itself. */
   #release(): void {
     this.#keepalive.stop();
     this.#backlog = null;
+    this.#outbox.transport = null;
   }
 
   #receive(chunk: Buffer): void {
@@ -266,7 +227,7 @@ export class Connection implements Caller {
         return true;
       case MessageType.event:
         if (header.program === PROGRAM.keepalive) {
-          if (header.procedure === KeepaliveProcedure.ping) this.#sendKeepalive(KeepaliveProcedure.pong);
+          if (header.procedure === KeepaliveProcedure.ping) this.#outbox.keepalive(KeepaliveProcedure.pong);
           return true;
         }
         if (this.#replied) return false;
@@ -297,7 +258,7 @@ export class Connection implements Caller {
         throw new Error(`the answer is one to procedure ${header.procedure} of program ${header.program}`);
       }
       if (header.status === MessageStatus.ok) call.accept(body, header.serial);
-      else call.reject(errorFromRemote(wholly(remoteError, body), name));
+      else call.reject(errorFromRemote(decodeWholly(remoteError, body), name));
     } catch (cause) {
       const message = `calling ${name}: reading the answer: ${toError(cause).message}`;
       call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
@@ -305,22 +266,10 @@ export class Connection implements Caller {
     call.onReleased?.();
   }
 
-  #sendKeepalive(procedure: number): void {
-    openMessage(this.#writer, {
-      program: PROGRAM.keepalive,
-      procedure,
-      type: MessageType.event,
-      serial: 0,
-      status: MessageStatus.ok,
-    });
-    this.#writer.closeFrame();
-    this.#flushSoon();
-  }
-
   #makeStream(procedure: ProcedureHead, serial: number): LibvirtStream {
     let paused = false;
     return new LibvirtStream(procedure.name, procedure.stream ?? 'both', {
-      send: (status, payload, written) => this.#sendStreamData(procedure, serial, status, payload, written),
+      send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
         // No PONG can come in while nothing is read; libvirtd was not asked for PINGs of its own.
@@ -343,39 +292,4 @@ export class Connection implements Caller {
       },
     });
   }
-
-  #sendStreamData(
-    procedure: ProcedureHead,
-    serial: number,
-    status: number,
-    payload: Uint8Array | null,
-    written: (() => void) | undefined,
-  ): void {
-    const transport = this.#transport;
-    if (this.#failure !== null || transport === null) return;
-    openMessage(this.#writer, {
-      program: procedure.program,
-      procedure: procedure.number,
-      type: MessageType.stream,
-      serial,
-      status,
-    });
-    this.#writer.closeFrame(payload?.length ?? 0);
-    // The payload follows its header without being copied into the writer.
-    transport.cork();
-    const header = this.#writer.finish();
-    if (payload === null || payload.length === 0) transport.write(header, written);
-    else {
-      transport.write(header);
-      transport.write(payload, written);
-    }
-    transport.uncork();
-  }
-}
-
-/** Decodes a body to its end; bytes left over mean that the codec and the peer disagree. */
-function wholly<T>(codec: Codec<T>, body: XdrReader): T {
-  const value = codec.decode(body);
-  if (body.remaining > 0) throw new XdrError(`${body.remaining} bytes are left over`);
-  return value;
 }

@@ -25,6 +25,8 @@ interface Waiting {
   readonly removeAbort: () => void;
 }
 
+const LARGEST_SERIAL = 0xffff_ffff;
+
 /** The error of a call whose signal fired. */
 export function callAborted(procedure: string, signal: AbortSignal | undefined, mayHaveRun: boolean): LibvirtError {
   const why = `calling ${procedure}: given up by the caller`;
@@ -36,6 +38,7 @@ export class PendingCalls {
   readonly #waiting = new Map<number, Waiting>();
   /** Given up here, but libvirtd still works on them. */
   readonly #abandoned = new Map<number, SentCall>();
+  #serial = 0;
   #timer: Timer | null = null;
   #wakeAt = Infinity;
 
@@ -45,8 +48,11 @@ export class PendingCalls {
     private readonly label: string,
   ) {}
 
-  has(serial: number): boolean {
-    return this.#waiting.has(serial) || this.#abandoned.has(serial);
+  /** A serial number that no unanswered call has. */
+  nextSerial(): number {
+    do this.#serial = this.#serial === LARGEST_SERIAL ? 1 : this.#serial + 1;
+    while (this.#waiting.has(this.#serial) || this.#abandoned.has(this.#serial));
+    return this.#serial;
   }
 
   /** Watches over a call until it is answered, times out or is given up. */

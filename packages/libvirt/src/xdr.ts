@@ -220,6 +220,13 @@ export class XdrReader {
   }
 }
 
+/** Decodes all that `reader` holds; bytes left over mean that the codec and the peer disagree. */
+export function decodeWholly<T>(codec: Codec<T>, reader: XdrReader): T {
+  const value = codec.decode(reader);
+  if (reader.remaining > 0) throw new XdrError(`${reader.remaining} bytes are left over`);
+  return value;
+}
+
 export const int: Codec<number> = { encode: (w, v) => w.int32(v), decode: (r) => r.int32() };
 export const uint: Codec<number> = { encode: (w, v) => w.uint32(v), decode: (r) => r.uint32() };
 export const bool: Codec<boolean> = { encode: (w, v) => w.int32(v ? 1 : 0), decode: (r) => r.int32() !== 0 };

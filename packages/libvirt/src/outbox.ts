@@ -1,0 +1,93 @@
+import { MessageStatus, MessageType, openMessage } from './protocol/message.js';
+import { type Procedure, PROGRAM } from './protocol/procedure.js';
+import type { Transport } from './transport/transport.js';
+import { XdrWriter } from './xdr.js';
+
+const WRITE_SLAB_BYTES = 16_384;
+
+/** The messages of one connection on their way out: those of one turn of the event loop leave in one write. */
+export class Outbox {
+  readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
+  #transport: Transport | null = null;
+  #flushing = false;
+
+  /** Where messages go from now on; null when the connection is over: what is queued, and what comes, is dropped. */
+  set transport(transport: Transport | null) {
+    this.#transport = transport;
+  }
+
+  /** @throws {XdrError} when the arguments cannot be encoded; nothing of the message is sent then. */
+  call<A>(procedure: Procedure<A, unknown>, args: A, serial: number): void {
+    const { program, number } = procedure;
+    try {
+      openMessage(this.#writer, {
+        program,
+        procedure: number,
+        type: MessageType.call,
+        serial,
+        status: MessageStatus.ok,
+      });
+      procedure.args.encode(this.#writer, args);
+    } catch (error) {
+      this.#writer.cancelFrame();
+      throw error;
+    }
+    this.#writer.closeFrame();
+    this.#flushSoon();
+  }
+
+  /** @param number one of `KeepaliveProcedure`. */
+  keepalive(number: number): void {
+    openMessage(this.#writer, {
+      program: PROGRAM.keepalive,
+      procedure: number,
+      type: MessageType.event,
+      serial: 0,
+      status: MessageStatus.ok,
+    });
+    this.#writer.closeFrame();
+    this.#flushSoon();
+  }
+
+  /**
+   * One message of the stream that the call `serial` opened.
+   * @param payload may not change before it is sent.
+   * @param written called when the operating system has taken it.
+   */
+  stream(
+    { program, number }: Pick<Procedure<unknown, unknown>, 'program' | 'number'>,
+    serial: number,
+    status: number,
+    payload: Uint8Array | null,
+    written: (() => void) | undefined,
+  ): void {
+    const transport = this.#transport;
+    if (transport === null) return;
+    openMessage(this.#writer, { program, procedure: number, type: MessageType.stream, serial, status });
+    this.#writer.closeFrame(payload?.length ?? 0);
+    // The payload follows its header without being copied into the writer.
+    transport.cork();
+    const header = this.#writer.finish();
+    if (payload === null || payload.length === 0) transport.write(header, written);
+    else {
+      transport.write(header);
+      transport.write(payload, written);
+    }
+    transport.uncork();
+  }
+
+  #flushSoon(): void {
+    if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // After the promise callbacks of this turn: those that were just answered mostly make the next call.
+    process.nextTick(() => {
+      this.#flushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#writer.length > 0) this.#transport?.write(this.#writer.finish());
+  }
+}
