@@ -71,14 +71,18 @@ export class BootControl {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       const xml = await this.#changed(machine, definition.xml, change);
       await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
+      // A restart that came before the client asked has not used what it asks for.
+      if (change.enabled !== undefined || change.target !== undefined) this.#forgetReboot(machine.uuid);
       if (definition.instance !== null) await this.#tell(machine, definition.instance, xml);
     });
   }
 
-  /** The guest restarts, or the machine was reset: a once-order has been read by then, or is about to be. */
+  /**
+   * The guest restarts, or the machine was reset: a once-order has been read by then, or is about to be. Of every machine, for
+   * what an earlier daemon has told its QEMU is not known before {@link reconcile} has come to it.
+   */
   onReboot(uuid: string): void {
-    if (!this.#armed.has(uuid)) return;
-    clearTimeout(this.#settling.get(uuid));
+    this.#forgetReboot(uuid);
     const timer = setTimeout(() => {
       this.#settling.delete(uuid);
       this.#inBackground(uuid, 'taking the one-time boot order back', (machine) => this.#takeBack(machine));
@@ -89,8 +93,7 @@ export class BootControl {
   }
 
   onStopped(uuid: string): void {
-    clearTimeout(this.#settling.get(uuid));
-    this.#settling.delete(uuid);
+    this.#forgetReboot(uuid);
     this.#armed.delete(uuid);
   }
 
@@ -124,6 +127,8 @@ export class BootControl {
         if (armed !== null) await this.#tell(machine, instance, xml);
         return;
       }
+      // Heard to restart since we listen: it is taken back in a moment, though the drive may not have been read yet.
+      if (armed !== null && this.#settling.has(machine.uuid)) return;
       if (armed !== null && (await this.#hasBooted(machine, armed))) await this.#finish(machine, { xml, instance });
       else await this.#tell(machine, instance, xml);
     });
@@ -202,8 +207,18 @@ export class BootControl {
     }
     const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
     await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
-    if (armed === null) this.onStopped(machine.uuid);
-    else this.#armed.add(machine.uuid);
+    if (armed === null) {
+      this.onStopped(machine.uuid);
+      return;
+    }
+    // A restart that came before QEMU was told has not used it.
+    if ((known?.armed ?? null) === null) this.#forgetReboot(machine.uuid);
+    this.#armed.add(machine.uuid);
+  }
+
+  #forgetReboot(uuid: string): void {
+    clearTimeout(this.#settling.get(uuid));
+    this.#settling.delete(uuid);
   }
 
   async #takeBack(machine: Machine): Promise<void> {

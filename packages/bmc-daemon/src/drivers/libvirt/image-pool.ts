@@ -56,7 +56,7 @@ export async function openPool(options: ImagePoolOptions): Promise<OpenPool | nu
 }
 
 async function lookUp(options: ImagePoolOptions, name: string): Promise<StoragePool | null> {
-  const { hypervisor, uri, timeoutMs } = options;
+  const { hypervisor, timeoutMs } = options;
   try {
     return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
   } catch (error) {
@@ -65,12 +65,20 @@ async function lookUp(options: ImagePoolOptions, name: string): Promise<StorageP
       throw new DriverError('internal', `opening storage pool ${name}: the host has no such pool`, { cause: error });
     }
     if (!options.create) return null;
-    const path = ownDirectory(uri);
-    return await hypervisor.storagePoolDefineXml(
-      `<pool type='dir'><name>${OWN_POOL}</name><target><path>${path}</path></target></pool>`,
-      0,
-      { timeoutMs },
-    );
+    return await makeOwn(options);
+  }
+}
+
+async function makeOwn({ hypervisor, uri, timeoutMs }: ImagePoolOptions): Promise<StoragePool> {
+  const path = ownDirectory(uri);
+  const xml = `<pool type='dir'><name>${OWN_POOL}</name><target><path>${path}</path></target></pool>`;
+  try {
+    return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
+  } catch (error) {
+    // Another daemon on this host was quicker; if not, the first error says what is wrong.
+    return await hypervisor.storagePoolLookupByName(OWN_POOL, { timeoutMs }).catch(() => {
+      throw error;
+    });
   }
 }
 

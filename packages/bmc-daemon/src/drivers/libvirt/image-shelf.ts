@@ -100,8 +100,12 @@ class VolumeShelf implements ImageShelf {
   }
 
   async find(name: string): Promise<ImagePlace | null> {
-    const volume = await this.#lookUp(name);
-    return volume === null ? null : await this.#place(volume);
+    try {
+      return await this.#place(await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs }));
+    } catch (error) {
+      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+      throw error;
+    }
   }
 
   async put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace> {
@@ -124,16 +128,12 @@ class VolumeShelf implements ImageShelf {
   }
 
   async remove(name: string): Promise<void> {
-    const volume = await this.#lookUp(name);
-    await volume?.delete(0, { timeoutMs: this.timeoutMs });
-  }
-
-  async #lookUp(name: string): Promise<StorageVolume | null> {
+    const options = { timeoutMs: this.timeoutMs };
     try {
-      return await this.pool.storageVolLookupByName(name, { timeoutMs: this.timeoutMs });
+      const volume = await this.pool.storageVolLookupByName(name, options);
+      await volume.delete(0, options);
     } catch (error) {
-      if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
-      throw error;
+      if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
     }
   }
 

@@ -165,6 +165,31 @@ describe('ImageStore', () => {
     expect([requests, shelf.images.size]).toEqual([2, 1]);
   });
 
+  it('makes the pool with the first image, once however many ask (B9)', async () => {
+    const url = await serve((_request, response) => response.end('iso'));
+    const shelf = new MemoryShelf();
+    const opened: boolean[] = [];
+    const store = new ImageStore({
+      openShelf: async ({ create }) => {
+        opened.push(create);
+        await new Promise((resolve) => setImmediate(resolve));
+        return create ? shelf : null;
+      },
+      sourcesInUse: () => Promise.resolve(new Set()),
+      limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+      warn: () => undefined,
+    });
+    await Promise.all([
+      store.tidy(),
+      store.acquire(image(url)),
+      store.acquire(image(url)),
+      store.removeUnused(),
+      store.acquire(image(url)),
+    ]);
+    expect(opened).toEqual([false, true]);
+    expect(shelf.images.size).toBe(1);
+  });
+
   it('ends its downloads when it is closed (B9)', async () => {
     const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 4 }).write('ab'));
     const shelf = new MemoryShelf();

@@ -49,6 +49,8 @@ export class ImageStore {
   readonly #whole = new Set<string>();
   readonly #closing = new AbortController();
   #shelf: Promise<ImageShelf | null> | undefined;
+  #lastSweep: Promise<void> = Promise.resolve();
+  #nextSweep: Promise<void> | undefined;
 
   constructor(options: ImageStoreOptions) {
     this.#options = options;
@@ -96,14 +98,14 @@ export class ImageStore {
   }
 
   /** Removes our images that no machine uses and nobody has leased. What fails is logged, and tried again with the next. */
-  async removeUnused(): Promise<void> {
-    try {
-      const shelf = await this.#open({ create: false });
-      if (shelf === null) return;
-      await this.#sweep(shelf, (name) => this.#whole.has(name));
-    } catch (error) {
-      this.#options.warn('removing unused images', error);
-    }
+  removeUnused(): Promise<void> {
+    // One at a time, and one more for all who ask meanwhile: what they have just let go may have been read as used.
+    this.#nextSweep ??= this.#lastSweep.then(() => {
+      this.#nextSweep = undefined;
+      return this.#removeUnused();
+    });
+    this.#lastSweep = this.#nextSweep;
+    return this.#nextSweep;
   }
 
   /** Ends all downloads and removes what there is of them. */
@@ -113,10 +115,27 @@ export class ImageStore {
     await Promise.allSettled([...this.#fetches.values()].map(({ result }) => result));
   }
 
+  async #removeUnused(): Promise<void> {
+    try {
+      const shelf = await this.#open({ create: false });
+      if (shelf !== null) await this.#sweep(shelf, (name) => this.#whole.has(name));
+    } catch (error) {
+      this.#options.warn('removing unused images', error);
+    }
+  }
+
   async #open(options: { readonly create: boolean }): Promise<ImageShelf | null> {
-    const kept = await this.#shelf;
-    // Null, and forgotten by now: somebody who needed no pool was first.
-    if (kept !== undefined && kept !== null) return kept;
+    for (;;) {
+      // One at a time: two would both make the pool, and sweep under each other's hands.
+      const opening = (this.#shelf ??= this.#openAnew(options));
+      const shelf = await opening;
+      if (shelf !== null || !options.create) return shelf;
+      // Opened by somebody who needed no pool, and there was none.
+      if (this.#shelf === opening) this.#shelf = undefined;
+    }
+  }
+
+  #openAnew(options: { readonly create: boolean }): Promise<ImageShelf | null> {
     const opening = attempt('opening the image store', async () => {
       const shelf = await this.#options.openShelf(options);
       if (shelf === null) return null;
@@ -125,14 +144,10 @@ export class ImageStore {
       await this.#sweep(shelf, (name) => !isBeingFilled(name));
       return shelf;
     });
-    this.#shelf = opening;
-    const forget = (): void => {
+    opening.catch(() => {
       if (this.#shelf === opening) this.#shelf = undefined;
-    };
-    opening.then((shelf) => {
-      if (shelf === null) forget();
-    }, forget);
-    return await opening;
+    });
+    return opening;
   }
 
   #join(image: ImageRequest, shelf: ImageShelf): Fetch {
@@ -244,9 +259,12 @@ export class ImageStore {
       // Leased while the machines were read: the next sweep sees whether it came to be used.
       if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
       this.#whole.delete(name);
-      const removal = shelf.remove(name).finally(() => this.#removals.delete(name));
+      const removal = shelf
+        .remove(name)
+        .catch((error: unknown) => this.#options.warn(`removing image ${name}`, error))
+        .finally(() => this.#removals.delete(name));
       this.#removals.set(name, removal);
-      await removal.catch((error: unknown) => this.#options.warn(`removing image ${name}`, error));
+      await removal;
     }
   }
 }
