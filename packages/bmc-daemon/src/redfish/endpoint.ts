@@ -103,7 +103,8 @@ function operationsOf<Services>(
       if (Object.keys(body).length === 0) throw refuse('NoOperation');
       const shown = () => renderer.body(entity, params);
       return translating(exchange, { body }, async () => {
-        const result = await patch.apply(entity, validate(patch.body, body, { kind: 'resource', shown }), request);
+        const schema = typeof patch.body === 'function' ? patch.body(entity) : patch.body;
+        const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
         if (result?.task !== undefined) return writeAnswer(result, exchange, options);
         const changed = await resource.load(request);
         const answer = renderer.answer(changed, params);

@@ -67,7 +67,14 @@ const system = defineResource({
     return { Id: machine.id, Name: machine.name, AssetTag: machine.tag, Status: { HealthRollup: 'OK' } };
   },
   patch: {
-    body: z.strictObject({ AssetTag: z.string().optional(), Name: z.enum(['kept']).optional() }),
+    body: (machine) =>
+      z.strictObject({
+        AssetTag: z
+          .string()
+          .refine((tag) => tag !== machine.id, 'a tag is no id')
+          .optional(),
+        Name: z.enum(['kept']).optional(),
+      }),
     apply: (machine, { AssetTag, Name }, { services }) => {
       if (Name === 'kept') return { messages: [message('PropertyNotUpdated', 'Name')] };
       if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'AssetTag' });
@@ -318,6 +325,11 @@ describe('writing', () => {
     const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 1, Id: 'b', Foo: 1 });
     expect([status, ids(json)]).toEqual([400, ['PropertyValueTypeError', 'PropertyNotWritable', 'PropertyUnknown']]);
     expect((json as { error: { code: string } }).error.code).toBe('Base.1.22.GeneralError');
+  });
+
+  it('tells what this machine does not accept beside every other fault (B13)', async () => {
+    const { status, json } = await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'a', Name: 'b', Foo: 1 });
+    expect([status, ids(json)]).toEqual([400, ['PropertyValueError', 'PropertyValueNotInList', 'PropertyUnknown']]);
   });
 
   it('names the property that the driver refuses (B13)', async () => {

@@ -49,7 +49,9 @@ describe('defineResource', () => {
       Name: 'alpha',
       '@odata.id': '/x',
     });
-    await system.patch?.apply(entity, system.patch.body.parse({ AssetTag: 'rack 1' }), request);
+    const body = system.patch?.body;
+    if (body === undefined || typeof body === 'function') throw new Error('a schema expected');
+    await system.patch?.apply(entity, body.parse({ AssetTag: 'rack 1' }), request);
     const reset = system.actions?.['#ComputerSystem.Reset'];
     expect(await reset?.run(entity, reset.body.parse({ ResetType: 'On' }), request)).toEqual({
       task: { monitor: '/m', task: '/t' },

@@ -61,9 +61,10 @@ export interface RenderContext<Services, Params> {
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * `z.strictObject`: a property that it does not name is a fault (PropertyNotWritable where the resource shows it,
-   * PropertyUnknown otherwise). `@odata.*` members never reach it.
+   * PropertyUnknown otherwise). `@odata.*` members never reach it. A function where what is accepted depends on the entity:
+   * judged in `apply`, such a value would be told only when all the others are right.
    */
-  readonly body: ZodType<Body>;
+  readonly body: ZodType<Body> | ((entity: Entity) => ZodType<Body>);
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

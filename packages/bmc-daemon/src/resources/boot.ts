@@ -1,15 +1,6 @@
 /** The `Boot` object of a ComputerSystem, both ways between DMTF's words and the hypervisor's. */
 import { z } from 'zod';
-import type {
-  BootChange,
-  BootDevice,
-  BootOverrideEnabled,
-  BootSnapshot,
-  FirmwareType,
-  SystemSnapshot,
-} from '../drivers/driver.js';
-import { RedfishError } from '../redfish/errors.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import type { BootChange, BootDevice, BootOverrideEnabled, BootSnapshot, FirmwareType } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 
 const targetOfDevice = {
@@ -45,16 +36,26 @@ const enabledIn = {
 const modeIn = { UEFI: 'efi', Legacy: 'bios' } as const satisfies Readonly<Record<string, FirmwareType>>;
 
 /**
- * What a PATCH may say of `Boot`. Whether the machine has a device for the target is {@link bootChange}'s question;
+ * What a PATCH may say of the `Boot` of a machine. A target that the machine has no device for is a fault that names those it has;
  * `UefiTargetBootSourceOverride` tells where the machine boots from and is not for writing.
  */
-export const bootBody = z.strictObject({
-  BootSourceOverrideTarget: z.string().optional(),
-  BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
-  BootSourceOverrideMode: z.enum(['UEFI', 'Legacy']).optional(),
-});
+export const bootBody = (boot: BootSnapshot) =>
+  z.strictObject({
+    BootSourceOverrideTarget: z
+      .string()
+      .transform((target, context) => {
+        const device = deviceOf(target);
+        if (device === 'none' || (device !== undefined && boot.available.includes(device))) return device;
+        context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: target });
+        return z.NEVER;
+      })
+      .optional(),
+    BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
+    BootSourceOverrideMode: z.enum(['UEFI', 'Legacy']).optional(),
+  });
 
-type BootBody = z.infer<typeof bootBody>;
+/** The body with the target in the driver's word. */
+type BootBody = z.output<ReturnType<typeof bootBody>>;
 
 /** `Boot`, with the allowable values of this machine. */
 export function renderBoot(boot: BootSnapshot): JsonObject {
@@ -77,29 +78,20 @@ function allowableTargets(boot: BootSnapshot): readonly string[] {
   return boot.available.map((device) => targetOfDevice[device]);
 }
 
-/**
- * What the client wants, in the driver's words.
- * @throws {RedfishError} 400 PropertyValueNotInList for a target that this machine has no device for, naming those it has.
- */
-export function bootChange(system: SystemSnapshot, body: BootBody): BootChange {
+/** What the client wants, in the driver's words. */
+export function bootChange(body: BootBody): BootChange {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled, BootSourceOverrideMode: mode } = body;
   return {
-    ...(target === undefined ? {} : { target: deviceFor(system.boot, target) }),
+    ...(target === undefined ? {} : { target }),
     ...(enabled === undefined ? {} : { enabled: enabledIn[enabled] }),
     ...(mode === undefined ? {} : { firmware: modeIn[mode] }),
   };
 }
 
-function deviceFor(boot: BootSnapshot, target: string): BootDevice | 'none' {
-  const device = Object.hasOwn(deviceOfTarget, target)
-    ? deviceOfTarget[target as keyof typeof deviceOfTarget]
+function deviceOf(target: string): BootDevice | 'none' | undefined {
+  return Object.hasOwn(deviceOfTarget, target)
+    ? deviceOfTarget[target as keyof typeof deviceOfTarget] // one of its own keys, by the line above
     : undefined;
-  if (device !== undefined && (device === 'none' || boot.available.includes(device))) return device;
-  const fault = about(
-    message('PropertyValueNotInList', target, 'BootSourceOverrideTarget'),
-    '#/Boot/BootSourceOverrideTarget',
-  );
-  throw new RedfishError(400, [withDetail(fault, `Accepted here: ${allowableTargets(boot).join(', ')}, None.`)]);
 }
 
 /** The properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE leaves undone; the boot mode is not one of them. */

@@ -69,13 +69,13 @@ const computerSystem = defineResource({
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self }) => renderSystem(system, self),
   patch: {
-    body: z.strictObject({
-      Boot: bootBody.optional(),
-      IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
-    }),
+    body: ({ boot }) =>
+      z.strictObject({
+        Boot: bootBody(boot).optional(),
+        IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
+      }),
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
-      // The whole body is judged before anything is changed.
-      const change = body.Boot === undefined ? {} : bootChange(system, body.Boot);
+      const change = body.Boot === undefined ? {} : bootChange(body.Boot);
       if (body.IndicatorLED !== undefined) {
         await services.driver.setIndicator(system.uuid, indicatorIn[body.IndicatorLED]);
       }
