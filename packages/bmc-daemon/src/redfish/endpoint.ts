@@ -1,5 +1,6 @@
 /** What a path does for each method, worked out from the resource that declares it. */
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
+import { OperationQueue } from '../drivers/operation-queue.js';
 import { readBody } from './body.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
@@ -86,19 +87,20 @@ function operationsOf<Services>(
   const get: Operation = async ({ request, requester }, params) => {
     const entity = await resource.load({ params, services, requester });
     const answer = renderer.answer(entity, params);
-    const header = request.headers['if-none-match'];
-    if (header === undefined || answer.status !== 200) return answer;
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+    if ((ifMatch === undefined && ifNoneMatch === undefined) || answer.status !== 200) return answer;
     const etag = renderer.etag(entity, params);
-    return ifNoneMatchHolds(header, etag) ? emptyAnswer(304, { ETag: etag }) : answer;
+    if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw refuse('PreconditionFailed');
+    return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag) ? emptyAnswer(304, { ETag: etag }) : answer;
   };
   operations.set('GET', get);
   operations.set('HEAD', get);
 
   if (patch !== undefined) {
-    operations.set('PATCH', async (exchange, params) => {
+    const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
       const request = { params, services, requester: exchange.requester };
-      const entity = await loadForWrite(resource, renderer, exchange, request);
-      const body = await readBody(exchange.request);
+      checkPreconditions(exchange, () => renderer.etag(entity, params));
+      const body = received();
       if (body === undefined) throw refuse('MalformedJSON');
       if (Object.keys(body).length === 0) throw refuse('NoOperation');
       const shown = () => renderer.body(entity, params);
@@ -112,14 +114,27 @@ function operationsOf<Services>(
         const etag = renderer.etag(changed, params);
         return jsonAnswer(200, withMessages(renderer.body(changed, params), result.messages), { ETag: etag });
       });
+    };
+    // Of two that come with the same ETag, the second has to see what the first one did.
+    const turns = new OperationQueue();
+    operations.set('PATCH', async (exchange, params) => {
+      const request = { params, services, requester: exchange.requester };
+      const received = await receive(exchange);
+      const entity = await resource.load(request);
+      const self = renderer.self(entity, params);
+      const first = !turns.isBusy(self);
+      return turns.run(self, async () =>
+        change(first ? entity : await resource.load(request), exchange, params, received),
+      );
     });
   }
   if (post !== undefined) {
     const shown = () => undefined;
     operations.set('POST', async (exchange, params) => {
       const request = { params, services, requester: exchange.requester };
+      const received = await receive(exchange);
       const entity = await loadForWrite(resource, renderer, exchange, request);
-      const body = await requiredBody(post, exchange);
+      const body = requiredBody(post, received);
       return translating(exchange, { body }, async () =>
         writeAnswer(
           await post.run(entity, validate(post.body, body, { kind: 'resource', shown }), request),
@@ -149,9 +164,10 @@ function actionEndpoint<Services>(
   const plain = name.slice(1);
   const post: Operation = async (exchange, params) => {
     const request = { params, services: options.services, requester: exchange.requester };
+    const received = await receive(exchange);
     const entity = await loadForWrite(resource, renderer, exchange, request);
     if (action.available?.(entity) === false) throw refuse('ResourceMissingAtURI', exchange.path);
-    const body = await requiredBody(action, exchange);
+    const body = requiredBody(action, received);
     return translating(exchange, { action: plain, body }, async () =>
       writeAnswer(
         await action.run(entity, validate(action.body, body, { kind: 'action', action: plain }), request),
@@ -168,27 +184,49 @@ function actionEndpoint<Services>(
   };
 }
 
-/** Loads, and compares If-Match with what a GET would have shown. */
+/** Gives the body, or throws what is wrong with it. */
+type Received = () => JsonObject | undefined;
+
+/**
+ * Reads the body before anything is loaded: it may take its time, and what was loaded would be old by then. Its faults are told
+ * later, for a precondition that does not hold comes before them.
+ */
+async function receive({ request }: Exchange): Promise<Received> {
+  try {
+    const body = await readBody(request);
+    return () => body;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** Loads, and compares the preconditions with what a GET would have shown. */
 async function loadForWrite<Services>(
   resource: Resource<Services>,
   renderer: Renderer,
-  { request }: Exchange,
+  exchange: Exchange,
   subject: ResourceRequest<Services, Params>,
 ): Promise<object> {
   const entity = await resource.load(subject);
-  const header = request.headers['if-match'];
-  if (header !== undefined && !ifMatchHolds(header, renderer.etag(entity, subject.params))) {
-    throw refuse('PreconditionFailed');
-  }
+  checkPreconditions(exchange, () => renderer.etag(entity, subject.params));
   return entity;
 }
 
+/** @throws {RedfishError} 412 (RFC 9110 §13.2.2). */
+function checkPreconditions({ request }: Exchange, etag: () => string): void {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw refuse('PreconditionFailed');
+  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw refuse('PreconditionFailed');
+}
+
 /** The body of a POST. Without one, an empty object: its faults say which parameters are missing. */
-async function requiredBody(
+function requiredBody(
   { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
-  { request }: Exchange,
-): Promise<JsonObject> {
-  const body = await readBody(request);
+  received: Received,
+): JsonObject {
+  const body = received();
   if (body !== undefined) return body;
   // Nothing is missing in `{}`, but a body is: say so rather than run on nothing.
   if (!bodyOptional && schema.safeParse({}).success) throw refuse('MalformedJSON');

@@ -92,7 +92,7 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** GET and HEAD need no credentials. */
   readonly open?: boolean;
   /**
-   * Reads what the resource is about, once a request (twice for a PATCH: before, and for the answer). The result is also
+   * Reads what the resource is about, once a request (twice for a PATCH: before, and for the answer; once more where it had to wait for another). The result is also
    * the key of the rendering's cache: the same object again means that nothing changed, so never a mutated one.
    * @throws RedfishError 404 for an unknown id.
    */
