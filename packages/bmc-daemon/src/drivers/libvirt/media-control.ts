@@ -1,4 +1,5 @@
 /** Images in the CD drives of real machines, of those that run at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
@@ -43,6 +44,8 @@ interface Drive {
 
 const MEDIA = 'media';
 
+const MAX_ATTEMPTS = 4;
+
 /** A tray that the guest has locked opens too: the medium of a BMC is pulled like a plug. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
@@ -62,7 +65,7 @@ export class MediaControl {
       if (this.#holds(machine, await readDefinition(machine, this.#host.timeoutMs), image)) return;
       const lease = await store.acquire(image, options);
       try {
-        await this.#host.edits.run(machine.uuid, () => this.#insert(machine, image, lease));
+        await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, image, lease)));
       } finally {
         lease.release();
       }
@@ -74,7 +77,7 @@ export class MediaControl {
   async eject(machine: Machine, { signal }: OperationOptions): Promise<void> {
     const { store, turns } = this.#options;
     const eject = async (): Promise<void> => {
-      await this.#host.edits.run(machine.uuid, () => this.#eject(machine));
+      await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine)));
       await store.removeUnused();
     };
     await turns.run(machine.uuid, eject, { signal, label: MEDIA });
@@ -200,6 +203,24 @@ export class MediaControl {
       const xml = await machine.domain.getXmlDesc(0, { timeoutMs });
       await machine.domain.updateDeviceFlags(cdromMarkup(xml, target, media), LIVE, { timeoutMs });
     });
+  }
+}
+
+/**
+ * A change of a machine that may go off, come on or be reset between the look at it and the change: a reset closes the tray that
+ * libvirt has just opened. It is looked at anew then.
+ */
+async function again(change: () => Promise<void>): Promise<void> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      await change();
+      return;
+    } catch (error) {
+      const passing =
+        error instanceof DriverError && (error.kind === 'conflict' || /[Tt]ray of .* is not open/.test(error.message));
+      if (!passing || attempts === MAX_ATTEMPTS) throw error;
+      await sleep(attempts * 100);
+    }
   }
 }
 

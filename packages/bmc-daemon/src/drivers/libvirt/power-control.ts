@@ -132,7 +132,7 @@ export class PowerControl {
       } catch (error) {
         // Somebody else was quicker: it is On, as asked.
         if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
-        throw error;
+        throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
       }
     });
   }
@@ -172,7 +172,11 @@ export class PowerControl {
       await this.#rememberRestart(machine);
       await this.#destroy(machine);
       if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
-      await this.#options.coldStart.start(machine);
+      try {
+        await this.#options.coldStart.start(machine);
+      } catch (error) {
+        throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
+      }
     });
   }
 
@@ -228,6 +232,8 @@ export class PowerControl {
         });
       })
       .catch((error: unknown) => {
+        // Switched off, or changed, by whoever came in between.
+        if (error instanceof DriverError && error.kind === 'conflict') return;
         this.#host.log.warn(`restarting machine ${name} failed`, { error });
       });
     this.#background.add(task);
@@ -287,6 +293,6 @@ export class PowerControl {
   }
 }
 
-function switchedOff({ name }: Machine): DriverError {
-  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`);
+function switchedOff({ name }: Machine, cause?: unknown): DriverError {
+  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });
 }
