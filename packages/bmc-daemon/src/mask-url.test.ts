@@ -9,6 +9,16 @@ describe('maskUrl', () => {
     ['https://images/a.iso?justatoken', 'https://images/a.iso?******'],
     ['not a url?token=x', 'not a url?******'],
     ['file:///srv/a.iso', 'file:///srv/a.iso'],
+    // What the URL parser takes for the same as http://u:p@images/a.iso.
+    ['http:u:p@images/a.iso', 'http:images/a.iso'],
+    ['http:\\\\u:p@images/a.iso', 'http:\\\\images/a.iso'],
+    [' http:/u:p@images/a.iso?t', ' http:/images/a.iso?******'],
+    // Passwords with a character that should have been encoded: nobody can tell where they end.
+    ['http://u:p/ss@images/a.iso', 'http://******'],
+    ['http://u:p?ss@images/a.iso', 'http://******'],
+    ['http://u:p#ss@images/a.iso', 'http://******'],
+    ['//u:p@images/a.iso?t', '******'],
+    ['u:p@images/a.iso', 'u:images/a.iso'],
   ])('shows %s as %s (B16)', (url, shown) => {
     expect(maskUrl(url)).toBe(shown);
   });
