@@ -9,7 +9,9 @@ demo_pool=rackless-demo
 # How --clean tells ours from a machine of the same name that somebody else made.
 demo_mark='Demo guest made by Rackless scripts/start'
 
-virsh_quiet() { virsh --quiet --connect "$libvirt_uri" "$@"; }
+# In a session without a terminal: virsh would offer a polkit prompt there, or complain that there is none; the daemon can not
+# answer one either.
+virsh_quiet() { setsid --wait virsh --quiet --connect "$libvirt_uri" "$@"; }
 
 # Prints `kvm` where a guest really boots with it, else `qemu`. That /dev/kvm is there and opens says little: under some
 # hypervisors guests then crawl or hang, and emulation is the better choice. So a boot sector, which ends QEMU with exit code 33,
