@@ -152,6 +152,49 @@ describe('who answers', () => {
   });
 });
 
+describe('requests that are hardly HTTP', () => {
+  const rawError = async (bytes: string) => {
+    const answer = await client.raw(bytes);
+    const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as { error: { code: string } };
+    return [answer.split(' ', 2)[1], body.error.code];
+  };
+
+  it('without a Host header are 400, with a Redfish error and a line in the log (B13, B16)', async () => {
+    expect(await rawError('GET /redfish/v1 HTTP/1.1\r\nConnection: close\r\n\r\n')).toEqual([
+      '400',
+      'Base.1.22.HeaderMissing',
+    ]);
+    expect(lines()).toEqual([expect.objectContaining({ method: 'GET', path: '/redfish/v1', status: 400 })]);
+    // HTTP/1.0 has no such header.
+    expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('with a target that is no URL are 404, and no secret of it is logged (B13, B16)', async () => {
+    const target = 'http://u:geheim@[::bad/x?geheim';
+    expect(await rawError(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toEqual([
+      '404',
+      'Base.1.22.ResourceMissingAtURI',
+    ]);
+    const [line] = lines();
+    expect(line).toMatchObject({ method: 'GET', path: 'http://******', status: 404 });
+  });
+});
+
+describe('what Express serves', () => {
+  it.each(['/', '/healthz', '/metrics/'])('takes no method but GET and HEAD at %s (B13)', async (path) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status, headers, json } = await client.send(method, path, { body: '{}', headers: authorization });
+      expect([status, headers.allow, json]).toEqual([
+        405,
+        'GET, HEAD',
+        { error: expect.objectContaining({ code: 'Base.1.22.OperationNotAllowed' }) },
+      ]);
+    }
+    const { status, headers, text } = await client.send('OPTIONS', path);
+    expect([status, headers.allow, text]).toEqual([204, 'GET, HEAD', '']);
+  });
+});
+
 describe('the page of the machines', () => {
   it('asks for the password (B15)', async () => {
     const { status, headers } = await client.get('/');

@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
-import type { Log } from './log.js';
+import { maskUrl, type Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { createPages, type PagesDriver } from './pages/routes.js';
+import { errorAnswer, send } from './redfish/answer.js';
 import type { Authenticate } from './redfish/authenticate.js';
-import { createPipeline, type Outcome } from './redfish/pipeline.js';
+import { refuse } from './redfish/errors.js';
+import { createPipeline, type Outcome, type Pipeline } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
 
@@ -59,7 +61,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
         id,
         user,
         method,
-        path: pathOf(url),
+        path: pathOf(url.startsWith('/') ? url : maskUrl(url)),
         status,
         ms: rounded,
         ...(refused === undefined ? {} : { refused }),
@@ -69,7 +71,8 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       if (status === 500) log.error('answering a request failed', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
-    (isRedfish(url) ? redfish : pages)(request, response, id).then(finish, (error: unknown) => {
+    const answer = lacksHost(request) ? refuseHostless : isRedfish(url) ? redfish : pages;
+    answer(request, response, id).then(finish, (error: unknown) => {
       // Only a bug in the sending of an answer leads here; the client gets what can still be given: an end.
       response.destroy();
       finish({ route: 'unmatched', status: 500, user: null, error });
@@ -103,6 +106,17 @@ function createRequestIds(): () => string {
 function acceptableId(id: string | readonly string[] | undefined): string | undefined {
   return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
 }
+
+/** RFC 9112 §3.2: 400 to a request of HTTP/1.1 that does not say whom it is for. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1';
+}
+
+const refuseHostless: Pipeline = (_request, response, requestId) => {
+  const answer = errorAnswer(refuse('HeaderMissing', 'Host'));
+  send(response, answer, requestId);
+  return Promise.resolve({ route: 'unmatched', status: answer.status, user: null });
+};
 
 /** The path and query; a proxy may send the whole URL (RFC 9112 §3.2.2), which the routers need not know about. */
 function originForm(request: IncomingMessage): string {

@@ -2,10 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import { maskUrl } from '../mask-url.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, unauthorized, type Authenticate } from '../redfish/authenticate.js';
 import { toRedfishError } from '../redfish/driver-errors.js';
+import { methodNotAllowed } from '../redfish/endpoint.js';
 import { refuse, type RedfishError } from '../redfish/errors.js';
 import type { Outcome } from '../redfish/pipeline.js';
 import { renderMachines, renderUnavailable, type MachineRow } from './machines.js';
@@ -29,6 +31,8 @@ interface Notes {
   error?: unknown;
 }
 type Reply = Response<unknown, Record<string, unknown> & Notes>;
+
+const allow = 'GET, HEAD';
 
 /** How many machines are read at a time: a page must not crowd out the Redfish clients of a host. */
 const readsAtOnce = 8;
@@ -57,13 +61,25 @@ export function createPages(
     response.setHeader('Cache-Control', 'no-store');
     response.end(text);
   });
+  app.all(['/', '/healthz', '/metrics'], (request: Request, response: Reply) => {
+    response.locals.route = request.path === '/' ? '/' : request.path.replace(/\/$/, '');
+    if (request.method !== 'OPTIONS') throw methodNotAllowed({ allow });
+    response.setHeader('Allow', allow);
+    response.status(204).end();
+  });
   app.use((request: Request) => {
     throw refuse('ResourceMissingAtURI', request.path);
   });
-  app.use((error: unknown, request: Request, response: Reply, next: NextFunction) => {
-    // Nothing can be said any more once an answer is under way; Express ends the connection.
-    if (response.headersSent) next(error);
-    else fail(toRedfishError(error, { path: request.path }), response);
+  // The last parameter leads to Express's own handler, which answers with HTML and writes to standard error: nothing goes there.
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express tells an error handler by its four parameters
+  app.use((error: unknown, request: Request, response: Reply, _next: NextFunction) => {
+    if (!response.headersSent) {
+      fail(toRedfishError(error, { path: request.path }), response);
+      return;
+    }
+    // Nothing can be said any more once an answer is under way.
+    response.locals.error = error;
+    response.destroy();
   });
 
   return (request, response, requestId) =>
@@ -71,7 +87,10 @@ export function createPages(
       const notes: Notes = { route: 'unmatched', user: null };
       response.setHeader('X-Request-Id', requestId);
       response.once('close', () => resolve({ ...notes, status: response.statusCode }));
-      app(request, Object.assign(response, { locals: notes }));
+      const reply = Object.assign(response, { locals: notes });
+      // `*`, and whole URLs that are none: Express would ask the old URL parser, which warns on standard error.
+      if (request.url?.startsWith('/') === true) app(request, reply);
+      else fail(refuse('ResourceMissingAtURI', maskUrl(request.url ?? '')), reply);
     });
 }
 
@@ -139,7 +158,7 @@ async function health(driver: PagesDriver, response: Reply): Promise<void> {
 }
 
 /** Errors look as they do below /redfish, so that a client with a wrong path reads one kind of body. */
-function fail(error: RedfishError, response: Reply): void {
+function fail(error: RedfishError, response: ServerResponse & { readonly locals: Notes }): void {
   const { status, headers, body } = errorAnswer(error);
   if (status >= 500) response.locals.error = error.cause ?? error;
   for (const name of response.getHeaderNames()) if (name !== 'x-request-id') response.removeHeader(name);

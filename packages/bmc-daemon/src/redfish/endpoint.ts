@@ -280,6 +280,6 @@ function withMessages(body: JsonObject, messages: readonly Message[]): string {
 }
 
 /** 405 with the methods that would do (RFC 9110 §15.5.6). */
-export function methodNotAllowed({ allow }: Endpoint): RedfishError {
+export function methodNotAllowed({ allow }: Pick<Endpoint, 'allow'>): RedfishError {
   return new RedfishError(405, [message('OperationNotAllowed')], { Allow: allow });
 }

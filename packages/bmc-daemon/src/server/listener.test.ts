@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent, get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
+import type { Duplex } from 'node:stream';
 import { ListenError, openListener, type Listener } from './listener.js';
 
 const open: Listener[] = [];
@@ -13,6 +14,11 @@ const hasIpv6 = Object.values(networkInterfaces()).some(
 );
 const usable = (ip: string) => hasIpv6 || !ip.includes(':');
 
+let refuse: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+
+beforeEach(() => {
+  refuse = (_error, socket) => socket.destroy();
+});
 afterEach(async () => {
   await Promise.all(open.splice(0).map((listener) => listener.close(0)));
 });
@@ -22,7 +28,7 @@ async function listen(handle: RequestListener, ip = '127.0.0.1', port = 0): Prom
     ip,
     port,
     handle,
-    onClientError: (_error, socket) => socket.destroy(),
+    onClientError: (error, socket) => refuse(error, socket),
     onError: () => undefined,
   });
   open.push(listener);
@@ -83,6 +89,32 @@ describe('the listening socket', () => {
     ]);
     other.close();
     await once(other, 'close');
+  });
+});
+
+describe('what Node answers by itself', () => {
+  const ask = async (head: string) => {
+    const listener = await listen((_request, response) => response.end('ours'));
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.end(head);
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    await once(socket, 'close');
+    return answer;
+  };
+
+  it.each([
+    ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n'],
+  ])('is ours where a request has %s: each is logged and has a Redfish error (B13, B16)', async (_what, head) => {
+    expect(await ask(head)).toMatch(/^HTTP\/1\.1 200 [^]*ours/);
+  });
+
+  it('goes where the rest of what is no HTTP goes: CONNECT (B13, B16)', async () => {
+    refuse = (error, socket) => socket.end(`HTTP/1.1 501 ${error.code ?? ''}\r\n\r\n`);
+    expect(await ask('CONNECT example:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 501 HPE_INVALID_METHOD\r\n/,
+    );
   });
 });
 

@@ -13,6 +13,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
+  /** Answers every request, one of HTTP/1.1 without a Host header included. */
   readonly handle: RequestListener;
   /** Answers what is no HTTP. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -40,6 +41,11 @@ export class ListenError extends Error {
   }
 }
 
+/** Handled like a method that the parser does not know. */
+class NoProxyError extends Error {
+  readonly code = 'HPE_INVALID_METHOD';
+}
+
 /** Longer than clients and proxies keep an idle connection (60 s), so that it is never we who close it under a request. */
 const KEEP_ALIVE_MS = 65_000;
 /** How often connections that have become idle are closed while the rest ends. */
@@ -48,10 +54,16 @@ const DRAIN_STEP_MS = 50;
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
   const { ip, port, tls, handle, onClientError, onError } = options;
-  const secure = tls === undefined ? undefined : createHttpsServer(tls, handle);
-  const server: Server = secure ?? createHttpServer(handle);
+  // Node's own answer to a request without a Host has no body and is in no log: `handle` gives one.
+  const common = { requireHostHeader: false };
+  const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
+  const server: Server = secure ?? createHttpServer(common, handle);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', onClientError);
+  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
+  server.on('checkExpectation', handle);
+  // Nobody is a proxy here, and Node would close the connection without a word.
+  server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
   await listen(server, ip, port);
   server.on('error', onError);
   const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path

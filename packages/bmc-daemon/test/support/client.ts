@@ -31,7 +31,8 @@ export async function serve(
   listener: RequestListener,
   prepare: (server: Server) => void = () => undefined,
 ): Promise<Client> {
-  const server = createServer(listener);
+  // As in server/listener.ts: the app says so itself.
+  const server = createServer({ requireHostHeader: false }, listener);
   prepare(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
