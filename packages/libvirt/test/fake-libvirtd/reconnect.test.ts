@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Caller } from '../../src/caller.js';
 import { type Link, type LinkOptions, type LinkState, openLink } from '../../src/link.js';
 import { connectProcedures } from '../../src/protocol/connect.js';
 import { domainEvents, eventProcedures } from '../../src/protocol/event.js';
@@ -211,6 +212,46 @@ describe('what is done on every connection', () => {
     await hook.ready;
     await link.connected();
     expect(fake.everyClient).toHaveLength(4);
+  });
+
+  it('is tried again on the next connection when one gives no answer: no registration is lost (L3)', async () => {
+    let answers = true;
+    fake.on(callbackRegisterAny, () => (answers ? 1 : HANG));
+    const warnings: Error[] = [];
+    const link = open({ callTimeoutMs: 50, onWarning: (error) => warnings.push(error) });
+    let registered = 0;
+    const hook = link.onConnected(async (connection) => {
+      await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
+      registered += 1;
+    });
+    await hook.ready;
+    await link.connected();
+    answers = false;
+    fake.clients[0]?.drop();
+    await until('the attempt that gets no answer', () => (link.lastError?.message ?? '').includes('within 50 ms'));
+    answers = true;
+    await link.connected();
+    expect(registered).toBe(2);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is done at once, however late it is asked for while the link connects (L3)', async () => {
+    fake.on(callbackRegisterAny, () => 1);
+    const register = async (connection: Caller): Promise<void> => {
+      await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
+    };
+    // Between the end of the first hook and the link's `connected` lie some promise callbacks: ask in each of them.
+    for (let turns = 0; turns < 30; turns += 1) {
+      const link = open();
+      await link.onConnected(register).ready;
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      await link.onConnected(register).ready;
+      await link.connected();
+      await link.close();
+    }
+    expect(fake.everyClient.map(({ calls }) => calls.filter((number) => number === 316).length)).toEqual(
+      Array.from({ length: 30 }, () => 2),
+    );
   });
 
   it('reports a refusal to who asked first, and leaves the connection alone (L3)', async () => {
