@@ -88,7 +88,7 @@ function row({ uuid, name, system }: MachineRow): Html {
     return html`<tr>
       ${first}
       <td colspan="5" class="quiet">does not answer</td>
-      <td>${links}</td>
+      <td class="links">${links}</td>
     </tr>`;
   }
   return html`<tr>
@@ -97,8 +97,8 @@ function row({ uuid, name, system }: MachineRow): Html {
     <td class="number">${memory(system.memoryKiB)}</td>
     <td class="number">${system.processors.count}</td>
     <td>${boot(system.boot)}</td>
-    <td>${media(system)}</td>
-    <td>${links}</td>
+    <td class="media">${media(system)}</td>
+    <td class="links">${links}</td>
   </tr>`;
 }
 
@@ -164,7 +164,11 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: 0.65rem 1rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { color: var(--quiet); font-size: 0.78rem; font-weight: 600; white-space: nowrap; }
+/* A name may have a hundred letters and no space; without a least width a phone would break a UUID into single ones. */
+tbody th, .media { min-width: 11rem; overflow-wrap: anywhere; }
 tbody th { font-weight: 600; }
+.media { min-width: 7rem; }
+.links { white-space: nowrap; }
 tbody th small { display: block; font: 0.75rem ui-monospace, monospace; }
 small, .quiet { color: var(--quiet); font-weight: 400; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
