@@ -56,6 +56,13 @@ describe('createRouter', () => {
     expect(() => createRouter(routes)).toThrow('declaring /a/{y}: /a/{x} is the same path');
   });
 
+  it('does not keep long paths, which anybody may send (B3)', () => {
+    const long = `/redfish/v1/Systems/${'x'.repeat(300)}`;
+    expect(found(long)).toEqual(['system', { systemId: 'x'.repeat(300) }]);
+    expect(router.match(long)).not.toBe(router.match(long));
+    expect(router.match('/redfish/v1/Systems/x')).toBe(router.match('/redfish/v1/Systems/x'));
+  });
+
   it('answers the same after more paths than it remembers (B3)', () => {
     for (let index = 0; index < 5000; index += 1) router.match(`/redfish/v1/Systems/${index}`);
     expect(found('/redfish/v1/Systems/7')).toEqual(['system', { systemId: '7' }]);

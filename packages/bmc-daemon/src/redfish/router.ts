@@ -28,6 +28,8 @@ interface Node<Target> {
  * forgotten all at once, so that guessed paths can not fill the memory.
  */
 const rememberedPaths = 4096;
+/** Longer ones are nobody's habit, and a path may have 16 KiB: not even a known user's, for it is matched before the log-in. */
+const longestRemembered = 256;
 
 /** @throws {Error} if two routes have the same template: a fault in the list of resources. */
 export function createRouter<Target>(routes: readonly Route<Target>[]): Router<Target> {
@@ -40,7 +42,7 @@ export function createRouter<Target>(routes: readonly Route<Target>[]): Router<T
       const known = remembered.get(path);
       if (known !== undefined) return known;
       const found = search(root, path);
-      if (found === undefined) return undefined;
+      if (found === undefined || path.length > longestRemembered) return found;
       if (remembered.size >= rememberedPaths) remembered.clear();
       remembered.set(path, found);
       return found;
