@@ -26,6 +26,13 @@ describe('messages', () => {
     });
   });
 
+  it('does not send a megabyte back: long arguments, places and details are cut (B13)', () => {
+    const long = 'x'.repeat(2 ** 20);
+    const rendered = renderMessage(withDetail(about(message('PropertyUnknown', long), `#/${long}`), long));
+    expect(rendered['MessageArgs']).toEqual([`${'x'.repeat(500)}…`]);
+    expect(JSON.stringify(rendered).length).toBeLessThan(5000);
+  });
+
   it('adds a detail as a sentence of its own and keeps the arguments strings (B13)', () => {
     const subject = withDetail(message('StringValueTooLong', 'abc', 2), 'Two is plenty.');
     expect(messageText(subject)).toBe("The string 'abc' is longer than 2 characters. Two is plenty.");

@@ -19,17 +19,24 @@ export interface Message {
 
 /** A message of the table: `message('PropertyUnknown', 'Foo')`. */
 export function message<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): Message {
-  return { key, args, related: [] };
+  return { key, args: args.map((arg) => (typeof arg === 'string' ? cut(arg) : arg)), related: [] };
+}
+
+/** A client may send a name or a URL of a megabyte, and would be sent it back four times over: nobody reads that far. */
+const longestPart = 500;
+
+function cut(text: string): string {
+  return text.length > longestPart ? `${text.slice(0, longestPart)}…` : text;
 }
 
 /** The same message, about these places of the request's body (`#/Boot/BootSourceOverrideTarget`). */
 export function about(subject: Message, ...pointers: readonly string[]): Message {
-  return { ...subject, related: pointers };
+  return { ...subject, related: pointers.map(cut) };
 }
 
 /** The same message with one more sentence, which the client sees: never put a secret or a library's raw text into it. */
 export function withDetail(subject: Message, detail: string): Message {
-  return { ...subject, detail };
+  return { ...subject, detail: cut(detail) };
 }
 
 /** The HTTP status that this message usually travels with. */

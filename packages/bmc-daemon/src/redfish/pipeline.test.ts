@@ -627,4 +627,9 @@ describe('what the parser gives up on', () => {
     expect([head(answer), body(answer)]).toEqual([`HTTP/1.1 ${status}`, [key]]);
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
+
+  it('does not blame the body for too many headers (B13)', async () => {
+    const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`);
+    expect(answer).toContain('It is not the body, but the URI and the headers before it.');
+  });
 });

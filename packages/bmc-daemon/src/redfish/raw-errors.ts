@@ -3,21 +3,32 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorAnswer } from './answer.js';
 import { RedfishError } from './errors.js';
-import { message } from './messages.js';
+import { message, withDetail } from './messages.js';
 
 /** What Node's parser says, and what the client hears. Everything that is not here is 400. */
 const statusOf: Readonly<
   Record<string, { readonly status: number; readonly reason: string; readonly about: RedfishError }>
 > = {
   // A method that nobody has heard of: 501 (RFC 9110 §9.1), where Node by itself says 400.
-  HPE_INVALID_METHOD: raw(501, 'Not Implemented', new RedfishError(501, [message('OperationNotAllowed')])),
-  HPE_HEADER_OVERFLOW: raw(431, 'Request Header Fields Too Large', new RedfishError(431, [message('PayloadTooLarge')])),
-  ERR_HTTP_REQUEST_TIMEOUT: raw(408, 'Request Timeout', new RedfishError(408, [message('OperationTimeout')])),
+  HPE_INVALID_METHOD: raw(501, 'Not Implemented', 'OperationNotAllowed', 'No resource knows the method.'),
+  HPE_HEADER_OVERFLOW: raw(
+    431,
+    'Request Header Fields Too Large',
+    'PayloadTooLarge',
+    'It is not the body, but the URI and the headers before it.',
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: raw(408, 'Request Timeout', 'OperationTimeout', 'It is the request that did not arrive.'),
 };
-const badRequest = raw(400, 'Bad Request', new RedfishError(400, [message('UnrecognizedRequestBody')]));
+const badRequest = raw(400, 'Bad Request', 'UnrecognizedRequestBody', 'The request is not HTTP as RFC 9112 has it.');
 
-function raw(status: number, reason: string, about: RedfishError) {
-  return { status, reason, about };
+/** The registry has no messages for what is below HTTP: the nearest one, with a sentence that says what is meant. */
+function raw(
+  status: number,
+  reason: string,
+  key: 'OperationNotAllowed' | 'PayloadTooLarge' | 'OperationTimeout' | 'UnrecognizedRequestBody',
+  detail: string,
+) {
+  return { status, reason, about: new RedfishError(status, [withDetail(message(key), detail)]) };
 }
 
 /**
