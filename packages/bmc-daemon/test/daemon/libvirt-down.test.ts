@@ -22,6 +22,11 @@ describe('a host that comes and goes', () => {
         async () => ((await status()) === expected ? true : undefined),
         () => `the answer has not become ${expected}:\n${daemon.stdout}`,
       );
+    // Before anybody asks for a machine: whoever starts the service reads what is the matter.
+    await waitFor(
+      () => Promise.resolve(daemon.stdout.includes(`no connection to libvirt ${libvirtd.uri}`) ? true : undefined),
+      () => `no word of the host that is away:\n${daemon.stdout}`,
+    );
     expect(await status()).toBe(503);
     await libvirtd.start();
     await becomes(200);

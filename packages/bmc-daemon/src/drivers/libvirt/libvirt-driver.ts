@@ -136,6 +136,10 @@ class LibvirtDriver implements HypervisorDriver {
       }
     });
     if (hypervisor.state === 'connected') this.#reconciling = this.#reconcile();
+    // A host that is down from the start changes no state; whoever started the service should read of it all the same.
+    hypervisor.connected({ retry: false }).catch((error: unknown) => {
+      if (!this.#closing.signal.aborted) log.warn(`no connection to ${this.name}`, { error });
+    });
     return Promise.resolve();
   }
 
