@@ -129,6 +129,8 @@ export class DomainEvents {
   #connection: Caller | undefined;
   /** Callbacks of that connection that nobody wants any more: their last messages must not reach a new listener. */
   readonly #retired = new Set<number>();
+  /** Kinds whose callback libvirtd is being asked to give back. */
+  readonly #leaving = new Map<DomainEventKind, Promise<void>>();
 
   constructor(link: Link) {
     this.#link = link;
@@ -148,6 +150,19 @@ export class DomainEvents {
         this.#release(kind, registration);
       },
     };
+  }
+
+  /**
+   * Resolves when libvirtd has answered for every callback that was given back. A libvirtd 9.0 that is still at it when the
+   * connection ends reads what it has just freed, and dies (seen: a segmentation fault in its event deregistration).
+   */
+  async settled(): Promise<void> {
+    await Promise.all(this.#leaving.values());
+  }
+
+  /** Whether no callback is being given back. */
+  get isSettled(): boolean {
+    return this.#leaving.size === 0;
   }
 
   /**
@@ -198,6 +213,8 @@ export class DomainEvents {
         this.#connection = connection;
         this.#retired.clear();
       }
+      // libvirtd works on several calls of a client at once: the registration must not overtake the return of the last one.
+      await this.#leaving.get(kind);
       const [eventId] = sources[kind];
       const id = await connection.call(eventProcedures.callbackRegisterAny, { eventId, domain: null });
       demand.callback = { connection, id };
@@ -226,7 +243,13 @@ export class DomainEvents {
     const { callback } = demand;
     if (callback === null || callback.connection !== this.#connection) return;
     this.#retired.add(callback.id);
-    // If this fails, the connection is gone and the callback with it.
-    callback.connection.call(eventProcedures.callbackDeregisterAny, { callbackId: callback.id }).catch(() => undefined);
+    // The end of the connection gives back all that was registered on it.
+    if (this.#link.state === 'closed') return;
+    const leaving = callback.connection
+      .call(eventProcedures.callbackDeregisterAny, { callbackId: callback.id })
+      // If this fails, the connection is gone and the callback with it.
+      .catch(() => undefined)
+      .then(() => void this.#leaving.delete(kind));
+    this.#leaving.set(kind, leaving);
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { DomainStatsTypes } from './constants/domain.js';
 import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
@@ -20,6 +21,9 @@ export interface DomainStats {
   readonly parameters: Parameters;
 }
 
+/** How long `close` waits for a libvirtd that may be hung; a process has 0.2 s to leave. */
+const SETTLE_MS = 100;
+
 /**
  * One libvirt host. It owns the connections and must be closed. Methods are libvirt's functions without `vir`, those of the
  * connection without `virConnect`; all reject with a {@link LibvirtError}.
@@ -28,6 +32,7 @@ export class Hypervisor {
   readonly #link: Link;
   /** Events of all its domains. */
   readonly events: DomainEvents;
+  #closing: Promise<void> | undefined;
 
   private constructor(link: Link) {
     this.#link = link;
@@ -82,9 +87,19 @@ export class Hypervisor {
     return this.#link.onStateChange(listener);
   }
 
-  /** Ends every connection, stream and call under way at once. Idempotent. */
+  /**
+   * Ends every connection, stream and call under way: at once, or where event listeners have just gone, when libvirtd has
+   * answered for them, 0.1 s later at most. Idempotent.
+   */
   close(): Promise<void> {
-    return this.#link.close();
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (!this.events.isSettled)
+      await Promise.race([this.events.settled(), delay(SETTLE_MS, undefined, { ref: false })]);
+    await this.#link.close();
   }
 
   /** Name of the driver: `QEMU`, `TEST`. */

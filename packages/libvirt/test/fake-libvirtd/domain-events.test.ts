@@ -64,6 +64,51 @@ describe('the registration of events', () => {
     expect(seen).toEqual([80]);
   });
 
+  it('is asked for again only when libvirtd has given the last one back (L1)', async () => {
+    let answer: () => void = () => undefined;
+    fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      asked.push(`-${callbackId}`);
+      return undefined;
+    });
+    const first = hypervisor.events.on('lifecycle', () => undefined);
+    await first.ready;
+    first.remove();
+    const second = hypervisor.events.on('lifecycle', () => undefined);
+    await hypervisor.getHostname();
+    expect(asked).toEqual(['+0']);
+    answer();
+    await second.ready;
+    expect(asked).toEqual(['+0', '-7', '+0']);
+  });
+
+  it('that is being given back keeps the connection until libvirtd has answered, which dies otherwise (L1)', async () => {
+    let answer: () => void = () => undefined;
+    fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
+      asked.push(`-${callbackId}`);
+      await new Promise<void>((resolve) => (answer = resolve));
+      return undefined;
+    });
+    const subscription = hypervisor.events.on('lifecycle', () => undefined);
+    await subscription.ready;
+    subscription.remove();
+    const closed = hypervisor.close();
+    await until('the return of the callback', () => asked.length === 2);
+    expect(hypervisor.state).toBe('connected');
+    answer();
+    await closed;
+    expect(hypervisor.state).toBe('closed');
+  });
+
+  it('is not given back by a close that ends its iterator: the connection ends it (L1)', async () => {
+    const events = hypervisor.events.iterate('lifecycle');
+    await events.ready;
+    await hypervisor.close();
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+    await until('the end of the connection', () => fake.clients.length === 0);
+    expect(asked).toEqual(['+0']);
+  });
+
   it('that nobody wants any more when it is answered is given back then (L2)', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
