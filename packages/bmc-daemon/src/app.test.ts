@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { serve, type Client } from '../test/support/client.js';
 import { createApp, type App } from './app.js';
-import { DriverError, type SystemSnapshot } from './drivers/driver.js';
+import { DriverError, type SystemRef, type SystemSnapshot } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
+import { sampleMachines } from './drivers/fake/sample-machines.js';
 import { createLog } from './log.js';
 import type { PagesDriver } from './pages/routes.js';
 import { resourceDefiner } from './redfish/resource.js';
@@ -20,12 +21,18 @@ const logged: string[] = [];
 const log = createLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
 let down: Error | undefined;
 let mute: string | undefined;
+let listed: readonly SystemRef[] | undefined;
+let read: PagesDriver['getSystem'] | undefined;
 const driver: PagesDriver = {
   name: 'libvirt <test:///default>',
   ping: () => (down === undefined ? fake.ping() : Promise.reject(down)),
-  listSystems: () => (down === undefined ? fake.listSystems() : Promise.reject(down)),
+  listSystems: () => (down === undefined ? Promise.resolve(listed ?? fake.listSystems()) : Promise.reject(down)),
   getSystem: (id): Promise<SystemSnapshot> =>
-    id === mute ? Promise.reject(new DriverError('unavailable', 'reading it: timed out')) : fake.getSystem(id),
+    read !== undefined
+      ? read(id)
+      : id === mute
+        ? Promise.reject(new DriverError('unavailable', 'reading it: timed out'))
+        : fake.getSystem(id),
 };
 let app: App;
 let client: Client;
@@ -55,6 +62,8 @@ beforeEach(() => {
 afterEach(() => {
   down = undefined;
   mute = undefined;
+  listed = undefined;
+  read = undefined;
 });
 
 const lines = (): unknown[] => {
@@ -222,6 +231,35 @@ describe('the page of the machines', () => {
     mute = (await fake.listSystems())[0]?.uuid;
     const { status, text } = await client.get('/', authorization);
     expect([status, text.match(/does not answer/g)?.length]).toEqual([200, 1]);
+  });
+
+  it('does not wait for one machine after the other of a host that hangs: 503 after the first few (B15)', async () => {
+    // The list is remembered, the machines are not.
+    const machines = sampleMachines(100);
+    const asked: string[] = [];
+    listed = machines;
+    read = (id) => {
+      asked.push(id);
+      return Promise.reject(new DriverError('unavailable', `reading machine ${id}: no answer within 4 s`));
+    };
+    const { status, text } = await client.get('/', authorization);
+    expect([status, text.includes('no answer within 4 s')]).toEqual([503, true]);
+    expect(asked.length).toBeLessThan(10);
+  });
+
+  it('shows what it has of a host that hangs half-way (B15)', async () => {
+    const machines = sampleMachines(100);
+    listed = machines;
+    let asked = 0;
+    read = (id) => {
+      asked += 1;
+      const machine = machines.find(({ uuid }) => uuid === id);
+      return asked > 12 || machine === undefined
+        ? Promise.reject(new DriverError('unavailable', 'reading it: no answer'))
+        : Promise.resolve(machine);
+    };
+    const { status, text } = await client.get('/', authorization);
+    expect([status, text.match(/does not answer/g)?.length, asked]).toEqual([200, 88, 24]);
   });
 
   it('is 503 while the host is down, with the reason for people (B15)', async () => {

@@ -126,21 +126,34 @@ async function machinesPage({ driver, version }: PagesOptions, response: Reply):
   }
 }
 
-/** All machines by name. One that can not be read is shown all the same; the list itself has to be there. */
+/**
+ * All machines by name. One that can not be read is shown all the same; the list itself has to be there. A host that does not
+ * tell of any of those that are read together hangs: the others are not asked for, as each would cost a time-out.
+ * @throws {DriverError} unavailable where it hung from the first on.
+ */
 async function readMachines(driver: PagesDriver): Promise<readonly MachineRow[]> {
   const refs = [...(await driver.listSystems())].sort((a, b) => a.name.localeCompare(b.name));
   const rows: MachineRow[] = [];
   for (let start = 0; start < refs.length; start += readsAtOnce) {
-    rows.push(...(await Promise.all(refs.slice(start, start + readsAtOnce).map((ref) => readMachine(driver, ref)))));
+    const end = start + readsAtOnce;
+    const together = await Promise.all(refs.slice(start, end).map((ref) => readMachine(driver, ref)));
+    const silent = together.flatMap(({ failure }) => (failure?.kind === 'unavailable' ? [failure] : []));
+    rows.push(...together.map(({ row }) => row));
+    if (silent[0] === undefined || silent.length < together.length) continue;
+    if (rows.every(({ system }) => system === null)) throw silent[0];
+    return [...rows, ...refs.slice(end).map((ref) => ({ ...ref, system: null }))];
   }
   return rows;
 }
 
-async function readMachine(driver: PagesDriver, { uuid, name }: SystemRef): Promise<MachineRow> {
+async function readMachine(
+  driver: PagesDriver,
+  { uuid, name }: SystemRef,
+): Promise<{ readonly row: MachineRow; readonly failure?: DriverError }> {
   try {
-    return { uuid, name, system: await driver.getSystem(uuid) };
+    return { row: { uuid, name, system: await driver.getSystem(uuid) } };
   } catch (error) {
-    if (error instanceof DriverError) return { uuid, name, system: null };
+    if (error instanceof DriverError) return { row: { uuid, name, system: null }, failure: error };
     throw error;
   }
 }
