@@ -3,6 +3,9 @@ import { guestImage } from '../harness/guest-image.js';
 import { becomes, Lab, type Guest } from './lab.js';
 import { describeEndToEnd } from './prerequisites.js';
 
+// For the whole file, whose last call it is that counts. Guests that nothing accelerates share two cores with other suites.
+jest.setTimeout(240_000);
+
 const used = { enabled: 'Disabled', target: 'None' };
 
 for (const [firmware, platform, name] of [
@@ -13,7 +16,6 @@ for (const [firmware, platform, name] of [
   const iso = `RACKLESS-ISO label=CD platform=${platform}`;
 
   describeEndToEnd(`booting with ${name}`, () => {
-    jest.setTimeout(180_000);
     let lab: Lab;
     let guest: Guest;
     let image: string;
@@ -97,7 +99,6 @@ for (const [firmware, platform, name] of [
 }
 
 describeEndToEnd('a boot source that the guest has no device for', () => {
-  jest.setTimeout(60_000);
   const disk = 'RACKLESS-DISK label=DISK platform=pc';
   const iso = 'RACKLESS-ISO label=CD platform=pc';
   let lab: Lab;

@@ -210,7 +210,7 @@ function words(text: string): readonly string[] {
 }
 
 /** Asks until the answer is this one. @throws {Error} with the last answer after `timeoutMs`. */
-export async function becomes<T>(ask: () => Promise<T>, expected: T, timeoutMs = 30_000): Promise<void> {
+export async function becomes<T>(ask: () => Promise<T>, expected: T, timeoutMs = 60_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

@@ -4,12 +4,14 @@ import { fault, property, type Answer } from './bmc.js';
 import { becomes, Lab, type Guest } from './lab.js';
 import { describeEndToEnd } from './prerequisites.js';
 
+// For the whole file, whose last call it is that counts. Guests that nothing accelerates share two cores with other suites.
+jest.setTimeout(120_000);
+
 const disk = 'RACKLESS-DISK label=DISK platform=pc';
 const iso = 'RACKLESS-ISO label=CD platform=pc';
 const empty = { inserted: false, image: null };
 
 describeEndToEnd('images over HTTP', () => {
-  jest.setTimeout(120_000);
   let lab: Lab;
   let file: string;
   let guest: Guest;

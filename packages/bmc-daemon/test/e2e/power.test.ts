@@ -4,9 +4,11 @@ import { fault, type ResetType } from './bmc.js';
 import { becomes, Lab, type Guest } from './lab.js';
 import { describeEndToEnd } from './prerequisites.js';
 
+// For the whole file, whose last call it is that counts. Guests that nothing accelerates share two cores with other suites.
+jest.setTimeout(120_000);
+
 const boot = 'RACKLESS-DISK label=DISK platform=pc';
 const linux = `${boot} linux`;
-jest.setTimeout(120_000);
 
 describeEndToEnd('the power of a guest that a boot loader runs', () => {
   let lab: Lab;
