@@ -1,5 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, link, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -58,15 +58,18 @@ export async function compilePrograms(suite: string): Promise<CompiledPrograms> 
       await writeFile(target, code);
     }
   }
+  // So may Node itself, which another user does not reach where it was unpacked below root's home.
+  const node = join(out, 'node');
+  await link(process.execPath, node).catch(() => copyFile(process.execPath, node));
   return {
-    run: (name, args, options = {}) => run(join(out, 'test', suite, 'programs', `${name}.js`), args, options),
+    run: (name, args, options = {}) => run(node, join(out, 'test', suite, 'programs', `${name}.js`), args, options),
     remove: () => rm(out, { recursive: true, force: true }),
   };
 }
 
-function run(path: string, args: readonly string[], options: RunOptions): RunningProgram {
+function run(node: string, path: string, args: readonly string[], options: RunOptions): RunningProgram {
   const { uid, nodeFlags = [], env = {} } = options;
-  const child = spawn(process.execPath, [...nodeFlags, path, ...args], {
+  const child = spawn(node, [...nodeFlags, path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // jest's own flags (--experimental-vm-modules) are not for others.
     env: { PATH: process.env['PATH'], ...env },
