@@ -1,6 +1,6 @@
 /**
  * One machine's definition, read to be changed and put back. Definitions are changed by `define` alone, metadata included: it
- * answers even while the machine's QEMU hangs, where virDomainSetMetadata waits (measured: libvirt-facts, "Hung QEMU").
+ * answers even while the machine's QEMU hangs, where virDomainSetMetadata waits (measured).
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { attempt } from './failure.js';

@@ -1,6 +1,6 @@
 /**
- * Which machines there are and what they are doing. Both are sound from libvirt's lifecycle events (design.md: everything else
- * may change silently), so they are read once and kept until an event or a new connection says otherwise.
+ * Which machines there are and what they are doing. Both are sound from libvirt's lifecycle events (everything else may
+ * change silently), so they are read once and kept until an event or a new connection says otherwise.
  */
 import { ConnectListAllDomainsFlags, type Domain, type Hypervisor } from '@rackless/libvirt';
 import { DriverError, type DomainState, type SystemRef } from '../driver.js';

@@ -1,5 +1,5 @@
 /**
- * Machines as snapshots. XML may change without an event (design.md), so it is read for every request; concurrent readers of one
+ * Machines as snapshots. XML may change without an event, so it is read for every request; concurrent readers of one
  * machine share a read, and what comes back unchanged is not parsed again.
  */
 import { DomainXmlFlags } from '@rackless/libvirt';

@@ -112,7 +112,7 @@ export function orderWithFirst(domain: Domain, target: BootDevice): readonly Boo
 
 /**
  * Boot numbers for QEMU, from LIVE XML (which has the aliases): ascending along `keys`, -1 for every other device that can boot.
- * A number may be in use by one device only, so unset all of them before setting new ones (host-facts: "Duplicate index refused").
+ * A number may be in use by one device only, so unset all of them before setting new ones: QEMU refuses a second.
  * Floppies are left out and keep the number that they started with, which no other device gets: theirs is a property of the
  * controller, which has no name in QEMU.
  * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.

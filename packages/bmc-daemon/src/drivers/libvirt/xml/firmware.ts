@@ -16,8 +16,7 @@ export interface FirmwareChoice {
  * The definition with the firmware wanted; the same text where it has that already, so that a user's own choice of UEFI firmware
  * stays when UEFI is asked for. After a change the old variable store is the wrong one: start with VIR_DOMAIN_START_RESET_NVRAM.
  *
- * What libvirt selects has Secure Boot off: left to itself it takes firmware with enrolled keys, on which nothing unsigned boots
- * (host-facts: "State secure-boot='no' explicitly").
+ * What libvirt selects has Secure Boot off: left to itself it takes firmware with enrolled keys, on which nothing unsigned boots.
  * @throws {DriverError} unsupported, for BIOS on a machine that has none of its own.
  */
 export function withFirmware(xml: string, firmware: FirmwareType, choice: FirmwareChoice): string {

@@ -1,6 +1,6 @@
 /**
- * An XML reader that says where everything stands in the text, so that an edit is a splice of that text (design.md: "text
- * splices at positions that a parser found; no library round-trips without changes").
+ * An XML reader that says where everything stands in the text, so that an edit is a splice of that text: no library
+ * gives back unchanged what it was not asked to change.
  *
  * Why not a library: the trees (xmldom, fast-xml-parser, libxmljs2) know no offsets, and saxes, the one tokenizer that counts
  * positions, gives them for tags only, never for an attribute's value. What libvirt serialises is a small, already validated
