@@ -1,4 +1,5 @@
 /** The management controller of a machine, which is this daemon as the machine's client sees it. */
+import type { SysinfoSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { product, vendor, version } from '../version.js';
 import { inOrder } from './members.js';
@@ -27,15 +28,13 @@ const manager = defineResource({
   load: ({ params, services }) => services.driver.getSystem(params.managerId),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
   volatile: ['DateTime'],
-  render: ({ uuid, name }, { self, services }) => ({
+  render: ({ uuid, name, sysinfo }, { self, services }) => ({
     Id: uuid,
     UUID: uuid,
     Name: `${name}-Manager`,
     Description: `Management controller of ${name}`,
     ManagerType: 'BMC',
-    Manufacturer: vendor,
-    Model: product,
-    FirmwareVersion: version,
+    ...renderIdentity(sysinfo),
     PowerState: 'On',
     // The controller's clock runs on UTC, whatever the host's time zone; the offset is spelled as a number, not as Z.
     DateTime: services
@@ -55,6 +54,18 @@ const manager = defineResource({
     },
   }),
 });
+
+/**
+ * Whose controller it is. A lab that gives its machines a vendor's SMBIOS wants the whole box to look like that vendor's, so
+ * that is shown where it is given; else this service.
+ */
+export function renderIdentity({ manufacturer, product: model, biosVersion }: SysinfoSnapshot) {
+  return {
+    Manufacturer: manufacturer ?? vendor,
+    Model: model ?? product,
+    FirmwareVersion: biosVersion ?? version,
+  };
+}
 
 /** The collection of managers and its members. */
 export const managerResources = [managerCollection, manager];

@@ -198,11 +198,11 @@ describeSpec('resources and their fields', (spec) => {
     expect((await manager())['Description']).toBe(`Management controller of ${spec().name}`);
   });
 
-  it('§2 Management controller | FirmwareVersion | the version of this service (B4)', async () => {
+  it('§2 Management controller | FirmwareVersion | the version of this service, where <sysinfo> gives none (B4)', async () => {
     expect((await manager())['FirmwareVersion']).toBe(version);
   });
 
-  it('§2 Management controller | Model | the name of this service (B4)', async () => {
+  it('§2 Management controller | Model | the name of this service, where <sysinfo> gives none (B4)', async () => {
     expect((await manager())['Model']).toBe('Rackless bmc-daemon');
   });
 
