@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hash, compare } from 'bcrypt';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -65,6 +66,29 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
       credentials === undefined ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
     return (await fetch(`http://127.0.0.1:${port}/`, { headers })).json();
   };
+}
+
+/** The next request, when `authenticate` was asked about it. */
+async function requested(): Promise<IncomingMessage> {
+  if (server === undefined) throw new Error('nothing is served');
+  const [request] = (await once(server, 'request')) as [IncomingMessage]; // documented for this event
+  return request;
+}
+
+/** Asks and resets the connection before the answer. @returns the server's end of it, closed. */
+async function askAndGo(credentials: string): Promise<Socket> {
+  const { port } = server?.address() as AddressInfo; // TCP
+  const asked = requested();
+  const client = connect(port, '127.0.0.1');
+  client.write(
+    `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n\r\n`,
+  );
+  const { socket } = await asked;
+  // Not `once` of node:events: the reset is an error of this socket first.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  client.resetAndDestroy();
+  await closed;
+  return socket;
 }
 
 /** The faults that stop the start. */
@@ -143,6 +167,40 @@ describe('authentication by password file', () => {
     for (let attempt = 0; attempt < 6; attempt += 1) await ask(`admin:wrong ${attempt}`);
     expect(slept).toEqual([500, 1000, 2000, 500]);
     expect(await ask('admin:secret')).toEqual({ user: 'admin', promised: false });
+  });
+
+  it('waits on for one client when another one that asked the same is gone, and for nobody when all are (B10)', async () => {
+    await writeUsers({ admin: 'secret' });
+    const wakers: (() => void)[] = [];
+    const verified: string[] = [];
+    const ask = await serve(
+      createPasswordAuthentication(file, {
+        log,
+        now: () => 0,
+        sleep: () => new Promise<void>((resolve) => wakers.push(resolve)),
+        gate: {
+          verify: (password, line) => {
+            verified.push(password.toString());
+            return compare(password, line);
+          },
+        },
+      }),
+    );
+    for (let attempt = 0; attempt < 5; attempt += 1) await ask('admin:wrong');
+    verified.length = 0;
+    const wake = () => wakers.splice(0).forEach((waker) => waker());
+
+    const alone = await askAndGo('admin:guess');
+    expect(alone.destroyed).toBe(true);
+    wake();
+    const gone = await askAndGo('admin:secret');
+    expect(gone.destroyed).toBe(true);
+    const joined = requested();
+    const answer = ask('admin:secret');
+    await joined;
+    wake();
+    expect(await answer).toEqual({ user: 'admin', promised: true });
+    expect(verified).toEqual(['secret']);
   });
 
   it('refuses a guess whose turn is too far away and says when to come again (B10)', async () => {

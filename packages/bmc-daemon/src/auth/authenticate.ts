@@ -3,8 +3,7 @@
  * request costs microseconds and no promise; everything else is paced and goes through the bcrypt gate.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../log.js';
@@ -69,7 +68,7 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
   const knownHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = key.toString('base64');
   /** By digest and address: a client that opens ten connections at once asks one question. */
-  const underWay = new Map<string, Promise<Authenticated | Refusal>>();
+  const underWay = new Map<string, Question>();
 
   const digestOf = (hash: string, user: string, password: Buffer): Buffer =>
     createHmac('sha256', key)
@@ -78,7 +77,7 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
       .update(password.subarray(0, MAX_PASSWORD_BYTES))
       .digest();
 
-  async function verify(request: IncomingMessage, attempt: Attempt): Promise<Authenticated | Refusal> {
+  async function verify(attempt: Attempt, asking: ReadonlySet<Socket>): Promise<Authenticated | Refusal> {
     const { user, password, address, entry, digest } = attempt;
     const refused = (reason: string, waitMs?: number): Refusal => ({
       refused: reason,
@@ -91,7 +90,8 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
     if (waitMs > PAIR_PACING.longestWaitMs) return refused('too many wrong passwords', waitMs);
     if (waitMs > 0) {
       await sleep(waitMs);
-      if (request.socket.destroyed) return refused('the client did not wait for its turn');
+      // One that stays is enough: the answer is for all who ask the same.
+      if ([...asking].every((socket) => socket.destroyed)) return refused('the client did not wait for its turn');
     }
     const right = await gate.verify(password, entry?.hash ?? decoyHash(user));
     if (entry === undefined || !right) return refused(entry === undefined ? 'unknown user' : 'wrong password');
@@ -133,16 +133,27 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
     const address = networkOf(request.socket.remoteAddress ?? '');
     const question = `${digest.toString('base64')} ${address}`;
     const asked = underWay.get(question);
-    if (asked !== undefined) return asked;
-    const answer = verify(request, { user, password, address, entry, digest })
+    if (asked !== undefined) {
+      asked.asking.add(request.socket);
+      return asked.answer;
+    }
+    const asking = new Set([request.socket]);
+    const answer = verify({ user, password, address, entry, digest }, asking)
       .catch((error: unknown) => {
         if (!(error instanceof BusyError)) throw error;
         throw new RedfishError(503, [message('ServiceTemporarilyUnavailable', '1')], { 'Retry-After': '1' }, error);
       })
       .finally(() => underWay.delete(question));
-    underWay.set(question, answer);
+    underWay.set(question, { answer, asking });
     return answer;
   };
+}
+
+/** Credentials that are being verified. */
+interface Question {
+  readonly answer: Promise<Authenticated | Refusal>;
+  /** Connections that wait for the answer. */
+  readonly asking: Set<Socket>;
 }
 
 interface Attempt {
