@@ -3,8 +3,6 @@ import { Writable } from 'node:stream';
 import { createLogger, format } from 'winston';
 import { maskUrl } from './mask-url.js';
 
-export { maskUrl } from './mask-url.js';
-
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
 /** What a line carries beside its message: plain values, or the error that caused it under `error`. */

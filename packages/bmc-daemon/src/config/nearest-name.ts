@@ -1,7 +1,7 @@
 /** The nearest known name to a misspelled one, for "did you mean". */
 
 /** Number of letters to insert, delete or replace to make `b` of `a` (Levenshtein's distance). */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];

@@ -18,16 +18,16 @@ import {
 export type { SettingDefinition } from './setting-types.js';
 
 /** Redfish's boot modes, as the map of boot loaders and BootSourceOverrideMode spell them. */
-export const bootModes = ['UEFI', 'Legacy'] as const;
-export type BootMode = (typeof bootModes)[number];
+const bootModes = ['UEFI', 'Legacy'] as const;
+type BootMode = (typeof bootModes)[number];
 
 /** Mode to architecture (libvirt's name: `x86_64`) to an absolute firmware path; null: libvirt selects the firmware. */
 export type BootLoaderMap = Readonly<Partial<Record<BootMode, Readonly<Record<string, string | null>>>>>;
 
 /** What is served: everything; Systems, Managers and virtual media; Systems alone. As in sushy-tools. */
 export const featureSets = ['full', 'vmedia', 'minimum'] as const;
-export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
-export const logFormats = ['auto', 'json', 'text'] as const;
+const logLevels = ['error', 'warn', 'info', 'debug'] as const;
+const logFormats = ['auto', 'json', 'text'] as const;
 
 /** The table, in the order of the documentation: first the nine settings of the specification. */
 export const settingsTable = {
@@ -187,7 +187,7 @@ export const settingsTable = {
     name: 'EMULATOR_VMEDIA_VERIFY_SSL',
     default: false,
     group: 'media',
-    doc: "Whether an image server's certificate is verified where the request does not say (`VerifyCertificate`). False is sushy-tools' default and the one that Redfish recommends for old clients.",
+    doc: "Whether an image server's certificate is verified. It holds for all images, and `VerifyCertificate` of a virtual medium shows it. False is sushy-tools' default and the one that Redfish recommends for old clients.",
   }),
   vmediaCaFile: optionalPath({
     name: 'EMULATOR_VMEDIA_CA_FILE',

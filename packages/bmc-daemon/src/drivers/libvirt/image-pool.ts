@@ -13,7 +13,7 @@ import { attempt } from './failure.js';
 import { attribute, child, parseXml, textOf } from './xml/parse.js';
 
 /** Name of the pool that is made where none is configured. */
-export const OWN_POOL = 'rackless-images';
+const OWN_POOL = 'rackless-images';
 
 /** Pools whose volumes are files in one directory. */
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);

@@ -54,7 +54,7 @@ export function bootableDevices(devices: Devices): readonly BootableDevice[] {
 }
 
 /** What kind of boot device it is; null for a passed-through one, which may be anything. */
-export function bootKind(device: BootableDevice): BootDevice | null {
+function bootKind(device: BootableDevice): BootDevice | null {
   if (device.kind === 'interface') return 'network';
   if (device.kind !== 'disk') return null;
   if (device.device === 'cdrom') return 'cdrom';

@@ -18,7 +18,7 @@ import { attribute, child, encodeAttribute, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
 
-/** For virDomainSetMetadata and virDomainGetMetadata: `uri` and `key`. */
+/** For virDomainSetMetadata: `uri` and `key`. */
 export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
 export const METADATA_PREFIX = 'rackless';
 
@@ -79,12 +79,6 @@ export function readMetadata(xml: string | XmlDocument): MachineRecord {
   return element === undefined ? emptyRecord : readElement(document, element);
 }
 
-/** The record in the markup that virDomainGetMetadata gives, which has no namespace. */
-export function parseMetadata(markup: string): MachineRecord {
-  const document = parseXml(markup);
-  return readElement(document, document.root);
-}
-
 /** Markup for virDomainSetMetadata: without prefixes, libvirt puts the elements into the namespace itself. */
 export function renderMetadata(record: MachineRecord): string {
   return render(record, '', '');
@@ -107,7 +101,7 @@ export function withMetadata(xml: string, record: MachineRecord): string {
 }
 
 /** Whether there is nothing to keep. */
-export function isEmpty({ indicator, boot, media, restarting, resetNvram, unknown }: MachineRecord): boolean {
+function isEmpty({ indicator, boot, media, restarting, resetNvram, unknown }: MachineRecord): boolean {
   return (
     indicator === null && boot === null && media === null && restarting === null && !resetNvram && unknown.length === 0
   );

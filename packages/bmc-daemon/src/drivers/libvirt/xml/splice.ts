@@ -31,7 +31,7 @@ export function applySplices(source: string, splices: readonly Splice[]): string
 }
 
 /** The white space from the line break before a node to the node; `''` where something else stands before it on its line. */
-export function indentOf(document: XmlDocument, node: XmlElement | XmlOther): string {
+function indentOf(document: XmlDocument, node: XmlElement | XmlOther): string {
   return /\n[ \t]*$/.exec(document.source.slice(0, node.start))?.[0] ?? '';
 }
 
