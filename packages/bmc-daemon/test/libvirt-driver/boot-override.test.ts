@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until } from './host.js';
 
+jest.setTimeout(120_000);
 let host: TestHost;
 let driver: HypervisorDriver;
 

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DriverError, type FirmwareType, type HypervisorDriver } from '../../src/drivers/driver.js';
 import { guestImage } from '../harness/guest-image.js';
 import { reaches, TestHost, type Guest } from './host.js';
 
+jest.setTimeout(120_000);
 let host: TestHost;
 let disk: string;
 

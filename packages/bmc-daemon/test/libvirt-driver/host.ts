@@ -158,7 +158,7 @@ export class TestHost {
 }
 
 /** Polls until the probe gives something true. @throws {Error} with the probe's own last error. */
-export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 15_000): Promise<void> {
+export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 60_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {

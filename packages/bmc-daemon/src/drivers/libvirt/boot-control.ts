@@ -10,7 +10,6 @@ import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { afterBoot, mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootDevice } from '../driver.js';
 import { readDefinition, saveDefinition, saveProcess, saveRecord, type Definition } from './definition.js';
-import { attempt } from './failure.js';
 import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
@@ -18,6 +17,7 @@ import type { Machine } from './inventory.js';
 import { hasDevice, onceDevice, transientOrder, withContinuousOrder } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
+import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
 import {
   availableBootDevices,
   bootableDevices,
@@ -33,12 +33,6 @@ import { readDomain } from './xml/domain.js';
 import { withFirmware } from './xml/firmware.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 
-/**
- * SeaBIOS resets the machine a second time within some 50 ms of the first (measured), and QEMU reads the boot order at each: an
- * order taken back at the first event would be gone by the second.
- */
-const SETTLE_MS = 1_500;
-
 export interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
@@ -49,7 +43,8 @@ export class BootControl {
   readonly #bootLoaderMap: BootLoaderMap;
   /** Machines whose QEMU has been told a once-order. */
   readonly #armed = new Set<string>();
-  readonly #settling = new Map<string, NodeJS.Timeout>();
+  /** Machines that were reset, and whose once-order is being used if they have one. */
+  readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
   #toldAboutMonitor = false;
 
@@ -60,8 +55,7 @@ export class BootControl {
 
   /** Waits for nothing that is not under way; what has been told to a QEMU is found again by {@link reconcile}. */
   async close(): Promise<void> {
-    for (const timer of this.#settling.values()) clearTimeout(timer);
-    this.#settling.clear();
+    for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
     await Promise.allSettled([...this.#background]);
   }
 
@@ -72,8 +66,8 @@ export class BootControl {
       const xml = await this.#changed(machine, definition.xml, change);
       await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
       // A restart that came before the client asked has not used what it asks for.
-      if (change.enabled !== undefined || change.target !== undefined) this.#forgetReboot(machine.uuid);
-      if (definition.instance !== null) await this.#tell(machine, definition.instance, xml);
+      if (change.enabled !== undefined || change.target !== undefined) this.#forgetReset(machine.uuid);
+      if (definition.instance !== null) await this.#tellWhileItRuns(machine, definition.instance, xml);
     });
   }
 
@@ -82,18 +76,22 @@ export class BootControl {
    * what an earlier daemon has told its QEMU is not known before {@link reconcile} has come to it.
    */
   onReboot(uuid: string): void {
-    this.#forgetReboot(uuid);
-    const timer = setTimeout(() => {
-      this.#settling.delete(uuid);
-      this.#inBackground(uuid, 'taking the one-time boot order back', (machine) => this.#takeBack(machine));
-    }, SETTLE_MS);
-    // A daemon that ends meanwhile leaves the rest to the next one.
-    timer.unref();
-    this.#settling.set(uuid, timer);
+    this.#forgetReset(uuid);
+    const resetting = new AbortController();
+    this.#resetting.set(uuid, resetting);
+    this.#inBackground(uuid, 'taking the one-time boot order back', async (machine) => {
+      try {
+        await this.#takeBackWhenUsed(machine, resetting.signal);
+      } catch (error) {
+        if (!resetting.signal.aborted) throw error;
+      } finally {
+        if (this.#resetting.get(uuid) === resetting) this.#resetting.delete(uuid);
+      }
+    });
   }
 
   onStopped(uuid: string): void {
-    this.#forgetReboot(uuid);
+    this.#forgetReset(uuid);
     this.#armed.delete(uuid);
   }
 
@@ -110,6 +108,8 @@ export class BootControl {
         await this.#tell(machine, instance, xml);
         if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
           this.#host.log.info(`machine ${machine.name} was started by somebody else: reset for its one-time boot`);
+          const drives = instance.domain.devices.disks.map(({ target }) => target);
+          await firmwareIsUp(machine.domain, drives, this.#host.timeoutMs);
           await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
         }
       });
@@ -128,9 +128,12 @@ export class BootControl {
         return;
       }
       // Heard to restart since we listen: it is taken back in a moment, though the drive may not have been read yet.
-      if (armed !== null && this.#settling.has(machine.uuid)) return;
-      if (armed !== null && (await this.#hasBooted(machine, armed))) await this.#finish(machine, { xml, instance });
-      else await this.#tell(machine, instance, xml);
+      if (armed !== null && this.#resetting.has(machine.uuid)) return;
+      if (armed !== null && (await this.#hasBooted(machine, armed))) {
+        await this.#finish(machine, { xml, instance });
+        return;
+      }
+      await this.#tell(machine, instance, xml);
     });
   }
 
@@ -189,6 +192,16 @@ export class BootControl {
     return machine.persistent ? withContinuousOrder(result) : result;
   }
 
+  /** As {@link #tell}; one that goes off meanwhile has nobody to tell, and finds it all in its definition. */
+  async #tellWhileItRuns(machine: Machine, instance: Instance, xml: string): Promise<void> {
+    try {
+      await this.#tell(machine, instance, xml);
+    } catch (error) {
+      const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
+      if (present?.id === instance.id) throw error;
+    }
+  }
+
   /** Tells the running QEMU the order of this definition, and the once-order that is pending in it. */
   async #tell(machine: Machine, instance: Instance, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
@@ -211,17 +224,20 @@ export class BootControl {
       this.onStopped(machine.uuid);
       return;
     }
-    // A restart that came before QEMU was told has not used it.
-    if ((known?.armed ?? null) === null) this.#forgetReboot(machine.uuid);
     this.#armed.add(machine.uuid);
   }
 
-  #forgetReboot(uuid: string): void {
-    clearTimeout(this.#settling.get(uuid));
-    this.#settling.delete(uuid);
+  #forgetReset(uuid: string): void {
+    this.#resetting.get(uuid)?.abort();
+    this.#resetting.delete(uuid);
   }
 
-  async #takeBack(machine: Machine): Promise<void> {
+  async #takeBackWhenUsed(machine: Machine, signal: AbortSignal): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    const armed = instance === null ? null : (readProcess(instance)?.armed ?? null);
+    if (armed === null) return;
+    await orderIsUsed(machine.domain, armed.evidence, { timeoutMs, signal });
     await this.#host.edits.run(machine.uuid, async () => {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       const { instance } = definition;
@@ -245,10 +261,8 @@ export class BootControl {
     const [first] = orderWithFirst(domain, target);
     if (first?.device.kind !== 'disk') return null;
     const drive = first.device.target;
-    return await attempt(`reading the counters of machine ${machine.name}`, async () => {
-      const { rdReq } = await machine.domain.blockStats(drive, { timeoutMs: this.#host.timeoutMs });
-      return { drive, reads: rdReq };
-    }).catch(() => null);
+    const reads = await readsOf(machine.domain, drive, this.#host.timeoutMs);
+    return reads === null ? null : { drive, reads };
   }
 
   /**
@@ -257,10 +271,8 @@ export class BootControl {
    */
   async #hasBooted(machine: Machine, { evidence }: Armed): Promise<boolean> {
     if (evidence === null) return false;
-    const { rdReq } = await attempt(`reading the counters of machine ${machine.name}`, () =>
-      machine.domain.blockStats(evidence.drive, { timeoutMs: this.#host.timeoutMs }),
-    );
-    return rdReq !== evidence.reads;
+    const reads = await readsOf(machine.domain, evidence.drive, this.#host.timeoutMs);
+    return reads !== null && reads !== evidence.reads;
   }
 
   #inBackground(uuid: string, doing: string, work: (machine: Machine) => Promise<void>): void {

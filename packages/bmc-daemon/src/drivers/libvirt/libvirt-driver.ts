@@ -145,10 +145,12 @@ class LibvirtDriver implements HypervisorDriver {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled([this.#store.close(), this.#power.close(), this.#boot.close()]);
-    // What still runs in here ends when its calls do.
+    const ending = [this.#power.close(), this.#boot.close()];
+    // Halves of downloads are removed while there is somebody to ask.
+    await this.#store.close();
+    // What still runs ends with its calls.
     await this.#host.hypervisor.close();
-    await Promise.allSettled([this.#turns.close(), this.#host.edits.close(), this.#reconciling]);
+    await Promise.allSettled([...ending, this.#turns.close(), this.#host.edits.close(), this.#reconciling]);
   }
 
   async ping(): Promise<void> {

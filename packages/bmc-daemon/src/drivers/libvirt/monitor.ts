@@ -15,7 +15,7 @@ const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION
 
 /**
  * Gives QEMU another boot order. It rebuilds the firmware's list at its next machine reset only (host-facts a): a guest that
- * was started paused still boots by the order that it was started with.
+ * was started paused still boots by the order that it was started with. Nothing is changed where it has that order already.
  * @param indexes of `bootIndexes`: every device that can boot, -1 for those that are not to.
  * @returns false where there is no monitor to tell, or not for us.
  * @throws {DriverError} unavailable where QEMU does not answer in time; internal with QEMU's own words.
@@ -28,7 +28,7 @@ export async function tellBootOrder(
   // Devices without aliases: what runs there is no QEMU.
   if (indexes.length === 0) return false;
   try {
-    await setBootIndexes(domain, indexes, timeoutMs);
+    await setBootOrder(domain, indexes, timeoutMs);
     return true;
   } catch (error) {
     if (error instanceof DriverError && isLibvirtError(error.cause, ...noMonitor)) return false;
@@ -36,32 +36,47 @@ export async function tellBootOrder(
   }
 }
 
-async function setBootIndexes(domain: Domain, indexes: readonly BootIndex[], timeoutMs: number): Promise<void> {
-  // One number may stand at one device only, at every moment.
-  for (const { qomPath } of indexes) await setBootIndex(domain, qomPath, -1, timeoutMs, { optional: true });
-  for (const { qomPath, bootIndex } of indexes) {
-    if (bootIndex > 0) await setBootIndex(domain, qomPath, bootIndex, timeoutMs, { optional: false });
+async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeoutMs: number): Promise<void> {
+  const present = new Map<string, number>();
+  for (const { qomPath } of indexes) {
+    const value = await execute(domain, 'qom-get', { path: qomPath, property: 'bootindex' }, timeoutMs, {
+      optional: true,
+    });
+    if (typeof value === 'number' && value >= 0) present.set(qomPath, value);
   }
+  const wanted = indexes.filter(({ bootIndex }) => bootIndex > 0).toSorted((a, b) => a.bootIndex - b.bootIndex);
+  const order = [...present].toSorted(([, a], [, b]) => a - b).map(([path]) => path);
+  if (order.length === wanted.length && wanted.every(({ qomPath }, place) => qomPath === order[place])) return;
+  const set = (path: string, value: number): Promise<unknown> =>
+    execute(domain, 'qom-set', { path, property: 'bootindex', value }, timeoutMs, { optional: value < 0 });
+  if (wanted.some(({ bootIndex }, place) => bootIndex !== place + 1)) {
+    // A number in between is taken by a floppy drive, whose own can not be changed: the numbers matter then, and as only one
+    // device may have one at any moment, all are unset first.
+    for (const { qomPath } of indexes) await set(qomPath, -1);
+    for (const { qomPath, bootIndex } of wanted) await set(qomPath, bootIndex);
+    return;
+  }
+  // From the last to the first, each behind every number in use: a guest that restarts in the middle of it finds all of its
+  // devices, the last of them in their new order already.
+  const base = Math.max(0, ...present.values());
+  for (const [place, { qomPath }] of [...wanted.entries()].toReversed()) await set(qomPath, base + place + 1);
+  for (const { qomPath, bootIndex } of indexes) if (bootIndex < 0 && present.has(qomPath)) await set(qomPath, -1);
 }
 
-async function setBootIndex(
+/** @returns what QEMU answers; undefined for an error of an optional command: a floppy has no such property of its own. */
+async function execute(
   domain: Domain,
-  path: string,
-  value: number,
+  command: 'qom-get' | 'qom-set',
+  parameters: { readonly path: string; readonly property: string; readonly value?: number },
   timeoutMs: number,
   { optional }: { readonly optional: boolean },
-): Promise<void> {
-  const doing = `setting the boot index of ${path} of machine ${domain.name}`;
+): Promise<unknown> {
+  const doing = `setting the boot index of ${parameters.path} of machine ${domain.name}`;
   const text = await attempt(doing, () =>
-    domain.qemuMonitorCommand(
-      JSON.stringify({ execute: 'qom-set', arguments: { path, property: 'bootindex', value } }),
-      0,
-      { timeoutMs },
-    ),
+    domain.qemuMonitorCommand(JSON.stringify({ execute: command, arguments: parameters }), 0, { timeoutMs }),
   );
   // An error of QEMU is an answer to libvirt, and not an error.
-  const { error } = answer.parse(JSON.parse(text));
-  // A floppy has no such property of its own, and a device that was unplugged since no path.
-  if (error === undefined || optional) return;
+  const { error, return: result } = answer.parse(JSON.parse(text));
+  if (error === undefined || optional) return result;
   throw new DriverError('internal', `${doing}: ${error.desc}`);
 }
