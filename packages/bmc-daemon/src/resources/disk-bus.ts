@@ -1,11 +1,18 @@
 /** The disks of a machine by the bus that they are on: what SimpleStorage and Storage both show. */
 import type { DiskSnapshot, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
+import type { Services } from './services.js';
 
 export interface DiskBus {
   /** libvirt's name, `virtio`, which is the id of the SimpleStorage and the Storage. */
   readonly id: string;
   readonly disks: readonly DiskSnapshot[];
+}
+
+/** What the paths below a Storage lead to. */
+export interface StorageEntity {
+  readonly system: SystemSnapshot;
+  readonly bus: DiskBus;
 }
 
 /** How people spell the buses. */
@@ -43,6 +50,22 @@ export function findBus(system: SystemSnapshot, id: string, type: 'SimpleStorage
   const bus = diskBuses(system.disks).find((candidate) => candidate.id === id);
   if (bus === undefined) throw refuse('ResourceNotFound', type, id);
   return bus;
+}
+
+/**
+ * `load` of a Storage and of what is below it.
+ * @throws {RedfishError} 404 where the machine has no disk on such a bus.
+ * @throws {DriverError} notFound, unavailable.
+ */
+export async function loadStorage({
+  params,
+  services,
+}: {
+  readonly params: { readonly systemId: string; readonly storageId: string };
+  readonly services: Pick<Services, 'driver'>;
+}): Promise<StorageEntity> {
+  const system = await services.driver.getSystem(params.systemId);
+  return { system, bus: findBus(system, params.storageId, 'Storage') };
 }
 
 /** @throws {RedfishError} 404 where the bus has no such disk. */

@@ -1,13 +1,11 @@
 /** Disks of a machine as drives. */
-import type { DiskSnapshot, SystemSnapshot } from '../drivers/driver.js';
-import { busName, busProtocol, findBus, findDisk, type DiskBus } from './disk-bus.js';
+import type { DiskSnapshot } from '../drivers/driver.js';
+import { busName, busProtocol, findDisk, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
-interface DriveEntity {
-  readonly system: SystemSnapshot;
-  readonly bus: DiskBus;
+interface DriveEntity extends StorageEntity {
   readonly disk: DiskSnapshot;
 }
 
@@ -16,10 +14,9 @@ export const drive = defineResource({
   entity: 'Drive',
   odataType: '#Drive.v1_22_0.Drive',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Drives/{driveId}',
-  load: async ({ params, services }): Promise<DriveEntity> => {
-    const system = await services.driver.getSystem(params.systemId);
-    const bus = findBus(system, params.storageId, 'Storage');
-    return { system, bus, disk: findDisk(bus, params.driveId, 'Drive') };
+  load: async (request): Promise<DriveEntity> => {
+    const entity = await loadStorage(request);
+    return { ...entity, disk: findDisk(entity.bus, request.params.driveId, 'Drive') };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ system, bus, disk }) => {

@@ -1,15 +1,9 @@
 /** Storage by bus: one controller, its drives, and a volume on each drive. */
-import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
-import { busName, busProtocol, diskBuses, findBus, type DiskBus } from './disk-bus.js';
+import { busName, busProtocol, diskBuses, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled, enabledWithParts } from './status.js';
-
-interface StorageEntity {
-  readonly system: SystemSnapshot;
-  readonly bus: DiskBus;
-}
 
 const storageCollection = defineResource({
   entity: 'StorageCollection',
@@ -28,10 +22,7 @@ const storage = defineResource({
   entity: 'Storage',
   odataType: '#Storage.v1_21_0.Storage',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}',
-  load: async ({ params, services }): Promise<StorageEntity> => {
-    const system = await services.driver.getSystem(params.systemId);
-    return { system, bus: findBus(system, params.storageId, 'Storage') };
-  },
+  load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ system, bus }, { self }) => ({
     Id: bus.id,
@@ -53,10 +44,7 @@ const storageControllerCollection = defineResource({
   entity: 'StorageControllerCollection',
   odataType: '#StorageControllerCollection.StorageControllerCollection',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Controllers',
-  load: async ({ params, services }): Promise<StorageEntity> => {
-    const system = await services.driver.getSystem(params.systemId);
-    return { system, bus: findBus(system, params.storageId, 'Storage') };
-  },
+  load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ bus }, { self }) => renderCollection('Storage Controller Collection', [`${self}/${bus.id}`]),
 });
@@ -66,11 +54,11 @@ const storageController = defineResource({
   entity: 'StorageController',
   odataType: '#StorageController.v1_11_0.StorageController',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Controllers/{controllerId}',
-  load: async ({ params, services }): Promise<StorageEntity> => {
-    const system = await services.driver.getSystem(params.systemId);
-    const bus = findBus(system, params.storageId, 'Storage');
-    if (params.controllerId !== bus.id) throw refuse('ResourceNotFound', 'StorageController', params.controllerId);
-    return { system, bus };
+  load: async (request): Promise<StorageEntity> => {
+    const entity = await loadStorage(request);
+    const { controllerId } = request.params;
+    if (controllerId !== entity.bus.id) throw refuse('ResourceNotFound', 'StorageController', controllerId);
+    return entity;
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ bus }) => ({

@@ -1,6 +1,6 @@
 /** Volumes: each drive is one, whole and without redundancy. Ironic looks for the disk to install to here first. */
-import type { DiskSnapshot, SystemSnapshot } from '../drivers/driver.js';
-import { busName, findBus, findDisk, type DiskBus } from './disk-bus.js';
+import type { DiskSnapshot } from '../drivers/driver.js';
+import { busName, findDisk, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
@@ -9,10 +9,7 @@ const volumeCollection = defineResource({
   entity: 'VolumeCollection',
   odataType: '#VolumeCollection.VolumeCollection',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Volumes',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; bus: DiskBus }> => {
-    const system = await services.driver.getSystem(params.systemId);
-    return { system, bus: findBus(system, params.storageId, 'Storage') };
-  },
+  load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ bus }, { self }) =>
     renderCollection(
@@ -25,10 +22,9 @@ const volume = defineResource({
   entity: 'Volume',
   odataType: '#Volume.v1_10_2.Volume',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Volumes/{volumeId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; bus: DiskBus; disk: DiskSnapshot }> => {
-    const system = await services.driver.getSystem(params.systemId);
-    const bus = findBus(system, params.storageId, 'Storage');
-    return { system, bus, disk: findDisk(bus, params.volumeId, 'Volume') };
+  load: async (request): Promise<StorageEntity & { readonly disk: DiskSnapshot }> => {
+    const entity = await loadStorage(request);
+    return { ...entity, disk: findDisk(entity.bus, request.params.volumeId, 'Volume') };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ system, bus, disk }) => ({
