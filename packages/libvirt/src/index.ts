@@ -40,3 +40,4 @@ export { type BackoffOptions } from './standing-connection.js';
 export { StoragePool, type StoragePoolInfo } from './storage-pool.js';
 export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './storage-volume.js';
 export { LibvirtStream } from './stream.js';
+export { type LibvirtUri, parseUri } from './uri.js';

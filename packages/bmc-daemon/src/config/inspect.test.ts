@@ -66,6 +66,21 @@ describe('what settings name', () => {
     expect(inspect(text)).toEqual({ faults: [fault], warnings: [] });
   });
 
+  it.each([
+    ['x', 'a libvirt URI looks like qemu:///system'],
+    ['qemu+tcp://h/system', 'transport "tcp" is not supported yet, only unix sockets on this host are'],
+  ])(
+    'the address %s of libvirt is a fault in the words of the start, and none where no host is asked (B12)',
+    (uri, why) => {
+      const setting = `EMULATOR_LIBVIRT_URI = '${uri}'\n`;
+      expect(inspect(setting)).toEqual({
+        faults: [`bmc.conf:2: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "${uri}": ${why}`],
+        warnings: [],
+      });
+      expect(inspect(`${setting}EMULATOR_FAKE_DRIVER = True\n`)).toEqual({ faults: [], warnings: [] });
+    },
+  );
+
   it('is accepted where it is what it should be; a key of another certificate is a fault of the key (B11)', () => {
     makePair('one');
     makePair('two');

@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { isIP } from 'node:net';
 import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
+import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
 import { loadTls, TlsFilesError } from '../server/tls.js';
 import { fileReason, readTextFile } from '../text-file.js';
 import type { LoadedSettings } from './load.js';
@@ -31,6 +32,9 @@ export function inspectSettings({ settings, origins }: Pick<LoadedSettings, 'set
 
   if (settings.osCloud !== null) faults.push(at('osCloud', 'is set, and there is no OpenStack backend yet'));
   if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
+  // Made-up machines need no host.
+  const uriFault = settings.fakeDriver ? undefined : connectionUriFault(settings.libvirtUri);
+  if (uriFault !== undefined) faults.push(at('libvirtUri', `can not be used: ${uriFault}`));
   faults.push(...inspectTls(settings, at));
   inspectPasswordFile(settings, at, faults, warnings);
   if (settings.vmediaCaFile !== null) {
