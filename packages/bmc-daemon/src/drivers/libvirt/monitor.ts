@@ -14,7 +14,7 @@ const answer = z.object({
 const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION_UNSUPPORTED'] as const;
 
 /**
- * Gives QEMU another boot order. It rebuilds the firmware's list at its next machine reset only (host-facts a): a guest that
+ * Gives QEMU another boot order. It rebuilds the firmware's list at its next machine reset only: a guest that
  * was started paused still boots by the order that it was started with. Nothing is changed where it has that order already.
  * @param indexes of `bootIndexes`: every device that can boot, -1 for those that are not to.
  * @returns false where there is no monitor to tell, or not for us.
