@@ -131,6 +131,24 @@ describe('what settings name', () => {
   });
 
   it.each([
+    ['EMULATOR_AUTH_FILE = 5\n'],
+    ["EMULATOR_AUTH_FILE = open('users')\n"],
+    ['EMULATOR_LISTEN_IP = 5\n'],
+    ['EMULATOR_BOOT_LOADER_MAP = 5\nEMULATOR_AUTH_FILE = None\nEMULATOR_LISTEN_IP = "::1"\n'],
+    ["EMULATOR_SSL_CERT = 5\nEMULATOR_SSL_KEY = 'key'\nEMULATOR_LISTEN_IP = '::1'\n"],
+    [undefined],
+  ])('says nothing of the default that stands in for a fault: %j (B12)', (text) => {
+    if (text !== undefined) writeFileSync(at('bmc.conf'), text);
+    const loaded = loadSettings({ file: at('bmc.conf') });
+    expect(loaded.faults).toHaveLength(1);
+    // Whether the default's firmware is there is this machine's affair.
+    const mapIsUnknown = text === undefined || text.includes('BOOT_LOADER');
+    const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
+    const settings = { ...loaded.settings, bootLoaderMap };
+    expect(inspectSettings({ ...loaded, settings })).toEqual({ faults: [], warnings: [] });
+  });
+
+  it.each([
     ['127.0.0.1', true],
     ['127.8.9.1', true],
     ['::1', true],

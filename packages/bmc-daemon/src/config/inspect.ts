@@ -25,7 +25,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /** Looks at everything that the settings name. Nothing is changed and no connection is made. */
-export function inspectSettings({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): Inspection {
+export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>): Inspection {
+  const { settings, origins, unknown } = loaded;
   const faults: string[] = [];
   const warnings: string[] = [];
   const at = (key: SettingKey, sentence: string) => `${origins[key]}: ${settingsTable[key].name} ${sentence}`;
@@ -35,15 +36,17 @@ export function inspectSettings({ settings, origins }: Pick<LoadedSettings, 'set
   // Made-up machines need no host.
   const uriFault = settings.fakeDriver ? undefined : connectionUriFault(settings.libvirtUri);
   if (uriFault !== undefined) faults.push(at('libvirtUri', `can not be used: ${uriFault}`));
-  faults.push(...inspectTls(settings, at));
-  inspectPasswordFile(settings, at, faults, warnings);
+  // What was to stand there is not known, so nothing is said of the default that stands in for it.
+  const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
+  if (known('sslCert', 'sslKey')) faults.push(...inspectTls(settings, at));
+  if (known('authFile', 'listenIp') || settings.authFile !== null) inspectPasswordFile(settings, at, faults, warnings);
   if (settings.vmediaCaFile !== null) {
     const reason = authoritiesFault(settings.vmediaCaFile);
     if (reason !== undefined) faults.push(at('vmediaCaFile', `can not be used: ${settings.vmediaCaFile}: ${reason}`));
   }
   if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
   // The firmware of another host can not be looked at from here.
-  if (isLocal(settings.libvirtUri) && !settings.fakeDriver) {
+  if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && !settings.fakeDriver) {
     for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
   }
   return { faults, warnings };

@@ -37,6 +37,8 @@ export interface LoadedSettings {
   readonly settings: Settings;
   /** Where each value comes from: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`, `default`. */
   readonly origins: Readonly<Record<SettingKey, string>>;
+  /** Settings of which nobody knows what they were to be: the value, or what could have held it, is at fault. */
+  readonly unknown: ReadonlySet<SettingKey>;
   /** One line each, beginning with the place: `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
@@ -250,19 +252,30 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
   const { assignments } = file === undefined ? { assignments: new Map<never, never>() } : loadFile(file, loader);
   const variables = environmentVariables(environment, loader);
 
+  // So far every fault is one of the file as a whole or of a line that sets nothing: what else it would set is not known.
+  const fileIsPartial = loader.faults.length > 0;
+
   const values: [SettingKey, unknown][] = [];
   const origins: [SettingKey, string][] = [];
+  const unknown = new Set<SettingKey>();
   for (const key of settingKeys) {
     const row = definition(key);
     let chosen: { value: unknown; origin: string } = { value: row.default, origin: 'default' };
     const choose = (candidate: Candidate) => {
       const checked = loader.check(key, candidate);
-      if (checked !== undefined) chosen = { value: checked.value, origin: candidate.origin };
+      if (checked === undefined) {
+        unknown.add(key);
+        return;
+      }
+      unknown.delete(key);
+      chosen = { value: checked.value, origin: candidate.origin };
     };
     const chooseText = (written: string, place: string, name: string, origin: string) => {
       const read = readText(row, written);
-      if ('fault' in read) loader.faults.push(`${place}: ${name} ${read.fault}`);
-      else choose({ value: read.value, origin, name, place: () => place, directory: workingDirectory });
+      if ('fault' in read) {
+        loader.faults.push(`${place}: ${name} ${read.fault}`);
+        unknown.add(key);
+      } else choose({ value: read.value, origin, name, place: () => place, directory: workingDirectory });
     };
 
     const flag = flags[key];
@@ -278,6 +291,7 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
       if (typeof flag === 'string') chooseText(flag, 'command line', name, name);
       else choose({ value: flag, origin: name, name, place: () => 'command line', directory: workingDirectory });
     }
+    if (fileIsPartial && inFile === undefined && flag === undefined) unknown.add(key);
     values.push([key, chosen.value]);
     origins.push([key, chosen.origin]);
   }
@@ -285,6 +299,7 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
     // Each value passed its row's zod type, and every key of the table is there.
     settings: Object.fromEntries(values) as Settings,
     origins: Object.fromEntries(origins) as Record<SettingKey, string>,
+    unknown,
     faults: loader.faults,
     warnings: loader.warnings,
   };
