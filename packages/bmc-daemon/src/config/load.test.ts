@@ -137,6 +137,11 @@ describe('the effective settings', () => {
     expect(configFileOf({})).toBeUndefined();
     expect(configFileOf({ SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
     expect(configFileOf({ EMULATOR_CONFIG: 'a', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('a');
+    expect(configFileOf({ EMULATOR_CONFIG: '', SUSHY_EMULATOR_CONFIG: 'b' })).toBe('b');
+    expect(configFileOf({ EMULATOR_CONFIG: '', SUSHY_EMULATOR_CONFIG: '' })).toBeUndefined();
+    expect(loadSettings({ file: '' }).faults).toEqual([
+      "command line: --config must be a path (a string), not the string ''",
+    ]);
   });
 });
 
@@ -235,6 +240,21 @@ describe('warnings', () => {
     ['LISTEN_PORT = 1', 'bmc.conf:1: LISTEN_PORT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
     ['listen_port = 1', 'bmc.conf:1: listen_port is not a setting; the nearest known name is EMULATOR_LISTEN_PORT'],
     ['DEBUG = True', 'bmc.conf:1: DEBUG is not a setting'],
+    ['EMULATOR_ = 1', 'bmc.conf:1: EMULATOR_ is not a setting'],
+    [
+      'EMULATOR_SSL_CERTIFICATE = 1',
+      'bmc.conf:1: EMULATOR_SSL_CERTIFICATE is not a setting; the nearest known name is EMULATOR_SSL_CERT',
+    ],
+    ['EMULATOR_VERIFY = 1', 'bmc.conf:1: EMULATOR_VERIFY is not a setting'],
+    ['EMULATOR_AUTH = 1', 'bmc.conf:1: EMULATOR_AUTH is not a setting; the nearest known name is EMULATOR_AUTH_FILE'],
+    [
+      'emulator_listen_port = 1',
+      'bmc.conf:1: emulator_listen_port is not a setting; the nearest known name is EMULATOR_LISTEN_PORT',
+    ],
+    [
+      'sushy_emulator_listen_port = 1',
+      'bmc.conf:1: sushy_emulator_listen_port is not a setting; the nearest known name is SUSHY_EMULATOR_LISTEN_PORT',
+    ],
     [
       'EMULATOR_DMTF_STRICT = True\nEMULATOR_DMTF_STRICT = False',
       'bmc.conf:2: EMULATOR_DMTF_STRICT was already set on line 1; this one holds',

@@ -150,13 +150,19 @@ const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
 
 /** `; the nearest known name is EMULATOR_X`, or nothing. */
 function suggestion(name: string): string {
-  const stem = stemOf(name);
+  const upper = name.toUpperCase();
+  const stem = stemOf(upper);
   // Somebody who left the prefix out meets the full name too.
-  const near = nearestName(stem?.stem ?? name.toUpperCase(), knownStems);
+  const near = nearestName(stem?.stem ?? upper, knownStems);
   return near === undefined ? '' : `; the nearest known name is ${stem?.alias === true ? ALIAS_PREFIX : PREFIX}${near}`;
 }
 
 function readFile(file: string, loader: Loader): string | undefined {
+  if (file === '') {
+    // Only the flag can say it: an empty variable counts as none.
+    loader.faults.push("command line: --config must be a path (a string), not the string ''");
+    return undefined;
+  }
   try {
     return readTextFile(file);
   } catch (error) {
@@ -228,8 +234,8 @@ function environmentVariables(environment: Environment, loader: Loader): Map<Set
 
 /** The path of the configuration file where no flag names it. */
 export function configFileOf(environment: Environment): string | undefined {
-  const file = environment[PREFIX + CONFIG_STEM] ?? environment[ALIAS_PREFIX + CONFIG_STEM];
-  return file === '' ? undefined : file;
+  const files = [environment[PREFIX + CONFIG_STEM], environment[ALIAS_PREFIX + CONFIG_STEM]];
+  return files.find((file) => file !== undefined && file !== '');
 }
 
 function fileCandidate(file: string, { name, value, line }: Assignment): Candidate {

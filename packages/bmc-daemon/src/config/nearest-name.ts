@@ -14,13 +14,25 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** The known name that is nearest, at most a third of its letters away; undefined where none is. */
+/** Shorter beginnings are those of too many names. */
+const MIN_BEGINNING = 4;
+
+/** Whether one is how the other begins: SSL_CERTIFICATE and SSL_CERT. */
+function isBeginning(a: string, b: string): boolean {
+  return Math.min(a.length, b.length) >= MIN_BEGINNING && (a.startsWith(b) || b.startsWith(a));
+}
+
+/**
+ * The known name that is nearest: at most a third of its letters away, or the beginning of the other one of the two; undefined
+ * where none is.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Infinity;
   for (const candidate of known) {
     const distance = editDistance(name, candidate);
-    if (distance < least && distance <= Math.floor(candidate.length / 3)) {
+    const near = distance <= Math.floor(candidate.length / 3) || isBeginning(name, candidate);
+    if (near && distance < least) {
       nearest = candidate;
       least = distance;
     }
