@@ -13,13 +13,16 @@ export async function serve(loaded: LoadedSettings): Promise<number> {
   const { settings } = loaded;
   const inspection = inspectSettings(loaded);
   const faults = [...loaded.faults, ...inspection.faults];
+  const warnings = [...loaded.warnings, ...inspection.warnings];
   if (faults.length > 0) {
+    // A misspelled name is often why something else is at fault. There is no log yet, whose settings may be at fault too.
+    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
     for (const fault of faults) process.stderr.write(`${fault}\n`);
     return 1;
   }
   const { logLevel: level, logFormat } = settings;
   const log = createLog({ level, format: logFormat === 'auto' ? outputFormat() : logFormat });
-  for (const warning of [...loaded.warnings, ...inspection.warnings]) log.warn(warning);
+  for (const warning of warnings) log.warn(warning);
 
   let daemon: Daemon;
   try {

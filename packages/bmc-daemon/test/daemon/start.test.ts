@@ -88,7 +88,7 @@ describe('the configuration file', () => {
     ],
   ])('%s stops the start with file, line and no stack (B10, B11, B12)', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);
-    expect(await run(['--config', file, '--fake'])).toEqual({
+    expect(await run(['--config', file, '--fake', '-i', '127.0.0.1'])).toEqual({
       code: 1,
       stdout: '',
       stderr: `${file}:2: ${sentence}\n`,
@@ -152,9 +152,12 @@ describe('bmc-daemon check', () => {
     expect(stdout).toMatch(/^EMULATOR_LISTEN_IP = '127.0.0.1' /m);
   });
 
-  it('says everything that is wrong at once, and exits with 1 (B12)', async () => {
+  it.each([
+    ['check', ['check']],
+    ['the start', []],
+  ])('makes %s say everything that is wrong at once, and exit with 1 (B12)', async (_, command) => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
-    const { code, stdout, stderr } = await run(['check', '--config', file]);
+    const { code, stdout, stderr } = await run([...command, '--config', file]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.replaceAll(file, 'bmc.conf').split('\n')).toEqual([
       'warning: bmc.conf:3: EMULATOR_FOO is not a setting',
