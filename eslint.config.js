@@ -56,26 +56,32 @@ function floorRules(name) {
     const targets = above.map((path) =>
       path.endsWith('/') ? escape(path) : `${escape(path.replace(/\.ts$/, ''))}\\.js$`,
     );
-    return paths.map((path) => ({
-      files: [`packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`],
-      ignores: ['**/*.test.ts'],
-      rules: {
-        'no-restricted-imports': [
-          'error',
-          {
-            patterns: [
-              {
-                regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`,
-                message: 'Imports go downwards only: docs/architecture.md.',
-              },
-              ...(name === 'bmc-daemon' && path !== 'drivers/'
-                ? [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]
-                : []),
-            ],
-          },
-        ],
-      },
-    }));
+    const rules = (speaksLibvirt) => ({
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`,
+              message: 'Imports go downwards only: docs/architecture.md.',
+            },
+            ...(speaksLibvirt
+              ? []
+              : [{ regex: '^@rackless/libvirt', message: 'Only drivers/libvirt speaks libvirt.' }]),
+          ],
+        },
+      ],
+    });
+    return paths.flatMap((path) => {
+      const files = `packages/${name}/src/${path}${path.endsWith('/') ? '**/*.ts' : ''}`;
+      const driver = `packages/${name}/src/drivers/libvirt/**/*.ts`;
+      const tests = '**/*.test.ts';
+      if (name !== 'bmc-daemon') return [{ files: [files], ignores: [tests], rules: rules(true) }];
+      return [
+        { files: [files], ignores: [tests, driver], rules: rules(false) },
+        ...(path === 'drivers/' ? [{ files: [driver], ignores: [tests], rules: rules(true) }] : []),
+      ];
+    });
   });
 }
 

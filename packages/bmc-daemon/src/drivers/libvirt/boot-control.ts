@@ -4,7 +4,7 @@
  * *Continuous* is the order in the persistent definition; the user's own order is kept in the machine's metadata and put back byte
  * for byte. *Once* never touches the definition: it waits in the metadata, and the machine's next start uses it (`cold-start.ts`).
  * A QEMU that runs is told either at once, because its guest may restart by itself: QEMU reads the order at a machine reset and at
- * no other time, so a once-order is taken back when libvirt reports the reset.
+ * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import { afterBoot, mergeBootOverride, untouchedOverride } from '../boot-override.js';
