@@ -30,7 +30,7 @@ export interface PasswordAuthenticationOptions {
 const FILE_CHECK_MS = 1000;
 /** libuv has four threads; two stay free for files and names. */
 const GATE = { concurrent: 2, waiting: 64 };
-/** One user from one address: three typing errors are free. */
+/** One user from one address: five wrong passwords cost nothing, the sixth attempt is the first to wait. */
 const PAIR_PACING: PacingLimits = {
   free: 4,
   firstGapMs: 500,

@@ -70,8 +70,8 @@ bcrypt looks at the first 72 bytes of a password, so longer ones are equal to th
 passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests sends.
 
 A password that was right is remembered in memory (as a keyed digest) until its line changes, so bcrypt runs once for each user and not for
-each request. Wrong ones are slowed: four attempts for each user and address are free, then each waits twice as long as the one before, up to
-five seconds; the twenty-first and later ones of an address, whatever the user, are slowed too. Nobody is locked out.
+each request. Wrong ones are slowed: the first five for each user and address do not wait, then each waits twice as long as the one before, up to
+five seconds; the twenty-second and later ones of an address, whatever the user, are slowed too. Nobody is locked out.
 
 ## Signals
 
