@@ -1,0 +1,35 @@
+/** Everything that a configuration comes to; made by config/, read by everybody. Nothing here has a default: config/ has them all. */
+import type { Deployment } from './providers/deployment.js';
+
+/** `model` of answers: `hosted_vllm/gpt-oss-120b`, `gpt-oss-120b`, or the name that the client asked for. */
+export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
+
+/** What can be changed by a reload. */
+export interface ProxySettings {
+  readonly deployments: readonly Deployment[];
+  /** `router_settings.model_group_alias`: public name → model group. */
+  readonly modelGroupAlias: ReadonlyMap<string, string>;
+  readonly modelNameInResponse: ModelNameInResponse;
+  /** Adds the specification's nullable fields where an answer lacks them. */
+  readonly fillNullFields: boolean;
+  /** Adds `stream_options.include_usage` to streamed requests (`always_include_stream_usage`). */
+  readonly alwaysIncludeStreamUsage: boolean;
+  readonly maxRequestBytes: number;
+  /** `forward_client_headers_to_llm_api`: the client's `x-*` and `anthropic-beta` headers go upstream. */
+  readonly forwardClientHeaders: boolean;
+  /** Keys that clients must present; null: any is accepted (`master_key` comes with the next issue). */
+  readonly clientKeys: ReadonlySet<string> | null;
+}
+
+/** What holds from the start to the end of the process. */
+export interface ListenSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
+  /** `--detailed_debug`: requests as curl lines and raw answers. */
+  readonly detailedDebug: boolean;
+  readonly jsonLogs: boolean | null;
+  /** How long requests under way may take when the process is told to end, in milliseconds. */
+  readonly drainMs: number;
+}

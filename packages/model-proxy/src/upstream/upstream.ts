@@ -1,0 +1,45 @@
+/** The one way to an upstream: what it is asked, and what it is told of. Callbacks instead of streams: proxy-performance, measured. */
+import type { ProxyError } from '../errors.js';
+import type { Deployment, Timeouts } from '../providers/deployment.js';
+
+export interface UpstreamRequest {
+  readonly deployment: Deployment;
+  readonly method: string;
+  /** Absolute. */
+  readonly url: string;
+  /** Name, value, name, value; lower-case names; without host, content-length and hop-by-hop headers. */
+  readonly headers: readonly string[];
+  /** Sent one after the other as one body with a Content-Length. Not changed by the callee, kept for a later retry. */
+  readonly body: readonly Buffer[];
+  readonly timeouts: Timeouts;
+}
+
+/** Called in this order: head, data…, then end or error, and nothing after that or after an abort. */
+export interface UpstreamHandler {
+  /** @param headers name, value, name, value; names lower case. Interim answers (1xx) are left out. */
+  onHead(status: number, headers: readonly string[]): void;
+  /** Bytes as they arrive. After {@link UpstreamCall.pause} at most what had been read already still comes. */
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  /** Already classified: a {@link ProxyError} of kind connection, tls, timeout or malformedAnswer. */
+  onError(error: ProxyError): void;
+}
+
+export interface UpstreamCall {
+  /** Ends the upstream request at once, the connection with it unless it is still unused. Silent: no callback follows. */
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+export interface Upstream {
+  /** Starts a request; never throws, never calls back before it has returned. */
+  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  /**
+   * Takes over a new configuration's deployments: pools whose origin and TLS did not change are kept, others are closed when their
+   * last request has ended. CA and key files are read again.
+   */
+  reload(deployments: readonly Deployment[]): void;
+  /** Ends idle connections; waits for those in use. */
+  close(): Promise<void>;
+}
