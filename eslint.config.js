@@ -7,6 +7,12 @@ import tseslint from 'typescript-eslint';
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`.
  */
 const floors = {
+  daemon: [
+    ['signals.ts'],
+    ['log.ts', 'listener.ts', 'systemd-notify.ts'],
+    ['tls.ts'],
+    ['mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
+  ],
   libvirt: [
     ['index.ts'],
     ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
@@ -23,12 +29,21 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'pages/', 'config/', 'server/'],
+    ['app.ts', 'service-uuid.ts', 'pages/', 'config/'],
     ['resources/'],
     ['redfish/', 'auth/'],
     ['drivers/'],
     ['media/'],
-    ['log.ts', 'mask-url.ts', 'metrics.ts', 'text-file.ts', 'version.ts'],
+    ['metrics.ts', 'version.ts'],
+  ],
+  'model-proxy': [
+    ['auth/', 'endpoints/'],
+    ['routing/'],
+    ['upstream/'],
+    ['settings.ts'],
+    ['providers/'],
+    ['json/'],
+    ['errors.ts'],
   ],
 };
 
@@ -121,6 +136,8 @@ export default tseslint.config(
       },
     },
   },
+  ...floorRules('daemon'),
   ...floorRules('libvirt'),
   ...floorRules('bmc-daemon'),
+  ...floorRules('model-proxy'),
 );

@@ -15,13 +15,14 @@ const project = (name) => ({
     ],
   },
   moduleNameMapper: {
+    '^@rackless/daemon/(.*)\\.js$': '<rootDir>/../daemon/src/$1.ts',
     '^@rackless/libvirt$': '<rootDir>/../libvirt/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 });
 
 export default {
-  projects: [project('libvirt'), project('bmc-daemon')],
+  projects: [project('daemon'), project('libvirt'), project('bmc-daemon'), project('model-proxy')],
   // Two cores: QEMU and libvirtd need one of them.
   maxWorkers: 2,
   testTimeout: 20_000,

@@ -102,7 +102,7 @@ need_modules() {
     const wanted = read("package-lock.json");
     const present = read("node_modules/.package-lock.json");
     const stale = Object.keys(wanted).filter((path) =>
-      path !== "" && path.startsWith("node_modules/") && !wanted[path].optional && present[path]?.version !== wanted[path].version);
+      path !== "" && path.startsWith("node_modules/") && !wanted[path].optional && (present[path] === undefined || present[path].version !== wanted[path].version));
     process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ]; then
     say "Installing npm packages"
     npm ci --no-fund --no-audit --loglevel=error >&2

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLog } from '@rackless/daemon/log.js';
 import { serve, type Client } from '../test/support/client.js';
 import { createApp, type App } from './app.js';
 import { DriverError, type SystemRef, type SystemSnapshot } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { sampleMachines } from './drivers/fake/sample-machines.js';
-import { createLog } from './log.js';
 import type { PagesDriver } from './pages/routes.js';
 import { resourceDefiner } from './redfish/resource.js';
 

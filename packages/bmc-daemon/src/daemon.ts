@@ -1,4 +1,7 @@
 /** The running service: everything that the settings say, put together. */
+import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
+import type { Log } from '@rackless/daemon/log.js';
+import { loadTls, TlsFilesError, type TlsFiles } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { createPasswordAuthentication } from './auth/authenticate.js';
 import { PasswordFileError } from './auth/password-file.js';
@@ -8,14 +11,11 @@ import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
-import type { Log } from './log.js';
 import { openToAll, type Authenticate } from './redfish/authenticate.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { resources, type Services } from './resources/index.js';
-import { ListenError, openListener, type Listener } from './server/listener.js';
-import { serviceUuid } from './server/service-uuid.js';
-import { loadTls, TlsFilesError, type TlsFiles } from './server/tls.js';
+import { serviceUuid } from './service-uuid.js';
 import { version } from './version.js';
 
 export interface DaemonOptions {

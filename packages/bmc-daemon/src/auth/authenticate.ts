@@ -6,7 +6,7 @@ import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv6, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Log } from '../log.js';
+import type { Log } from '@rackless/daemon/log.js';
 import type { Authenticate, Authenticated, Refusal } from '../redfish/authenticate.js';
 import { RedfishError } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';

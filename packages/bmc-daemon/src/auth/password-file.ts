@@ -4,8 +4,8 @@
  * out of the file is out, even if another line was damaged by the same edit, and a file that is gone lets nobody in.
  */
 import { statSync } from 'node:fs';
-import type { Log } from '../log.js';
-import { fileReason, readTextFile } from '../text-file.js';
+import type { Log } from '@rackless/daemon/log.js';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { parseHtpasswd, type Htpasswd, type HtpasswdEntry } from './htpasswd.js';
 
 /** The file can not be used. `faults` has one line each, beginning with the file's name. */

@@ -15,8 +15,8 @@ import {
   type Stats,
 } from 'node:fs';
 import path from 'node:path';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-gate.js';
-import { fileReason, readTextFile } from '../text-file.js';
 
 /** The user or the password can not be taken, or the file not be written; the message says why. */
 export class HtpasswdFileError extends Error {

@@ -1,9 +1,10 @@
 /** `bmc-daemon`: the service, from its settings to the signal that ends it. */
+import { createLog, outputFormat } from '@rackless/daemon/log.js';
+import { obeySignals } from '@rackless/daemon/signals.js';
+import { createNotify } from '@rackless/daemon/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import { startDaemon, StartError, type Daemon } from '../daemon.js';
-import { createLog, outputFormat, type Log } from '../log.js';
-import { createNotify, reloading, type Notify } from '../server/systemd-notify.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
@@ -34,47 +35,11 @@ export async function serve(loaded: LoadedSettings): Promise<number> {
     return 1;
   }
   const notify = createNotify({ environment: process.env, log });
-  const signals = listen(daemon, notify, log);
+  const stopped = obeySignals({ running: daemon, notify, log });
+  // What was said so far is for somebody who waits for it.
+  log.flush();
   await notify('READY=1', `STATUS=serving at ${daemon.addresses.join(' ')}`);
-  await signals.stopped;
+  await stopped;
   log.flush();
   return 0;
-}
-
-/** Obeys the signals. `stopped` resolves when the daemon has ended after SIGTERM or SIGINT. */
-function listen(daemon: Daemon, notify: Notify, log: Log): { readonly stopped: Promise<void> } {
-  let stopping = false;
-  const stopped = new Promise<void>((resolve) => {
-    const stop = (signal: NodeJS.Signals) => {
-      if (stopping) {
-        log.warn(`${signal} again: ending at once`);
-        log.flush();
-        process.exit(1);
-      }
-      stopping = true;
-      log.info(`${signal}: stopping`);
-      // Said beside the stop and not before it: systemd's attention is not worth a second.
-      void Promise.allSettled([notify('STOPPING=1'), daemon.close()]).then(([, closed]) => {
-        if (closed.status === 'rejected') log.error('stopping', { error: closed.reason });
-        resolve();
-      });
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
-  process.on('SIGHUP', () => {
-    if (stopping) return;
-    void notify(...reloading())
-      .then(() => daemon.reload())
-      .then(() => notify('READY=1'));
-  });
-  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(event, (error: unknown) => {
-      // Nobody knows what state this leaves behind: systemd starts a new process, and the machines keep theirs.
-      log.error('ending after an error that nobody expected', { error });
-      log.flush();
-      process.exit(1);
-    });
-  }
-  return { stopped };
 }

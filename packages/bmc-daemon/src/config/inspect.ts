@@ -5,10 +5,10 @@
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { isIP } from 'node:net';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
-import { loadTls, TlsFilesError } from '../server/tls.js';
-import { fileReason, readTextFile } from '../text-file.js';
 import type { LoadedSettings } from './load.js';
 import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
 

@@ -4,8 +4,8 @@
  */
 import path from 'node:path';
 import { z } from 'zod';
-import { fileReason, readTextFile } from '../text-file.js';
-import { nearestName } from './nearest-name.js';
+import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { describeValue, formatLiteral } from './python-format.js';
 import { parseAssignments, parseLiteral, type Assignment } from './python-literals.js';
 import { lineAt, toPlain } from './python-values.js';

@@ -7,7 +7,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import { Transform, type Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
-import { maskUrl } from '../mask-url.js';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from './image.js';
 import { ImageError, errorCode } from './image-error.js';
 

@@ -1,8 +1,8 @@
 /** What Express serves: the page of the machines, health and metrics. Everything below /redfish goes another way (app.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
-import { maskUrl } from '../mask-url.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, unauthorized, type Authenticate } from '../redfish/authenticate.js';

@@ -1,6 +1,6 @@
 /** What is wrong with a body, in Redfish's words: every fault that zod finds becomes one message of the Base registry. */
 import type { z } from 'zod';
-import { maskUrl } from '../mask-url.js';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 import { about, message, withDetail, type Message } from './messages.js';
 

@@ -1,6 +1,6 @@
 /** What a client reads when a hypervisor or a download says no: the one place where {@link DriverError} becomes Redfish. */
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError } from '../drivers/driver.js';
-import { maskUrl } from '../mask-url.js';
 import { RedfishError } from './errors.js';
 import { about, message, messageStatus, withDetail, type Message } from './messages.js';
 

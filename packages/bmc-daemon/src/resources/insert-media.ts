@@ -1,6 +1,6 @@
 /** The body of InsertMedia: what may be in it, and the image that it asks for. */
 import { z } from 'zod';
-import { maskUrl } from '../mask-url.js';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from '../media/image.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
 

@@ -1,6 +1,6 @@
 /** What the resources work with, and the `defineResource` that they are made by. */
+import type { Log } from '@rackless/daemon/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import type { Log } from '../log.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 

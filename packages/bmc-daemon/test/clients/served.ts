@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createLog } from '@rackless/daemon/log.js';
 import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
-import { createLog } from '../../src/log.js';
 
 const run = promisify(execFile);
 

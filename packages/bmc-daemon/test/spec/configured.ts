@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@rackless/daemon/log.js';
 import { inspectSettings } from '../../src/config/inspect.js';
 import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
-import { createLog } from '../../src/log.js';
 
 export interface Configured {
   /** Why the daemon did not start, a line for each fault; empty when it runs. */

@@ -6,8 +6,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import { createLog } from '@rackless/daemon/log.js';
 import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
-import { createLog } from '../../src/log.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';

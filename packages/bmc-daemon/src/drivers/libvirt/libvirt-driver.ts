@@ -1,6 +1,6 @@
 /** The machines of one libvirt host as a {@link HypervisorDriver}. */
 import { DomainEventType, DomainXmlFlags, Hypervisor } from '@rackless/libvirt';
-import type { Log } from '../../log.js';
+import type { Log } from '@rackless/daemon/log.js';
 import type { ImageRequest } from '../../media/image.js';
 import {
   DriverError,

@@ -4,7 +4,7 @@
  * @see sd_notify(3)
  */
 import { execFile } from 'node:child_process';
-import type { Log } from '../log.js';
+import type { Log } from './log.js';
 
 /** What is said, as `NAME=value` lines: `READY=1`, `STOPPING=1`, `RELOADING=1`, `STATUS=…`. */
 export type Notify = (...assignments: readonly string[]) => Promise<void>;

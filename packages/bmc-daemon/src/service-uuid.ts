@@ -5,7 +5,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Log } from '../log.js';
+import type { Log } from '@rackless/daemon/log.js';
 
 export interface ServiceUuidOptions {
   /** What tells the services of one host apart: `qemu:///system 8000`. */

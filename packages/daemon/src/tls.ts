@@ -1,7 +1,7 @@
 /** Certificate and key of the daemon's own HTTPS. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { fileReason, readTextFile } from '../text-file.js';
+import { fileReason, readTextFile } from './text-file.js';
 
 /** What `https.createServer` and `setSecureContext` take. */
 export interface TlsOptions {
