@@ -6,9 +6,13 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Hypervisor } from '@rackless/libvirt';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import type { DomainState, HypervisorDriver } from '../../src/drivers/driver.js';
+import type { Host } from '../../src/drivers/libvirt/host.js';
+import { Inventory } from '../../src/drivers/libvirt/inventory.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
+import { OperationQueue } from '../../src/drivers/operation-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
 
 /** What one guest differs in. */
@@ -46,6 +50,7 @@ export class TestHost {
   readonly #serials: SerialLine[] = [];
   readonly #servers: Server[] = [];
   readonly #drivers: HypervisorDriver[] = [];
+  readonly #hypervisors: Hypervisor[] = [];
 
   private constructor(readonly libvirtd: PrivateLibvirtd) {}
 
@@ -55,6 +60,7 @@ export class TestHost {
 
   async stop(): Promise<void> {
     for (const driver of this.#drivers.splice(0)) await driver.close();
+    for (const hypervisor of this.#hypervisors.splice(0)) await hypervisor.close();
     for (const server of this.#servers.splice(0)) {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -72,8 +78,8 @@ export class TestHost {
       uri: this.libvirtd.uri,
       bootLoaderMap: {},
       storagePool: null,
-      gracefulRestartWaitMs: 10_000,
-      timeoutMs: 5_000,
+      gracefulRestartWaitMs: 60_000,
+      timeoutMs: 30_000,
       maxImageBytes: 1_000_000_000,
       imageCaFile: null,
       log: { info: note, warn: note, debug: () => undefined },
@@ -83,6 +89,18 @@ export class TestHost {
     await driver.start();
     await until('the driver to connect', async () => driver.ping().then(() => true));
     return driver;
+  }
+
+  /**
+   * What the parts of a driver share, without a driver: for tests that come between two steps of one part. Closed with the host.
+   * Machines are listed once, so what is put in the place of a method of one's `domain` stays there.
+   */
+  parts(): Host {
+    const timeoutMs = 30_000;
+    const hypervisor = Hypervisor.connect(this.libvirtd.uri, { callTimeoutMs: timeoutMs });
+    this.#hypervisors.push(hypervisor);
+    const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
+    return { hypervisor, inventory: new Inventory(hypervisor, timeoutMs), edits: new OperationQueue(), log, timeoutMs };
   }
 
   file(name: string): string {

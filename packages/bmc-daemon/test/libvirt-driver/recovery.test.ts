@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Hypervisor } from '@rackless/libvirt';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
-import { Inventory } from '../../src/drivers/libvirt/inventory.js';
 import { withStartingMark } from '../../src/drivers/libvirt/process-record.js';
-import { OperationQueue } from '../../src/drivers/operation-queue.js';
 import { withBootOrder } from '../../src/drivers/libvirt/xml/boot-order.js';
 import { readMetadata, withMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
@@ -63,15 +60,12 @@ describe('a daemon that is started again', () => {
 
   it('knows of a restart that it hears of before it has looked at the machine (B6, B17)', async () => {
     const guest = await armedAndLeft();
-    const hypervisor = Hypervisor.connect(host.libvirtd.uri, { callTimeoutMs: 5_000 });
-    const inventory = new Inventory(hypervisor, 5_000);
-    const edits = new OperationQueue();
-    const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
-    const boot = new BootControl({ host: { hypervisor, inventory, edits, log, timeoutMs: 5_000 }, bootLoaderMap: {} });
+    const parts = host.parts();
+    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     try {
       // As the driver does it, but in this order, and before the firmware has read the drive.
       boot.onReboot(guest.uuid);
-      await boot.reconcile(await inventory.find(guest.uuid));
+      await boot.reconcile(await parts.inventory.find(guest.uuid));
       guest.serial.send('r');
       expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
       await until('the override to be used up', async () => {
@@ -82,7 +76,6 @@ describe('a daemon that is started again', () => {
       await host.virsh('destroy', guest.name);
     } finally {
       await boot.close();
-      await hypervisor.close();
     }
   });
 

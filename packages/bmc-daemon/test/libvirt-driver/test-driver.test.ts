@@ -5,6 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { ColdStart } from '../../src/drivers/libvirt/cold-start.js';
 import { TestHost } from './host.js';
 
 let host: TestHost;
@@ -66,6 +67,24 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'create');
     expect(await order()).toEqual(['1', undefined]);
     await driver.power(uuid, 'destroy');
+  });
+
+  it('keeps what somebody changes while a one-time boot starts (B6, B8)', async () => {
+    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    const parts = host.parts();
+    const machine = await parts.inventory.find(uuid);
+    const real = machine.domain.createWithFlags.bind(machine.domain);
+    machine.domain.createWithFlags = async (...words) => {
+      await host.virsh('desc', 'dummy', '--config', 'mine');
+      return await real(...words);
+    };
+    await new ColdStart(parts).start(machine);
+    expect(await order()).toEqual(['2', '1']);
+    expect(await order('--inactive')).toEqual(['1', undefined]);
+    expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
+    expect((await driver.getSystem(uuid)).description).toBe('mine');
+    await driver.power(uuid, 'destroy');
+    await host.virsh('desc', 'dummy', '--config', '');
   });
 
   it('keeps an override of a running machine for its next power-on, and the log says so (B6)', async () => {

@@ -91,6 +91,8 @@ describe.each([
   beforeAll(async () => {
     driver = await host.driver({ storagePool });
   });
+  // One daemon a host: what one reads to put it back changed, another may have changed meanwhile.
+  afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
   const volumes = async (): Promise<readonly string[]> => {
     const pool = storagePool ?? 'rackless-images';
@@ -280,6 +282,7 @@ describe('drives', () => {
   beforeAll(async () => {
     driver = await host.driver({ storagePool: 'shared' });
   });
+  afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
 
   it('refuse a second image, and take the same one again at once (B9)', async () => {

@@ -7,14 +7,13 @@
  * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import { afterBoot, mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootDevice } from '../driver.js';
-import { readDefinition, saveDefinition, saveProcess, saveRecord, type Definition } from './definition.js';
+import { readDefinition, saveDefinition, saveProcess, type Definition } from './definition.js';
 import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { hasDevice, onceDevice, transientOrder, withContinuousOrder } from './kept-override.js';
+import { onceDevice, transientOrder, withBootChange, withOverrideUsed, type WantedFirmware } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
@@ -24,14 +23,10 @@ import {
   bootIndexes,
   deviceKeys,
   effectiveBootOrder,
-  firstBootDevice,
   orderWithFirst,
-  restoreBootOrder,
 } from './xml/boot-order.js';
-import { withCdrom } from './xml/cdrom.js';
 import { readDomain } from './xml/domain.js';
-import { withFirmware } from './xml/firmware.js';
-import { readMetadata, withMetadata } from './xml/metadata.js';
+import { readMetadata } from './xml/metadata.js';
 
 export interface BootControlOptions {
   readonly host: Host;
@@ -62,8 +57,9 @@ export class BootControl {
   /** @throws {DriverError} invalid, unsupported, notFound, unavailable. */
   async setBoot(machine: Machine, change: BootChange): Promise<void> {
     await this.#host.edits.run(machine.uuid, async () => {
+      const firmware = await this.#chooseFirmware(machine, change);
       const definition = await readDefinition(machine, this.#host.timeoutMs);
-      const xml = await this.#changed(machine, definition.xml, change);
+      const xml = withBootChange(machine, definition.xml, { ...change, firmware });
       await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
       // A restart that came before the client asked has not used what it asks for.
       if (change.enabled !== undefined || change.target !== undefined) this.#forgetReset(machine.uuid);
@@ -167,29 +163,12 @@ export class BootControl {
     return !same(present, deviceKeys(effectiveBootOrder(defined)));
   }
 
-  /** The definition with the change in it. */
-  async #changed(machine: Machine, xml: string, change: BootChange): Promise<string> {
-    const record = readMetadata(xml);
-    let result = xml;
-    if (change.firmware !== undefined) {
-      needsDefinition(machine, 'the boot mode');
-      const { os } = readDomain(xml);
-      const choice = await chooseFirmware(this.#bootLoaderMap, change.firmware, os.architecture);
-      result = withFirmware(result, change.firmware, choice);
-    }
-    // The old firmware's variables: with Secure Boot in them, the new one would refuse what it was chosen to boot.
-    const resetNvram = result === xml ? record.resetNvram : change.firmware === 'efi';
-    if (change.enabled === undefined && change.target === undefined) {
-      return withMetadata(result, { ...record, resetNvram });
-    }
-    const override = mergeBootOverride(record.boot ?? untouchedOverride(firstBootDevice(readDomain(result))), change);
-    // As on a server whose drive is part of its controller: there is always one to boot from.
-    if (override.target === 'cdrom' && machine.persistent && !hasDevice(result, 'cdrom'))
-      result = withCdrom(result, null).xml;
-    const saved = record.boot?.saved ?? null;
-    if (saved !== null) result = restoreBootOrder(result, saved);
-    result = withMetadata(result, { ...record, resetNvram, boot: { ...override, saved: null } });
-    return machine.persistent ? withContinuousOrder(result) : result;
+  /** Looked for before the definition is read that is put back changed: a file system may take its time. */
+  async #chooseFirmware(machine: Machine, { firmware }: BootChange): Promise<WantedFirmware | null> {
+    if (firmware === undefined) return null;
+    needsDefinition(machine, 'the boot mode');
+    const { os } = readDomain((await readDefinition(machine, this.#host.timeoutMs)).xml);
+    return { type: firmware, choice: await chooseFirmware(this.#bootLoaderMap, firmware, os.architecture) };
   }
 
   /** As {@link #tell}; one that goes off meanwhile has nobody to tell, and finds it all in its definition. */
@@ -248,12 +227,12 @@ export class BootControl {
 
   /** The once-order has been used: the machine's own holds again, and the override reads as disabled. */
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
-    const record = readMetadata(xml);
-    const boot = record.boot === null ? null : { ...record.boot, ...afterBoot(record.boot) };
-    const done = withMetadata(xml, { ...record, boot });
     // The process first: if this ends in between, the override still reads as pending and is found again.
-    if (instance !== null) await this.#tell(machine, instance, done);
-    await saveRecord(this.#host.hypervisor, machine, xml, { ...record, boot }, this.#host.timeoutMs);
+    if (instance !== null) await this.#tell(machine, instance, withOverrideUsed(xml));
+    // Read again: QEMU took its time, and what was done meanwhile (virsh, another daemon's eject) must not be undone.
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml: from } = await readDefinition(machine, timeoutMs);
+    await saveDefinition(hypervisor, machine, { from, to: withOverrideUsed(from) }, timeoutMs);
   }
 
   /** How often the drive that the override boots from has been read so far. */

@@ -19,6 +19,11 @@ import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBoot
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
 
+interface StartOutcome {
+  /** Whether the guest boots by the once-order now. */
+  readonly onceUsed: boolean;
+}
+
 export class ColdStart {
   readonly #host: Host;
   /** Machines that are being started here, and by id those that were: their events are not somebody else's doing. */
@@ -63,12 +68,8 @@ export class ColdStart {
         await this.#letGo(machine, machine.domain, xml);
         return;
       }
-      const record = readMetadata(xml);
-      if (record.boot?.enabled !== 'once' || record.boot.saved === null) return;
       // Started without a monitor, and not put back: see #startRedefined.
-      const restored = restoreBootOrder(xml, record.boot.saved);
-      const boot = { ...(instance === null ? record.boot : afterBoot(record.boot)), saved: null };
-      const to = withMetadata(restored, { ...record, boot });
+      const to = withOnceOrderRemoved(xml, { onceUsed: instance !== null });
       await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
     });
   }
@@ -149,18 +150,24 @@ export class ColdStart {
     log.info(`machine ${machine.name} can not be started paused: its one-time boot order holds until power-off`);
     const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
     await hypervisor.domainDefineXml(withMetadata(ordered.xml, { ...record, boot }), 0, { timeoutMs });
+    // Read again: a start takes its time, and what somebody changed meanwhile is not to be undone.
+    const putBack = async (outcome: StartOutcome): Promise<void> => {
+      const { xml: from } = await readDefinition(machine, timeoutMs);
+      await saveDefinition(hypervisor, machine, { from, to: withOnceOrderRemoved(from, outcome) }, timeoutMs);
+    };
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
-      await hypervisor.domainDefineXml(withMetadata(xml, finished(record, { onceUsed: true })), 0, { timeoutMs });
+      await putBack({ onceUsed: true });
+      await this.#settle(machine, { onceUsed: true });
       return domain;
     } catch (error) {
-      await hypervisor.domainDefineXml(xml, 0, { timeoutMs }).catch(() => undefined);
+      await putBack({ onceUsed: false }).catch(() => undefined);
       throw error;
     }
   }
 
   /** What a start leaves of the record. The definition is read again: the start may have completed it, or a user changed it. */
-  async #settle(machine: Machine, outcome: { readonly onceUsed: boolean }): Promise<void> {
+  async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const { xml } = await readDefinition(machine, timeoutMs);
     await saveRecord(hypervisor, machine, xml, finished(readMetadata(xml), outcome), timeoutMs);
@@ -176,7 +183,16 @@ export class ColdStart {
   }
 }
 
-function finished(record: MachineRecord, { onceUsed }: { readonly onceUsed: boolean }): MachineRecord {
+/** The definition without a once-order that stands in it (`#startRedefined`); the same text where none does. */
+function withOnceOrderRemoved(xml: string, { onceUsed }: StartOutcome): string {
+  const record = readMetadata(xml);
+  const { boot } = record;
+  if (boot?.enabled !== 'once' || boot.saved === null) return xml;
+  const left = { ...(onceUsed ? afterBoot(boot) : boot), saved: null };
+  return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
+}
+
+function finished(record: MachineRecord, { onceUsed }: StartOutcome): MachineRecord {
   const boot = record.boot === null || !onceUsed ? record.boot : { ...record.boot, ...afterBoot(record.boot) };
   return { ...record, boot, restarting: null, resetNvram: false };
 }
