@@ -9,8 +9,10 @@ import tseslint from 'typescript-eslint';
 const floors = {
   daemon: [
     ['signals.ts'],
-    ['log.ts', 'listener.ts', 'systemd-notify.ts'],
-    ['tls.ts'],
+    ['listener.ts', 'systemd-notify.ts'],
+    ['log.ts', 'tls.ts'],
+    ['log-line.ts'],
+    ['redact.ts'],
     ['mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
   ],
   libvirt: [

@@ -15,6 +15,43 @@ const parse = (line: string | undefined) => JSON.parse(line ?? '') as unknown;
 const request = { id: 'r1', user: 'admin', method: 'GET', path: '/redfish/v1', status: 200, ms: 1.25 };
 
 describe('createLog', () => {
+  it('keeps the first lines until they are asked for, each with its own time (B16)', async () => {
+    const { log, lines, written } = collect();
+    const before = Date.now();
+    log.info('one');
+    while (Date.now() === before) await new Promise((resolve) => setImmediate(resolve));
+    log.info('two');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(written).toEqual([]);
+    const [one, two] = lines().map((line) => parse(line) as { readonly time: string }); // every line has its time
+    expect([one, two]).toEqual([
+      { time: anyTime, level: 'info', message: 'one' },
+      { time: anyTime, level: 'info', message: 'two' },
+    ]);
+    expect(one?.time).not.toBe(two?.time);
+  });
+
+  it('writes the first lines by itself when nobody asks (B16)', async () => {
+    const line = await new Promise<string>((resolve) => {
+      createLog({ level: 'info', format: 'json', write: resolve }).info('one');
+    });
+    expect(parse(line)).toEqual({ time: anyTime, level: 'info', message: 'one' });
+  });
+
+  it('adds what else a service says of a request (C12)', () => {
+    const more = { model: 'gpt', ttfbMs: 12.5, deployment: null };
+    const json = collect();
+    json.log.request({ ...request, more });
+    expect(json.lines().map(parse)).toEqual([
+      { time: anyTime, level: 'info', message: 'request', ...request, ...more },
+    ]);
+    const text = collect({ format: 'text' });
+    text.log.request({ ...request, more, refused: 'why' });
+    expect(text.lines()[0]?.slice(9)).toBe(
+      'admin GET /redfish/v1 200 1.3 ms r1 model=gpt ttfbMs=12.5 deployment=null (why)',
+    );
+  });
+
   it('writes one JSON object per request with id, user, method, path, status and ms (B16)', () => {
     const { log, lines } = collect();
     log.request(request);
@@ -48,8 +85,10 @@ describe('createLog', () => {
         UserName: 'me',
         Password: 'hunter2',
         list: [{ 'X-Auth-Token': 'abc' }],
+        max_tokens: 5,
       },
       Authorization: 'Basic Zm9v',
+      api_key: 'sk-1',
       url: new URL('http://host/a?b=c'),
     });
     expect(parse(lines()[0])).toEqual({
@@ -61,8 +100,10 @@ describe('createLog', () => {
         UserName: 'me',
         Password: '******',
         list: [{ 'X-Auth-Token': '******' }],
+        max_tokens: 5,
       },
       Authorization: '******',
+      api_key: '******',
       url: 'http://host/a?******',
     });
   });
@@ -88,6 +129,8 @@ describe('createLog', () => {
 
   it('writes the lines of one turn together, and an error at once (B16)', async () => {
     const { log, written } = collect();
+    log.error('first');
+    written.length = 0;
     log.info('one');
     log.info('two');
     expect(written).toEqual([]);

@@ -1,27 +1,16 @@
-/** The one logger, the line of a request, and what must never be in either. */
+/** The one logger. */
+import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
-import { createLogger, format } from 'winston';
-import { maskUrl } from './mask-url.js';
+import type * as Winston from 'winston';
+import { renderJson, renderText, type LogRecord, type RequestLine } from './log-line.js';
+import { redact, type LogFields } from './redact.js';
 
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
+export type { RequestLine } from './log-line.js';
+export type { LogFields } from './redact.js';
 
-/** What a line carries beside its message: plain values, or the error that caused it under `error`. */
-export type LogFields = Readonly<Record<string, unknown>>;
-
-/** One finished request. */
-export interface RequestLine {
-  readonly id: string;
-  /** null: nobody had to log in, or nobody could. */
-  readonly user: string | null;
-  readonly method: string;
-  /** Without its query, which may carry secrets. */
-  readonly path: string;
-  readonly status: number;
-  /** From the request's head to the answer's last byte, in milliseconds. */
-  readonly ms: number;
-  /** Why credentials were refused, and whose; or why the request could not even be read. */
-  readonly refused?: string;
-}
+/** From the least to the most talkative. */
+const levels = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof levels)[number];
 
 /** Where everything that happens is told. Messages are lower case, without a period and without secrets. */
 export interface Log {
@@ -48,23 +37,21 @@ export function outputFormat(): LogOptions['format'] {
   return process.stdout.isTTY ? 'text' : 'json';
 }
 
-/** Makes the logger. Nothing needs closing; {@link Log.flush} before the process ends. */
+/**
+ * Makes the logger. Nothing needs closing; {@link Log.flush} before the process ends. The first lines of a process wait for a
+ * flush, an error, or a quarter of a second, whichever comes first.
+ */
 export function createLog(options: LogOptions): Log {
-  const lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
-  const logger = createLogger({
-    level: options.level,
-    format: format.printf(options.format === 'json' ? jsonLine : textLine),
-  });
-  // A pipe instead of a transport: winston's stream transport schedules a callback for every line.
-  logger.pipe(lines);
+  const sink = new Sink(options);
+  const isEnabled = (level: LogLevel) => levels.indexOf(level) <= levels.indexOf(options.level);
 
   const silent = () => undefined;
   const log = (level: LogLevel) => {
-    if (!logger.isLevelEnabled(level)) return silent;
+    if (!isEnabled(level)) return silent;
     return (message: string, fields?: LogFields) => {
-      logger.log({ level, message, ...(fields === undefined ? {} : { fields: redact(fields) }) });
+      sink.add({ level, message, at: Date.now(), ...(fields === undefined ? {} : { fields: redact(fields) }) });
       // An error may be the last thing that this process says.
-      if (level === 'error') lines.flush();
+      if (level === 'error') sink.flush();
     };
   };
   return {
@@ -72,11 +59,60 @@ export function createLog(options: LogOptions): Log {
     warn: log('warn'),
     info: log('info'),
     debug: log('debug'),
-    request: logger.isLevelEnabled('info')
-      ? (line) => logger.log({ level: 'info', message: 'request', request: line })
+    request: isEnabled('info')
+      ? (request) => sink.add({ level: 'info', message: 'request', at: Date.now(), request })
       : silent,
-    flush: () => lines.flush(),
+    flush: () => sink.flush(),
   };
+}
+
+/** Long enough for a daemon to be listening, in milliseconds. */
+const START_MS = 250;
+
+/**
+ * winston, once it is needed. Loading it takes 25 to 120 ms, in which nobody could connect yet, and what is said while a
+ * daemon starts can wait until it listens.
+ */
+class Sink {
+  readonly #options: LogOptions;
+  readonly #lines: LineBuffer;
+  #logger: Winston.Logger | undefined;
+  #early: LogRecord[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LogOptions) {
+    this.#options = options;
+    this.#lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
+  }
+
+  add(record: LogRecord): void {
+    if (this.#logger !== undefined) {
+      this.#logger.log(record as LogRecord & Winston.LogEntry); // any name may stand in an entry, none in an interface
+      return;
+    }
+    this.#timer ??= setTimeout(() => this.flush(), START_MS);
+    this.#early.push(record);
+  }
+
+  flush(): void {
+    // Not for nothing: a process that has nothing to say (--version) does not load what would say it.
+    if (this.#early.length > 0) this.#load();
+    this.#lines.flush();
+  }
+
+  #load(): void {
+    clearTimeout(this.#timer);
+    // Not `import()`, which is never there at once: a flush may stand before the end of the process.
+    const { createLogger, format } = createRequire(import.meta.url)('winston') as typeof Winston;
+    const render = this.#options.format === 'json' ? renderJson : renderText;
+    this.#logger = createLogger({
+      level: this.#options.level,
+      format: format.printf((info) => render(info as unknown as LogRecord)), // what `add` gave it
+    });
+    // A pipe instead of a transport: winston's stream transport schedules a callback for every line.
+    this.#logger.pipe(this.#lines);
+    for (const record of this.#early.splice(0)) this.add(record);
+  }
 }
 
 /** Where winston's formats leave the finished line. */
@@ -103,70 +139,4 @@ class LineBuffer extends Writable {
     this.#pending = '';
     if (lines !== '') this.#write(lines);
   }
-}
-
-/** winston's record of a line, as the two functions above made it. */
-interface Line {
-  readonly level: string;
-  readonly message: unknown;
-  readonly request?: RequestLine;
-  readonly fields?: LogFields;
-}
-
-function jsonLine({ level, message, request, fields }: Line): string {
-  const time = new Date().toISOString();
-  return JSON.stringify({ time, level, message, ...request, ...fields });
-}
-
-function textLine({ level, message, request, fields }: Line): string {
-  const time = new Date().toISOString().slice(11, 19);
-  if (request !== undefined) {
-    const { user, method, path, status, ms, id, refused } = request;
-    return printable(
-      `${time} ${user ?? '-'} ${method} ${path} ${status} ${ms.toFixed(1)} ms ${id}${refused === undefined ? '' : ` (${refused})`}`,
-    );
-  }
-  const rest = Object.entries(fields ?? {}).map(
-    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return printable(`${time} ${level === 'info' ? '' : `${level}: `}${String(message)}${rest.join('')}`);
-}
-
-/** A client chooses paths and user names: they must not forge a second line or steer a terminal. */
-function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
-}
-
-/** Names whose values are nobody's business: `Password`, `X-Auth-Token`, `Authorization`. */
-const secretName = /pass(word|wd|phrase)|token|secret|authorization|cookie|credential/i;
-
-function redact(fields: LogFields): LogFields {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redactValue(name, value, 0)]));
-}
-
-function redactValue(name: string, value: unknown, depth: number): unknown {
-  if (secretName.test(name)) return '******';
-  if (typeof value === 'string') return /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? maskUrl(value) : value;
-  if (value instanceof URL) return maskUrl(value);
-  if (value instanceof Error) return describeError(value);
-  // Bodies and driver errors nest a few levels; whatever is deeper is not worth a line.
-  if (typeof value !== 'object' || value === null || depth > 4) return value;
-  if (Array.isArray(value)) return value.map((item) => redactValue('', item, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactValue(key, item, depth + 1)]));
-}
-
-/** The error's message and those of its causes, outermost first; the stack of the innermost, where it broke. */
-function describeError(error: Error): string {
-  const messages: string[] = [];
-  let innermost = error;
-  for (let current: unknown = error; current instanceof Error && messages.length < 8; current = current.cause) {
-    messages.push(current.message);
-    innermost = current;
-  }
-  const stack =
-    innermost.stack
-      ?.split('\n')
-      .filter((line) => line.startsWith('    at '))
-      .slice(0, 4) ?? [];
-  return `${messages.join(': ')}${stack.length > 0 ? ` [${stack.map((line) => line.trim()).join('; ')}]` : ''}`;
 }

@@ -1,0 +1,61 @@
+/** A finished line of the log: JSON for machines, or a line for people. */
+import type { LogFields } from './redact.js';
+
+/** One finished request. */
+export interface RequestLine {
+  readonly id: string;
+  /** null: nobody had to log in, or nobody could. */
+  readonly user: string | null;
+  readonly method: string;
+  /** Without its query, which may carry secrets. */
+  readonly path: string;
+  readonly status: number;
+  /** From the request's head to the answer's last byte, in milliseconds. */
+  readonly ms: number;
+  /** Why credentials were refused, and whose; or why the request could not even be read. */
+  readonly refused?: string;
+  /** What else a service says of its requests, `{ model: 'gpt', ttfbMs: 12 }`. Written as it is: nothing is masked. */
+  readonly more?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** What a line is made of. Its fields are fit for a log already. */
+export interface LogRecord {
+  readonly level: string;
+  readonly message: string;
+  /** When it happened, in milliseconds since 1970; lines may be written later. */
+  readonly at: number;
+  readonly request?: RequestLine;
+  readonly fields?: LogFields;
+}
+
+/** One line without its end: `{"time": …, "level": …, "message": …}`. */
+export function renderJson({ level, message, at, request, fields }: LogRecord): string {
+  const time = new Date(at).toISOString();
+  if (request === undefined) return JSON.stringify({ time, level, message, ...fields });
+  const { more, ...line } = request;
+  return JSON.stringify({ time, level, message, ...line, ...more });
+}
+
+/** One line without its end, for a terminal. */
+export function renderText({ level, message, at, request, fields }: LogRecord): string {
+  const time = new Date(at).toISOString().slice(11, 19);
+  if (request !== undefined) {
+    const { user, method, path, status, ms, id, refused, more } = request;
+    const why = refused === undefined ? '' : ` (${refused})`;
+    return printable(
+      `${time} ${user ?? '-'} ${method} ${path} ${status} ${ms.toFixed(1)} ms ${id}${named(more)}${why}`,
+    );
+  }
+  return printable(`${time} ${level === 'info' ? '' : `${level}: `}${message}${named(fields)}`);
+}
+
+function named(fields: LogFields = {}): string {
+  return Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('');
+}
+
+/** A client chooses paths and user names: they must not forge a second line or steer a terminal. */
+function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
