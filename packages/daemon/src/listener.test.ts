@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { ListenError, openListener, type Listener } from './listener.js';
+import { ListenError, openListener, type Listener, type ListenOptions } from './listener.js';
 
 const open: Listener[] = [];
 
@@ -23,8 +23,14 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((listener) => listener.close(0)));
 });
 
-async function listen(handle: RequestListener, ip = '127.0.0.1', port = 0): Promise<Listener> {
+async function listen(
+  handle: RequestListener,
+  ip = '127.0.0.1',
+  port = 0,
+  more: Pick<ListenOptions, 'onUpgrade' | 'server'> = {},
+): Promise<Listener> {
   const listener = await openListener({
+    ...more,
     ip,
     port,
     handle,
@@ -115,6 +121,55 @@ describe('what Node answers by itself', () => {
     expect(await ask('CONNECT example:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 501 HPE_INVALID_METHOD\r\n/,
     );
+  });
+});
+
+describe('a request for another protocol', () => {
+  const head = 'GET /realtime HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+  const open = async (more: Pick<ListenOptions, 'onUpgrade'>) => {
+    const listener = await listen((request, response) => response.end(`plain ${request.url}`), '127.0.0.1', 0, more);
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.setEncoding('latin1');
+    socket.write(`${head}more`);
+    return { listener, socket };
+  };
+
+  it('goes to who takes its socket over, with what was sent behind it (C13)', async () => {
+    const { socket } = await open({
+      onUpgrade: (request, taken, rest) => taken.end(`HTTP/1.1 101 \r\n\r\n${request.url} ${rest.toString()}`),
+    });
+    let answer = '';
+    socket.on('data', (text: string) => (answer += text));
+    await once(socket, 'end');
+    expect(answer).toBe('HTTP/1.1 101 \r\n\r\n/realtime more');
+  });
+
+  it('is a plain request where nobody does (C13)', async () => {
+    const { socket } = await open({});
+    const [answer] = (await once(socket, 'data')) as [string]; // what Node documents for this event
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*plain \/realtime/);
+    socket.destroy();
+  });
+
+  it('ends with the listener, whoever has its socket (C13)', async () => {
+    const { listener, socket } = await open({ onUpgrade: (_request, taken) => taken.write('HTTP/1.1 101 \r\n\r\n') });
+    await once(socket, 'data');
+    const ended = once(socket, 'close');
+    await listener.close(0);
+    await ended;
+  });
+});
+
+describe("the server's own options", () => {
+  it('are those that the service chose (C7)', async () => {
+    const listener = await listen((_request, response) => response.end(), '127.0.0.1', 0, {
+      server: { maxHeaderSize: 2000 },
+    });
+    const big = await fetch(listener.addresses[0] ?? '', { headers: { 'x-long': 'x'.repeat(3000) } }).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+    expect(big).toBe('refused');
   });
 });
 

@@ -1,5 +1,11 @@
 /** The socket that clients connect to, HTTP or HTTPS, from its opening to the end of its last request. */
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { isIPv6, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -19,7 +25,20 @@ export interface ListenOptions {
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /** A connection could not be accepted (no more file descriptors); the service goes on. */
   readonly onError: (error: Error) => void;
+  /**
+   * Takes over the socket of a request that asks for another protocol (WebSocket); it is ended with the listener. Absent: such a
+   * request is answered by `handle`, as RFC 9110 §7.8 allows.
+   */
+  readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** What is not as Node has it. */
+  readonly server?: ServerTuning;
 }
+
+/**
+ * Node's own options, times in milliseconds. Of note: `requestTimeout`, 300 s, is for a whole request with its body, so that a
+ * service which takes long uploads sets 0 and bounds the wait for each piece by itself; `headersTimeout`, 60 s, holds all the same.
+ */
+export type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize' | 'highWaterMark'>;
 
 export interface Listener {
   /** `http://127.0.0.1:8000`, one for each address that clients may use; at least one. */
@@ -53,9 +72,9 @@ const DRAIN_STEP_MS = 50;
 
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
-  const { ip, port, tls, handle, onClientError, onError } = options;
+  const { ip, port, tls, handle, onClientError, onError, onUpgrade } = options;
   // Node's own answer to a request without a Host has no body and is in no log: `handle` gives one.
-  const common = { requireHostHeader: false };
+  const common = { ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
   const server: Server = secure ?? createHttpServer(common, handle);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -64,6 +83,14 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('checkExpectation', handle);
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
+  const upgraded = new Set<Duplex>();
+  if (onUpgrade !== undefined) {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      upgraded.add(socket);
+      socket.once('close', () => upgraded.delete(socket));
+      onUpgrade(request, socket, head);
+    });
+  }
   await listen(server, ip, port);
   server.on('error', onError);
   const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
@@ -71,7 +98,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   return {
     addresses: reachableAddresses(ip).map((host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`),
     setTls: (next) => secure?.setSecureContext(next),
-    close: (waitMs) => drain(server, waitMs),
+    close: (waitMs) => drain(server, upgraded, waitMs),
   };
 }
 
@@ -117,10 +144,14 @@ function reachableAddresses(ip: string): readonly string[] {
   return found.length === 0 ? ['127.0.0.1'] : found;
 }
 
-function drain(server: Server, waitMs: number): Promise<void> {
+function drain(server: Server, upgraded: ReadonlySet<Duplex>, waitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
-    const enough = setTimeout(() => server.closeAllConnections(), waitMs);
+    const enough = setTimeout(() => {
+      server.closeAllConnections();
+      // The server waits for their end, too, but has let go of them.
+      for (const socket of upgraded) socket.destroy();
+    }, waitMs);
     // Its one error is that it was closed before, which is what is wanted.
     server.close(() => {
       clearInterval(idle);
