@@ -2,11 +2,16 @@
  * What happens to a machine between two steps of one operation: somebody else changes its definition, or its QEMU takes its time. The
  * moment is made certain by a call of the machine's own `domain` that does something else first.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
+import { readDefinition } from '../../src/drivers/libvirt/definition.js';
 import type { Host } from '../../src/drivers/libvirt/host.js';
+import { ImageStore } from '../../src/drivers/libvirt/image-store.js';
 import type { Machine } from '../../src/drivers/libvirt/inventory.js';
+import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
+import { OperationQueue } from '../../src/drivers/operation-queue.js';
 import { TestHost, type Guest } from './host.js';
 
 jest.setTimeout(120_000);
@@ -47,6 +52,46 @@ describe('a definition that somebody changes', () => {
     const definition = await host.inactiveXml(guest);
     expect(readMetadata(definition).boot?.enabled).toBe('disabled');
     expect(definition).not.toContain('.iso');
+    await host.virsh('destroy', guest.name);
+  });
+});
+
+describe('a drive that was plugged into a running machine', () => {
+  /** A guest with an image in such a drive, and what ejects it. */
+  async function plugged(): Promise<{ guest: Guest; machine: Machine; eject: () => Promise<void> }> {
+    const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
+    await host.virsh('start', guest.name);
+    const path = host.file('hotplugged.iso');
+    await host.virsh('attach-disk', guest.name, path, 'sda', '--type', 'cdrom', '--targetbus', 'usb', '--live');
+    const parts = host.parts();
+    const machine = await find(parts, guest);
+    const store = new ImageStore({
+      openShelf: () => Promise.resolve(null),
+      sourcesInUse: () => Promise.resolve(new Set()),
+      limits: { connectTimeoutMs: 1, idleTimeoutMs: 1, maxBytes: 1, caFile: undefined },
+      warn: () => undefined,
+    });
+    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
+    const media = new MediaControl({ host: parts, boot, store, turns: new OperationQueue() });
+    return { guest, machine, eject: () => media.eject(machine, {}) };
+  }
+  const drives = async (machine: Machine): Promise<readonly string[]> =>
+    ((await readDefinition(machine, 30_000)).instance?.domain.devices.disks ?? []).map(({ target }) => target);
+
+  it('is gone when its eject has ended, however late QEMU lets go of it (B9)', async () => {
+    await host.drive('hotplugged');
+    const { guest, machine, eject } = await plugged();
+    expect(await drives(machine)).toEqual(['vda', 'sda']);
+    const real = machine.domain.detachDeviceFlags.bind(machine.domain);
+    let late: Promise<void> | undefined;
+    // As libvirt does where QEMU has not let go of the device within 5 s: it answers, and the device goes later.
+    machine.domain.detachDeviceFlags = (...words) => {
+      late = sleep(500).then(() => real(...words));
+      return Promise.resolve();
+    };
+    await eject();
+    expect(await drives(machine)).toEqual(['vda']);
+    await late;
     await host.virsh('destroy', guest.name);
   });
 });

@@ -46,6 +46,10 @@ const MEDIA = 'media';
 
 const MAX_ATTEMPTS = 4;
 
+/** libvirt waits 5 s for QEMU to let go of a device, and answers as if all were well where it has not: the rest is waited here. */
+const UNPLUG_TIMEOUT_MS = 10_000;
+const UNPLUG_POLL_MS = 50;
+
 /** A tray that the guest has locked opens too: the medium of a BMC is pulled like a plug. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
@@ -186,13 +190,29 @@ export class MediaControl {
       await this.#change(machine, target, null);
       return;
     }
-    await attempt(`unplugging the drive of machine ${machine.name}`, () =>
-      machine.domain.detachDeviceFlags(
-        instance.xml.slice(drive.element.start, drive.element.end),
-        DomainDeviceModifyFlags.LIVE,
-        { timeoutMs },
-      ),
+    await this.#unplug(machine, instance, drive);
+  }
+
+  /**
+   * Returns when the drive is gone: until then the guest has the image, and no other drive can get its name.
+   * @throws {DriverError} unavailable, where the guest keeps it.
+   */
+  async #unplug(machine: Machine, instance: Instance, { target, element }: Disk): Promise<void> {
+    const doing = `unplugging the drive of machine ${machine.name}`;
+    const markup = instance.xml.slice(element.start, element.end);
+    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
+    await attempt(doing, () =>
+      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
     );
+    const isPlugged = async (): Promise<boolean> => {
+      const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
+      return present?.id === instance.id && present.domain.devices.disks.some((disk) => disk.target === target);
+    };
+    while (await isPlugged()) {
+      if (performance.now() > deadline)
+        throw new DriverError('unavailable', `${doing}: its guest has not let go of it`);
+      await sleep(UNPLUG_POLL_MS);
+    }
   }
 
   /** Changes what the running guest finds in a drive. */
