@@ -23,7 +23,7 @@ const floors = {
     ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],
     ['standing-connection.ts'],
     ['connection.ts'],
-    ['transport/', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
+    ['transport/', 'stream-slot.ts', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
     ['uri.ts', 'caller.ts'],
     ['protocol/'],
     ['xdr.ts', 'errors.ts', 'enums.ts', 'abort.ts', 'clock.ts', 'listeners.ts', 'constants/'],

@@ -2,7 +2,6 @@ import type { CallOptions, Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import { clientError, type ClientErrorCode, type LibvirtError, toError } from './errors.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
-import { callBack } from './listeners.js';
 import { Outbox } from './outbox.js';
 import { callAborted, PendingCalls, type ProcedureHead, type SentCall } from './pending-calls.js';
 import {
@@ -17,6 +16,7 @@ import {
 import { MessageSplitter } from './protocol/message-splitter.js';
 import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
+import { StreamSlot } from './stream-slot.js';
 import type { OpenTransport, Transport } from './transport/transport.js';
 import { decodeWholly, XdrReader } from './xdr.js';
 
@@ -60,7 +60,7 @@ export class Connection implements Caller {
   #replied = false;
   /** Bytes that wait for that caller: see `#take`. */
   #backlog: Buffer[] | null = null;
-  #stream: { readonly serial: number; readonly receiver: LibvirtStream } | null = null;
+  #slot: StreamSlot | null = null;
 
   /** Makes a connection; nothing is sent before `connect`. */
   constructor(options: ConnectionOptions) {
@@ -113,13 +113,13 @@ export class Connection implements Caller {
    */
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
     return new Promise<LibvirtStream>((resolve, reject) => {
-      this.#submit(procedure, args, options, reject, (body, serial) => {
+      const serial = this.#submit(procedure, args, options, reject, (body) => {
         decodeWholly(procedure.result, body);
-        // Made before the next message is looked at: that may already be data of the stream.
-        const receiver = this.#makeStream(procedure, serial);
-        this.#stream = { serial, receiver };
-        resolve(receiver);
+        resolve(slot.open(this.#makeStream(procedure, slot.serial)));
       });
+      if (serial === null) return;
+      const slot = new StreamSlot(serial);
+      this.#slot = slot;
     });
   }
 
@@ -134,19 +134,20 @@ export class Connection implements Caller {
     this.#release();
     this.#transport?.destroy();
     this.#pending.failAll((procedure) => this.#failureOf(procedure, true) ?? failure);
-    const stream = this.#stream?.receiver;
-    this.#stream = null;
+    const stream = this.#slot?.stream;
+    this.#slot = null;
     stream?.destroy(this.#failureOf(stream.procedure, true) ?? failure);
     this.#options.onClosed?.(failure);
   }
 
+  /** @returns its serial number; null when it was refused. */
   #submit<A, R>(
     procedure: Procedure<A, R>,
     args: A,
     options: SubmitOptions,
     reject: (error: Error) => void,
     accept: SentCall['accept'],
-  ): void {
+  ): number | null {
     const { signal, onReleased } = options;
     const { name } = procedure;
     const refusal =
@@ -154,7 +155,7 @@ export class Connection implements Caller {
     if (refusal !== null) {
       reject(refusal);
       onReleased?.();
-      return;
+      return null;
     }
     const serial = this.#pending.nextSerial();
     try {
@@ -162,10 +163,11 @@ export class Connection implements Caller {
     } catch (cause) {
       reject(clientError('PROTOCOL', `calling ${name}: ${toError(cause).message}`, { procedure: name, cause }));
       onReleased?.();
-      return;
+      return null;
     }
     const timeoutMs = options.timeoutMs ?? this.#options.callTimeoutMs;
     this.#pending.add(serial, { procedure, accept, reject, timeoutMs, signal, onReleased });
+    return serial;
   }
 
   /** The error of something that the connection's end cut short; null while it stands. */
@@ -199,8 +201,8 @@ export class Connection implements Caller {
       this.close('PROTOCOL', toError(cause).message, cause);
       return;
     }
-    if (rest === null || this.#failure !== null) return;
-    this.#backlog = [Buffer.from(rest)];
+    if (this.#failure !== null || (rest === null && this.#slot?.hasEarly !== true)) return;
+    this.#backlog = rest === null ? [] : [Buffer.from(rest)];
     // The tick that a promise callback asks for runs when no promise callback is left.
     queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
   }
@@ -208,13 +210,14 @@ export class Connection implements Caller {
   #processBacklog(): void {
     const bytes = Buffer.concat(this.#backlog ?? []);
     this.#backlog = null;
+    this.#slot?.deliverEarly();
     this.#process(bytes);
   }
 
   /**
    * One message. Whoever waits for a reply runs only after this turn, in a promise callback. An event or stream data that came
    * behind the reply must not overtake it (the caller has not recorded its registration, or put its listeners on the stream),
-   * so it is refused until then; one that came before a reply is delivered before.
+   * so it is refused until then; one that came before a reply is delivered before, data of a stream as soon as there is one.
    */
   #take(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
     if (this.#failure !== null) return true;
@@ -236,11 +239,9 @@ export class Connection implements Caller {
       case MessageType.stream:
         if (this.#replied) return false;
         // Data behind the end of a stream is legal: it was under way when the stream was ended.
-        if (header.serial === this.#stream?.serial) {
-          const { receiver } = this.#stream;
+        if (header.serial === this.#slot?.serial) {
           const body = reader.rest();
-          // A stream that flows calls its `data` listeners at once.
-          callBack(() => receiver.receive(header.status, owned ? body : Buffer.from(body)));
+          this.#slot.receive(header.status, owned ? body : Buffer.from(body));
         }
         return true;
       default:
@@ -257,7 +258,7 @@ export class Connection implements Caller {
       if (header.program !== program || header.procedure !== number) {
         throw new Error(`the answer is one to procedure ${header.procedure} of program ${header.program}`);
       }
-      if (header.status === MessageStatus.ok) call.accept(body, header.serial);
+      if (header.status === MessageStatus.ok) call.accept(body);
       else call.reject(errorFromRemote(decodeWholly(remoteError, body), name));
     } catch (cause) {
       const message = `calling ${name}: reading the answer: ${toError(cause).message}`;
@@ -285,7 +286,7 @@ export class Connection implements Caller {
       release: () => {
         if (this.#failure !== null) return;
         this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream is over`);
-        this.#stream = null;
+        this.#slot = null;
         this.#release();
         this.#transport?.end();
         this.#options.onClosed?.(this.#failure);

@@ -11,7 +11,7 @@ export type ProcedureHead = Pick<Procedure<unknown, unknown>, 'name' | 'program'
 export interface SentCall {
   readonly procedure: ProcedureHead;
   /** Takes the body of the reply and settles the promise. @throws XdrError when the body is malformed. */
-  readonly accept: (body: XdrReader, serial: number) => void;
+  readonly accept: (body: XdrReader) => void;
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
