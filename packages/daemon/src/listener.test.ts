@@ -27,7 +27,7 @@ async function listen(
   handle: RequestListener,
   ip = '127.0.0.1',
   port = 0,
-  more: Pick<ListenOptions, 'onUpgrade' | 'server'> = {},
+  more: Pick<ListenOptions, 'onUpgrade' | 'server' | 'interfaces'> = {},
 ): Promise<Listener> {
   const listener = await openListener({
     ...more,
@@ -72,6 +72,15 @@ describe('the listening socket', () => {
       for (const address of addresses) expect(await (await fetch(address)).text()).toBe('hello');
     },
   );
+
+  it('serves where a sandbox hides the interfaces, too (B12, C14)', async () => {
+    const interfaces = () => {
+      throw new Error('A system error occurred: uv_interface_addresses returned 97');
+    };
+    const { addresses } = await listen((_request, response) => response.end('hello'), '', 0, { interfaces });
+    expect(addresses).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)]);
+    expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
+  });
 
   it('says which setting is the reason when it can not listen (B12)', async () => {
     const other = createServer();

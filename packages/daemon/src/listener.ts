@@ -32,6 +32,8 @@ export interface ListenOptions {
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** What is not as Node has it. */
   readonly server?: ServerTuning;
+  /** The machine's interfaces. Default: those that Node finds. */
+  readonly interfaces?: typeof networkInterfaces;
 }
 
 /**
@@ -96,7 +98,9 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
   const scheme = tls === undefined ? 'http' : 'https';
   return {
-    addresses: reachableAddresses(ip).map((host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`),
+    addresses: reachableAddresses(ip, options.interfaces ?? networkInterfaces).map(
+      (host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`,
+    ),
     setTls: (next) => secure?.setSecureContext(next),
     close: (waitMs) => drain(server, upgraded, waitMs),
   };
@@ -134,9 +138,16 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
 }
 
 /** What a client can type: the addresses of the interfaces where every address is listened at. */
-function reachableAddresses(ip: string): readonly string[] {
+function reachableAddresses(ip: string, interfaces: typeof networkInterfaces): readonly string[] {
   if (ip !== '' && ip !== '0.0.0.0' && ip !== '::') return [ip];
-  const found = Object.values(networkInterfaces())
+  let all: ReturnType<typeof networkInterfaces>;
+  try {
+    all = interfaces();
+  } catch {
+    // They are asked for through netlink, which a sandbox may not have (systemd's RestrictAddressFamilies): they are only told.
+    all = {};
+  }
+  const found = Object.values(all)
     .flatMap((list) => list ?? [])
     // Link-local IPv6 needs a zone, which no URL has.
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
