@@ -1,7 +1,7 @@
 /**
- * Asks a Redfish address for scripts/start, which can not count on curl: `node scripts/ask.js URL`. Prints `rackless` where
- * bmc-daemon answers, `other` where something else has the port, nothing where the port is free, and for a collection its
- * members' paths, a line each.
+ * Asks an address for scripts/start, which can not count on curl: `node scripts/ask.js URL`. Prints `rackless` where bmc-daemon
+ * answers, `other` where something else has the port, nothing where the port is free; for a Redfish collection its members' paths,
+ * a line each; for OpenAI's list of models `models` and the models' names, a line each.
  */
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
@@ -13,6 +13,7 @@ function describe(text) {
   try {
     const body = JSON.parse(text);
     if (Array.isArray(body.Members)) return body.Members.map((member) => member['@odata.id']).join('\n');
+    if (body.object === 'list') return ['models', ...body.data.map((model) => model.id)].join('\n');
     return body.Vendor === 'Rackless' ? 'rackless' : 'other';
   } catch {
     return 'other';

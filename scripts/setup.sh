@@ -103,7 +103,7 @@ need_modules() {
     const present = read("node_modules/.package-lock.json");
     const stale = Object.keys(wanted).filter((path) =>
       path !== "" && path.startsWith("node_modules/") && !wanted[path].optional && (present[path] === undefined || present[path].version !== wanted[path].version));
-    process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ]; then
+    process.exit(stale.length === 0 ? 0 : 1)' 2>/dev/null || [ ! -e node_modules/.bin/bmc-daemon ] || [ ! -e node_modules/.bin/model-proxy ]; then
     say "Installing npm packages"
     npm ci --no-fund --no-audit --loglevel=error >&2
   fi
@@ -112,7 +112,7 @@ need_modules() {
 # Compiles when a source is newer than the last build.
 need_build() {
   local stamp=.cache/built
-  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] ||
+  if [ ! -e "$stamp" ] || [ ! -e packages/bmc-daemon/dist ] || [ ! -e packages/model-proxy/dist ] ||
     [ -n "$(find packages/*/src packages/*/*.json tsconfig*.json package-lock.json -newer "$stamp" -print -quit)" ]; then
     say "Building"
     mkdir -p .cache

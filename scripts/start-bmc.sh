@@ -1,0 +1,204 @@
+# shellcheck shell=bash
+# scripts/start bmc: one command to a running bmc-daemon. Sourced by scripts/start, with its arguments.
+: "${called_from:?is set by scripts/start}"
+# shellcheck source=scripts/private-libvirtd.sh
+. scripts/private-libvirtd.sh
+# shellcheck source=scripts/demo-guests.sh
+. scripts/demo-guests.sh
+
+usage() {
+  cat <<'END'
+scripts/start [bmc] [--fake] [--port N] [--private] [flags of bmc-daemon]
+scripts/start bmc --clean
+scripts/start proxy …       model-proxy instead: scripts/start proxy --help
+
+Installs what is missing (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon for the virtual machines of
+this host, at 127.0.0.1 port 8000. Where no libvirtd runs, a private one is started; where there is no machine, two small demo
+guests are made. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
+
+  --fake      machines in memory: no libvirt, no QEMU, nothing to install but Node
+  --port N    another port
+  --private   a private libvirtd even where the host has one
+  --clean     remove the demo guests and their disks, and what a private libvirtd kept
+
+Other flags go to bmc-daemon: --config FILE, --interface ADDRESS, --debug (all: packages/bmc-daemon/README.md).
+END
+}
+
+fake=no private=no clean=no port='' interface='' config=no libvirt=host flags=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help)
+      usage
+      exit
+      ;;
+    --fake) fake=yes ;;
+    --private) private=yes ;;
+    --clean) clean=yes ;;
+    -p | --port)
+      port=${2:?$1 needs a number}
+      shift
+      ;;
+    --port=*) port=${1#*=} ;;
+    -i | --interface)
+      interface=${2:?$1 needs an address}
+      shift
+      ;;
+    --interface=*) interface=${1#*=} ;;
+    *)
+      case $1 in
+        --config | --config=*) config=yes ;;
+        --libvirt-uri | --libvirt-uri=*) libvirt=given ;;
+      esac
+      flags+=("$1")
+      ;;
+  esac
+  shift
+done
+
+# Whether the libvirtd of this machine can be used. Somebody who only lacks the permission is told so; a libvirtd of their own
+# would show them an empty host.
+find_host_libvirt() {
+  local said
+  if said=$(timeout 20 setsid --wait virsh --connect qemu:///system version 2>&1 </dev/null); then return; fi
+  if grep -qiE 'permission denied|authentication' <<<"$said"; then
+    die "libvirt runs here, but not for you: $(tail -n 1 <<<"$said")
+  To be let in: sudo usermod -aG libvirt $(id -un), then log in anew. Or: sudo scripts/start. Or: scripts/start --private"
+  fi
+  return 1
+}
+
+if [ "$clean" = yes ]; then
+  if command -v virsh >/dev/null && (find_host_libvirt); then
+    libvirt_uri=qemu:///system
+    remove_demo_guests
+  fi
+  if [ -d "$state" ]; then
+    lock_state || die "A private libvirtd is running: end the scripts/start that started it first"
+    rm -rf "$state"
+    say "Removed what the private libvirtd kept in $state"
+  fi
+  exit
+fi
+
+if [ "$fake" = no ]; then need_packages start; fi
+need_node ""
+need_modules
+need_build
+bmc_daemon=$PWD/packages/bmc-daemon/bin/bmc-daemon.js
+
+# ---- where it will listen, and whether it does already
+
+if [ "$port" = 0 ]; then die "scripts/start tells you the address, so it needs to know the port: not --port 0"; fi
+if [ -n "$port" ]; then flags+=(--port "$port"); fi
+if [ -n "$interface" ]; then
+  flags+=(--interface "$interface")
+elif [ "$config" = no ]; then
+  # Not the specification's default (every address): what is started for a first look is for this machine only.
+  flags+=(--interface 127.0.0.1)
+fi
+if [ "$fake" = yes ]; then flags+=(--fake); fi
+
+# The daemon itself says what its file, flags and environment come to; what it complains about ends this script.
+effective=$(cd "$called_from" && node "$bmc_daemon" check "${flags[@]}")
+setting() { sed -n "s/^EMULATOR_$1 = \(.*[^ ]\)  *# .*/\1/p" <<<"$effective" | sed "s/^'\(.*\)'$/\1/"; }
+case $(setting LISTEN_IP) in
+  0.0.0.0 | '' | ::) host=127.0.0.1 ;;
+  *:*) host="[$(setting LISTEN_IP)]" ;;
+  *) host=$(setting LISTEN_IP) ;;
+esac
+scheme=http curl=curl
+if [ "$(setting SSL_CERT)" != None ]; then scheme=https curl='curl -k'; fi
+auth_file=$(setting AUTH_FILE)
+if [ "$auth_file" != None ]; then curl="$curl -u $(cd "$called_from" && sed -n '/^[^#:]*:/{s/:.*//p;q}' "$auth_file")"; fi
+address="$scheme://$host:$(setting LISTEN_PORT)"
+
+# Three lines to paste.
+print_lines() {
+  local machine=''
+  if [ "$auth_file" = None ]; then
+    machine=$(node scripts/ask.js "$address/redfish/v1/Systems" | sed -n 1p)
+  elif [ -n "$libvirt_uri" ]; then
+    machine=/redfish/v1/Systems/$(virsh_quiet list --all --uuid | sed -n 1p)
+  fi
+  echo "  $curl $address/redfish/v1/Systems"
+  if [ -n "${machine#/redfish/v1/Systems/}" ]; then
+    echo "  $curl -X POST -H 'Content-Type: application/json' -d '{\"ResetType\":\"On\"}' $address$machine/Actions/ComputerSystem.Reset"
+    echo "  $curl $address$machine"
+  fi
+}
+
+case $(node scripts/ask.js "$address/redfish/v1") in
+  rackless)
+    printf '%s\n\n%s\n\n' "bmc-daemon is already running at $address (Ctrl-C in its terminal ends it). To paste:" "$(print_lines)"
+    exit
+    ;;
+  other) die "Something else listens at $address. Another port: scripts/start --port N" ;;
+esac
+
+# ---- a libvirt to run on, and machines
+
+daemon=''
+# shellcheck disable=SC2317 # the traps call it
+finish() {
+  trap - EXIT
+  # A second Ctrl-C must not cut this short.
+  trap '' INT TERM HUP
+  if [ -n "$daemon" ]; then
+    kill "$daemon" 2>/dev/null || true
+    wait "$daemon" 2>/dev/null || true
+  fi
+  if [ "$libvirt" = host ] && [ -n "$libvirt_uri" ]; then power_off_demo_guests; fi
+  if [ -n "$libvirtd_pid" ]; then stop_private_libvirtd; fi
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+daemon_environment=()
+if [ "$fake" = no ] && [ "$libvirt" = host ] && [ "$(setting LIBVIRT_URI)" = qemu:///system ]; then
+  if [ "$private" = no ] && find_host_libvirt; then
+    libvirt_uri=qemu:///system
+    demo_folder=/var/lib/libvirt/images/rackless-demo
+    warn_of_closed_kvm
+  else
+    libvirt=private
+    start_private_libvirtd
+    demo_folder=$libvirtd_images/rackless-demo
+    daemon_environment=("XDG_DATA_HOME=$state/lib")
+  fi
+  flags+=(--libvirt-uri "$libvirt_uri")
+  if [ -z "$(virsh_quiet list --all --name)" ]; then make_demo_guests; fi
+fi
+
+# ---- the daemon
+
+# In a session of its own: Ctrl-C is for this script, which then ends things in their order. And without the pipe that keeps the
+# private libvirtd alive, which is to end with this script even where that is killed.
+run_daemon() {
+  if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
+  cd "$called_from" || exit
+  exec env "${daemon_environment[@]}" setsid node "$bmc_daemon" "${flags[@]}"
+}
+run_daemon &
+daemon=$!
+until [ "$(node scripts/ask.js "$address/redfish/v1")" = rackless ]; do
+  kill -0 "$daemon" 2>/dev/null || break
+  sleep 0.1
+done
+if kill -0 "$daemon" 2>/dev/null; then
+  # Asked for before anything is printed, so that the request's own line in the log does not stand in between.
+  lines=$(print_lines)
+  echo
+  if [ "$fake" = yes ]; then
+    echo "bmc-daemon serves made-up machines at $address. Ctrl-C ends it. To paste:"
+  else
+    echo "bmc-daemon serves the machines of this host at $address. Ctrl-C ends it. To paste:"
+  fi
+  printf '\n%s\n\n' "$lines"
+  if [ "$libvirt" = private ]; then echo "Their consoles: virsh -c '$libvirt_uri' console NAME    (ctrl-] leaves)"; fi
+fi
+status=0
+wait "$daemon" || status=$?
+daemon=''
+exit "$status"
