@@ -27,7 +27,7 @@ async function listen(
   handle: RequestListener,
   ip = '127.0.0.1',
   port = 0,
-  more: Pick<ListenOptions, 'onUpgrade' | 'server' | 'interfaces'> = {},
+  more: Pick<ListenOptions, 'onUpgrade' | 'onExpectContinue' | 'server' | 'interfaces'> = {},
 ): Promise<Listener> {
   const listener = await openListener({
     ...more,
@@ -166,6 +166,37 @@ describe('a request for another protocol', () => {
     const ended = once(socket, 'close');
     await listener.close(0);
     await ended;
+  });
+});
+
+describe('a request that waits for leave to send its body', () => {
+  const post = async (more: Pick<ListenOptions, 'onExpectContinue'>) => {
+    const handle: RequestListener = (request, response) => {
+      request.resume().once('end', () => response.end('taken'));
+    };
+    const listener = await listen(handle, '127.0.0.1', 0, more);
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.setEncoding('latin1');
+    socket.write(
+      'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n',
+    );
+    const [first] = (await once(socket, 'data')) as [string]; // what Node documents for this event
+    if (first.startsWith('HTTP/1.1 100 ')) socket.write('body');
+    let rest = first;
+    socket.on('data', (text: string) => (rest += text));
+    await once(socket, 'close');
+    return rest.split('\r\n').filter((line) => line.startsWith('HTTP/1.1 '));
+  };
+
+  it('gets it where nobody decides (C6)', async () => {
+    expect(await post({})).toEqual(['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK']);
+  });
+
+  it('is refused by who decides, before it sends anything (C6)', async () => {
+    const onExpectContinue: RequestListener = (_request, response) => {
+      response.writeHead(413, { Connection: 'close' }).end();
+    };
+    expect(await post({ onExpectContinue })).toEqual(['HTTP/1.1 413 Payload Too Large']);
   });
 });
 

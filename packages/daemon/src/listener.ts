@@ -30,6 +30,11 @@ export interface ListenOptions {
    * request is answered by `handle`, as RFC 9110 §7.8 allows.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /**
+   * Answers a request whose client waits for leave to send its body (`Expect: 100-continue`), and gives it, if it does, by
+   * `response.writeContinue()`. Absent: `handle` answers, and the leave is given to everybody.
+   */
+  readonly onExpectContinue?: RequestListener;
   /** What is not as Node has it. */
   readonly server?: ServerTuning;
   /** The machine's interfaces. Default: those that Node finds. */
@@ -74,7 +79,7 @@ const DRAIN_STEP_MS = 50;
 
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
-  const { ip, port, tls, handle, onClientError, onError, onUpgrade } = options;
+  const { ip, port, tls, handle, onClientError, onError, onUpgrade, onExpectContinue } = options;
   // Node's own answer to a request without a Host has no body and is in no log: `handle` gives one.
   const common = { ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
@@ -83,6 +88,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('clientError', onClientError);
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   server.on('checkExpectation', handle);
+  if (onExpectContinue !== undefined) server.on('checkContinue', onExpectContinue);
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
   const upgraded = new Set<Duplex>();
