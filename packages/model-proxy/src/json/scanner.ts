@@ -1,0 +1,393 @@
+/**
+ * Verifies a JSON object while it arrives, and notes where its own members lie. Nothing is parsed, nothing is copied: a request of
+ * 10 MB takes about a millisecond and a half where `JSON.parse` blocks the process for fifty.
+ *
+ * It accepts exactly the objects that `JSON.parse` accepts (RFC 8259), with three limits: bytes that are no UTF-8 are refused, where
+ * decoding would have put U+FFFD in their place; so is a byte order mark, as Python's `json.loads` does; and nesting and the number of members
+ * are bounded. Control characters inside strings are looked for everywhere: 0.1 ns a byte, 1 ms in an image of 10 MB.
+ */
+import { JsonError, type JsonMember, type JsonObject } from './object.js';
+import { endOfPlainRun, plainRuns, type PlainRuns } from './plain-run.js';
+import { bytesBetween } from './text.js';
+import { Utf8Check } from './utf8.js';
+
+/** Objects and arrays inside one another. Python gives up near 1000; tool schemas need some dozens. */
+export const MAXIMUM_DEPTH = 512;
+/** Members of the object itself: each takes memory of ours, and no API has a hundred. */
+export const MAXIMUM_MEMBERS = 10_000;
+
+// What may come next.
+const START = 0;
+const VALUE = 1;
+const FIRST_ELEMENT = 2;
+const KEY = 3;
+const FIRST_KEY = 4;
+const COLON = 5;
+const COMMA = 6;
+const END = 7;
+const STRING = 8;
+const ESCAPE = 9;
+const HEX = 10;
+const LITERAL = 11;
+// Inside of a number, behind the part that gives the state its name.
+const MINUS = 12;
+const ZERO = 13;
+const INTEGER = 14;
+const POINT = 15;
+const FRACTION = 16;
+const EXPONENT_MARK = 17;
+const EXPONENT_SIGN = 18;
+const EXPONENT = 19;
+
+const expectations = new Map([
+  [START, 'expected an object'],
+  [VALUE, 'expected a value'],
+  [FIRST_ELEMENT, 'expected a value or "]"'],
+  [KEY, "expected a member's name in double quotes"],
+  [FIRST_KEY, 'expected a member\'s name in double quotes or "}"'],
+  [COLON, 'expected ":"'],
+  [END, 'expected nothing behind the object'],
+  [STRING, 'control characters in strings have to be escaped'],
+  [ESCAPE, 'no such escape'],
+  [HEX, 'expected four hexadecimal digits behind "\\u"'],
+  [LITERAL, 'expected true, false or null'],
+]);
+
+const literals = { t: Buffer.from('true'), f: Buffer.from('false'), n: Buffer.from('null') };
+
+/**
+ * Takes one text, chunk after chunk, cut anywhere: within a UTF-8 sequence, an escape, a literal, a number.
+ * After an error it is of no more use.
+ */
+export class JsonObjectScanner {
+  readonly #chunks: Buffer[] = [];
+  readonly #members: JsonMember[] = [];
+  readonly #utf8 = new Utf8Check();
+  #length = 0;
+  #state = START;
+  /** How many objects and arrays are open; the innermost is #inObject, those around it are on the stack. */
+  #depth = 0;
+  #inObject = false;
+  readonly #outer: boolean[] = [];
+  /** Of the string being read: whether it is a member's name, and whether a name has had an escape. */
+  #isKey = false;
+  #escaped = false;
+  #hexLeft = 0;
+  #literal = literals.n;
+  #literalAt = 0;
+  // The object's own member being read.
+  #keyStart = 0;
+  #keyEscaped = false;
+  #key = '';
+  #valueStart = 0;
+  #start = 0;
+  #end = 0;
+
+  /** Bytes received. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /**
+   * Reads on. The chunk is kept, not copied: it must not change any more.
+   * @throws {JsonError} as soon as what came so far cannot be the beginning of an object.
+   */
+  push(chunk: Buffer): void {
+    const base = this.#length;
+    const end = chunk.length;
+    if (end === 0) return;
+    this.#chunks.push(chunk);
+    this.#length += end;
+    if (!this.#utf8.push(chunk)) throw new JsonError('the text is not UTF-8', base);
+
+    let runs: PlainRuns | undefined;
+    let state = this.#state;
+    let i = 0;
+    while (i < end) {
+      const byte = chunk[i] ?? 0;
+      switch (state) {
+        case STRING: {
+          runs ??= plainRuns(chunk);
+          i = endOfPlainRun(runs, i);
+          if (i === end) break;
+          const special = chunk[i] ?? 0;
+          if (special === 0x22) {
+            i++;
+            if (this.#isKey) {
+              if (this.#depth === 1) this.#endKey(base + i);
+              state = COLON;
+            } else {
+              if (this.#depth === 1) this.#endMember(base + i);
+              state = COMMA;
+            }
+          } else if (special === 0x5c) {
+            i++;
+            this.#escaped = true;
+            state = ESCAPE;
+          } else {
+            throw this.#fault(state, special, base + i);
+          }
+          break;
+        }
+        case COMMA:
+          if (byte === 0x2c) {
+            i++;
+            state = this.#inObject ? KEY : VALUE;
+          } else if (byte === (this.#inObject ? 0x7d : 0x5d)) {
+            i++;
+            state = this.#close(base + i);
+          } else if (isSpace(byte)) {
+            i++;
+          } else {
+            throw this.#fault(state, byte, base + i);
+          }
+          break;
+        case FIRST_KEY:
+        case KEY:
+          if (byte === 0x22) {
+            if (this.#depth === 1) this.#keyStart = base + i;
+            i++;
+            this.#isKey = true;
+            this.#escaped = false;
+            state = STRING;
+          } else if (byte === 0x7d && state === FIRST_KEY) {
+            i++;
+            state = this.#close(base + i);
+          } else if (isSpace(byte)) {
+            i++;
+          } else {
+            throw this.#fault(state, byte, base + i);
+          }
+          break;
+        case COLON:
+          if (byte === 0x3a) {
+            state = VALUE;
+          } else if (!isSpace(byte)) {
+            throw this.#fault(state, byte, base + i);
+          }
+          i++;
+          break;
+        case FIRST_ELEMENT:
+        case VALUE:
+          if (isSpace(byte)) {
+            i++;
+            break;
+          }
+          if (byte === 0x5d && state === FIRST_ELEMENT) {
+            i++;
+            state = this.#close(base + i);
+            break;
+          }
+          if (this.#depth === 1) this.#valueStart = base + i;
+          state = this.#startValue(byte, state, base + i);
+          i++;
+          break;
+        case INTEGER:
+        case FRACTION:
+        case EXPONENT:
+          while (i < end && isDigit(chunk[i] ?? 0)) i++;
+          if (i < end) state = this.#afterDigits(state, chunk[i] ?? 0, base + i);
+          if (state === POINT || state === EXPONENT_MARK) i++;
+          break;
+        case ZERO:
+          state = this.#afterDigits(state, byte, base + i);
+          if (state === POINT || state === EXPONENT_MARK) i++;
+          break;
+        case MINUS:
+          if (!isDigit(byte)) throw this.#fault(state, byte, base + i);
+          i++;
+          state = byte === 0x30 ? ZERO : INTEGER;
+          break;
+        case POINT:
+          if (!isDigit(byte)) throw this.#fault(state, byte, base + i);
+          i++;
+          state = FRACTION;
+          break;
+        case EXPONENT_MARK:
+        case EXPONENT_SIGN:
+          if (isDigit(byte)) state = EXPONENT;
+          else if (state === EXPONENT_MARK && (byte === 0x2b || byte === 0x2d)) state = EXPONENT_SIGN;
+          else throw this.#fault(state, byte, base + i);
+          i++;
+          break;
+        case LITERAL:
+          if (byte !== this.#literal[this.#literalAt]) throw this.#fault(state, byte, base + i);
+          i++;
+          this.#literalAt++;
+          if (this.#literalAt === this.#literal.length) {
+            if (this.#depth === 1) this.#endMember(base + i);
+            state = COMMA;
+          }
+          break;
+        case ESCAPE:
+          if (byte === 0x75) {
+            this.#hexLeft = 4;
+            state = HEX;
+          } else if (isEscape(byte)) {
+            state = STRING;
+          } else {
+            throw this.#fault(state, byte, base + i);
+          }
+          i++;
+          break;
+        case HEX:
+          if (!isHex(byte)) throw this.#fault(state, byte, base + i);
+          i++;
+          if (--this.#hexLeft === 0) state = STRING;
+          break;
+        case START:
+          if (byte === 0x7b) {
+            this.#start = base + i;
+            this.#depth = 1;
+            this.#inObject = true;
+            state = FIRST_KEY;
+          } else if (!isSpace(byte)) {
+            throw this.#fault(state, byte, base + i);
+          }
+          i++;
+          break;
+        default: // END
+          if (!isSpace(byte)) throw this.#fault(state, byte, base + i);
+          i++;
+      }
+    }
+    this.#state = state;
+  }
+
+  /**
+   * The object, once its whole text has been pushed.
+   * @throws {JsonError} the text is empty or breaks off.
+   */
+  finish(): JsonObject {
+    if (this.#state === START) throw new JsonError('the text is empty', this.#length);
+    if (this.#state !== END || !this.#utf8.finish()) throw new JsonError('the text breaks off', this.#length);
+    return {
+      chunks: this.#chunks,
+      length: this.#length,
+      start: this.#start,
+      end: this.#end,
+      members: this.#members,
+    };
+  }
+
+  #startValue(byte: number, state: number, at: number): number {
+    switch (byte) {
+      case 0x22:
+        this.#isKey = false;
+        return STRING;
+      case 0x7b:
+        this.#open(true, at);
+        return FIRST_KEY;
+      case 0x5b:
+        this.#open(false, at);
+        return FIRST_ELEMENT;
+      case 0x2d:
+        return MINUS;
+      case 0x30:
+        return ZERO;
+      case 0x74:
+        return this.#startLiteral(literals.t);
+      case 0x66:
+        return this.#startLiteral(literals.f);
+      case 0x6e:
+        return this.#startLiteral(literals.n);
+      default:
+        if (isDigit(byte)) return INTEGER;
+        throw this.#fault(state, byte, at);
+    }
+  }
+
+  #startLiteral(literal: Buffer<ArrayBuffer>): number {
+    this.#literal = literal;
+    this.#literalAt = 1;
+    return LITERAL;
+  }
+
+  /** Behind the digits of a number: a part that follows, or the number's end, which is at the byte that is not its own. */
+  #afterDigits(state: number, byte: number, at: number): number {
+    if (byte === 0x2e && (state === INTEGER || state === ZERO)) return POINT;
+    if ((byte | 0x20) === 0x65 && state !== EXPONENT) return EXPONENT_MARK;
+    if (this.#depth === 1) this.#endMember(at);
+    return COMMA;
+  }
+
+  #open(object: boolean, at: number): void {
+    if (this.#depth === MAXIMUM_DEPTH)
+      throw new JsonError(`more than ${MAXIMUM_DEPTH} objects and arrays are nested`, at);
+    this.#outer.push(this.#inObject);
+    this.#inObject = object;
+    this.#depth++;
+  }
+
+  /** @param behind the byte behind the bracket. */
+  #close(behind: number): number {
+    this.#depth--;
+    if (this.#depth === 0) {
+      this.#end = behind;
+      return END;
+    }
+    this.#inObject = this.#outer.pop() ?? false;
+    if (this.#depth === 1) this.#endMember(behind);
+    return COMMA;
+  }
+
+  #endKey(behind: number): void {
+    const spelled = bytesBetween(this.#chunks, this.#length, this.#keyStart, behind);
+    this.#keyEscaped = this.#escaped;
+    this.#key = this.#escaped
+      ? String(JSON.parse(spelled.toString()))
+      : spelled.toString('utf8', 1, spelled.length - 1);
+  }
+
+  #endMember(behind: number): void {
+    if (this.#members.length === MAXIMUM_MEMBERS) {
+      throw new JsonError(`the object has more than ${MAXIMUM_MEMBERS} members`, behind);
+    }
+    this.#members.push({
+      key: this.#key,
+      escaped: this.#keyEscaped,
+      keyStart: this.#keyStart,
+      valueStart: this.#valueStart,
+      valueEnd: behind,
+    });
+  }
+
+  #fault(state: number, byte: number, at: number): JsonError {
+    const expected = expectations.get(state) ?? (state === COMMA ? this.#expectedBehindValue() : 'expected a digit');
+    const shown =
+      byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16).padStart(2, '0')}`;
+    return new JsonError(`${expected}, found ${shown} at byte ${at}`, at);
+  }
+
+  #expectedBehindValue(): string {
+    return this.#inObject ? 'expected "," or "}"' : 'expected "," or "]"';
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+function isHex(byte: number): boolean {
+  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+}
+
+function isEscape(byte: number): boolean {
+  switch (byte) {
+    case 0x22:
+    case 0x5c:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,98 @@
+/** Changes of a JSON text that leave every other byte where it was. */
+import type { JsonEdit, JsonMember, JsonObject } from './object.js';
+
+/**
+ * The text with its edits made: views of what was received, and the replacements between them.
+ * @param edits in any order; they must not overlap. Several insertions at one place keep their order.
+ * @throws {RangeError} two of them overlap or lie outside of the text.
+ */
+export function spliceJson(object: Pick<JsonObject, 'chunks' | 'length'>, edits: readonly JsonEdit[]): Buffer[] {
+  return spliceChunks(object.chunks, object.length, edits);
+}
+
+/** As {@link spliceJson}, of any bytes. */
+export function spliceChunks(chunks: readonly Buffer[], length: number, edits: readonly JsonEdit[]): Buffer[] {
+  const [first] = edits;
+  if (first === undefined) return [...chunks];
+  const sorted = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
+
+  const spliced: Buffer[] = [];
+  let chunkIndex = 0;
+  let chunkStart = 0;
+  let at = 0;
+  /** Takes over (or leaves out) the bytes up to an offset. */
+  const advance = (to: number, keep: boolean): void => {
+    while (at < to) {
+      const chunk = chunks[chunkIndex];
+      if (chunk === undefined) throw new RangeError(`an edit reaches to byte ${to} of ${length}`);
+      const chunkEnd = chunkStart + chunk.length;
+      const stop = Math.min(to, chunkEnd);
+      if (keep && stop > at) {
+        const whole = at === chunkStart && stop === chunkEnd;
+        spliced.push(whole ? chunk : chunk.subarray(at - chunkStart, stop - chunkStart));
+      }
+      at = stop;
+      if (stop === chunkEnd) {
+        chunkStart = chunkEnd;
+        chunkIndex++;
+      }
+    }
+  };
+  for (const edit of sorted) {
+    if (edit.start < at || edit.end < edit.start) throw new RangeError(`two edits overlap at byte ${edit.start}`);
+    advance(edit.start, true);
+    if (edit.replacement.length > 0) spliced.push(edit.replacement);
+    advance(edit.end, false);
+  }
+  advance(length, true);
+  return spliced;
+}
+
+/** What shall become of an object's members. */
+export interface MemberChanges {
+  /** Leave, each with its comma. */
+  readonly removed?: ReadonlySet<JsonMember>;
+  /** Get another value; the texts are JSON. One that is removed, too, is removed. */
+  readonly replaced?: ReadonlyMap<JsonMember, string>;
+  /** Come behind the last member: name and JSON text. The caller sees to it that there is none of that name. */
+  readonly added?: readonly (readonly [key: string, text: string])[];
+}
+
+/** The edits that make these changes; commas stand between members, and nowhere else, whatever leaves and comes. */
+export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, changes: MemberChanges): JsonEdit[] {
+  const members = object.members;
+  const removed = changes.removed ?? nothingRemoved;
+  const edits: JsonEdit[] = [];
+  let survivors = 0;
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i];
+    if (member === undefined) break;
+    if (!removed.has(member)) {
+      survivors++;
+      const text = changes.replaced?.get(member);
+      if (text !== undefined) {
+        edits.push({ start: member.valueStart, end: member.valueEnd, replacement: Buffer.from(text) });
+      }
+      continue;
+    }
+    // A run of removed members leaves with the comma before it; at the front of the object with the one behind.
+    const runStart = i;
+    while (i + 1 < members.length && removed.has(members[i + 1] ?? member)) i++;
+    const before = members[runStart - 1];
+    const after = members[i + 1];
+    const last = members[i] ?? member;
+    if (before !== undefined) edits.push({ start: before.valueEnd, end: last.valueEnd, replacement: nothing });
+    else edits.push({ start: member.keyStart, end: after?.keyStart ?? last.valueEnd, replacement: nothing });
+  }
+
+  const added = changes.added ?? [];
+  if (added.length > 0) {
+    const place = members[members.length - 1]?.valueEnd ?? object.start + 1;
+    const text = added.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',');
+    edits.push({ start: place, end: place, replacement: Buffer.from(survivors > 0 ? `,${text}` : text) });
+  }
+  return edits;
+}
+
+const nothing = Buffer.alloc(0);
+const nothingRemoved: ReadonlySet<JsonMember> = new Set();
