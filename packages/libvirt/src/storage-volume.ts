@@ -85,7 +85,11 @@ export class StorageVolume implements StorageVolumeRef {
     return this.#link.openStream(storageVolumeProcedures.upload, this.#range(range), options);
   }
 
-  /** Opens a stream that reads the volume; destroy it to stop early. */
+  /**
+   * Opens a stream that reads the volume; destroy it to stop early. A range that reaches beyond the volume's end gives what is
+   * there. Silence has no time-out: where storage hangs, so does the stream, and giving it up makes libvirtd 9.0 wait for that
+   * storage with its event loop, which then serves nobody.
+   */
   download(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.download, this.#range(range), options);
   }

@@ -99,6 +99,11 @@ describe('a volume', () => {
     expect(digestOf(whole.fill(content.subarray(2_000_000, 2_000_020), 2_000_000, 2_000_020))).toBe(digestOf(content));
   });
 
+  it('gives what there is of a range that reaches beyond its end (L2)', async () => {
+    const range = { offsetBytes: size - 5, lengthBytes: 20 };
+    expect((await buffer(await volume.download(range))).equals(content.subarray(-5))).toBe(true);
+  });
+
   it('refuses what is beyond its range, on the stream (L2)', async () => {
     const upload = volume.upload({ offsetBytes: 0, lengthBytes: 4 });
     expect(await codeOf(pipeline(Readable.from([Buffer.alloc(1_000_000)]), await upload))).toBe('SYSTEM_ERROR');
