@@ -30,8 +30,15 @@ export type ErrorCode = RemoteErrorCode | ClientErrorCode | `UNKNOWN_${number}`;
 /** Every value of {@link LibvirtError.domain}. */
 export type ErrorDomain = RemoteErrorDomain | 'CLIENT' | `UNKNOWN_${number}`;
 
-/** What a {@link LibvirtError} carries. */
-export interface LibvirtErrorDetails {
+/** What a {@link LibvirtError} carries besides its message and cause. */
+export type LibvirtErrorDetails = Omit<LibvirtError, keyof Error | 'isRemote'>;
+
+/**
+ * A call, stream or connection that failed, whoever found out. `code` and `domain` are libvirt's names without their
+ * prefixes (`NO_DOMAIN`, `QEMU`), or one of {@link ClientErrorCode} with domain `CLIENT`.
+ */
+export class LibvirtError extends Error {
+  override readonly name = 'LibvirtError';
   readonly code: ErrorCode;
   /** virErrorNumber; -1 for an error of this client. */
   readonly codeNumber: number;
@@ -44,26 +51,6 @@ export interface LibvirtErrorDetails {
   /** False only when it is certain that libvirtd never saw the call. */
   readonly mayHaveRun: boolean;
   /** The free-form fields of virError, as libvirtd sent them. */
-  readonly str1: string | null;
-  readonly str2: string | null;
-  readonly str3: string | null;
-  readonly int1: number;
-  readonly int2: number;
-}
-
-/**
- * A call, stream or connection that failed, whoever found out. `code` and `domain` are libvirt's names without their
- * prefixes (`NO_DOMAIN`, `QEMU`), or one of {@link ClientErrorCode} with domain `CLIENT`.
- */
-export class LibvirtError extends Error implements LibvirtErrorDetails {
-  override readonly name = 'LibvirtError';
-  readonly code: ErrorCode;
-  readonly codeNumber: number;
-  readonly domain: ErrorDomain;
-  readonly domainNumber: number;
-  readonly level: ErrorLevel | `UNKNOWN_${number}`;
-  readonly procedure: string | null;
-  readonly mayHaveRun: boolean;
   readonly str1: string | null;
   readonly str2: string | null;
   readonly str3: string | null;
