@@ -18,10 +18,11 @@ import {
   DomainStatsTypes,
   DomainUndefineFlags,
   DomainXmlFlags,
-  Hypervisor,
+  type Hypervisor,
 } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
@@ -30,14 +31,9 @@ const { LIVE, CONFIG, FORCE } = DomainDeviceModifyFlags;
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 let disk: string;
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
   disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
 });
 
 const { VALIDATE } = DomainDefineFlags;

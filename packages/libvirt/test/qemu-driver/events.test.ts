@@ -1,27 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   DomainBlockJobStatus,
   DomainBlockJobType,
   DomainEventDiskChangeReason,
   DomainEventWatchdogAction,
-  Hypervisor,
+  type Hypervisor,
 } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
 /**
  * A boot sector that does what libvirt tells events of, in this order:

@@ -1,9 +1,10 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainCreateFlags, DomainState, DomainUndefineFlags, Hypervisor } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 
 const { START_PAUSED, START_RESET_NVRAM, START_AUTODESTROY } = DomainCreateFlags;
@@ -11,14 +12,9 @@ const { START_PAUSED, START_RESET_NVRAM, START_AUTODESTROY } = DomainCreateFlags
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 let disk: string;
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
   disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
 });
 
 describe('a machine with UEFI variables', () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type Domain,
   DomainInterfaceAddressesSource,
@@ -8,10 +8,11 @@ import {
   DomainState,
   DomainStatsTypes,
   DomainXmlFlags,
-  Hypervisor,
+  type Hypervisor,
 } from '../../src/index.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 
 let daemon: PrivateLibvirtd;
@@ -19,9 +20,8 @@ let hypervisor: Hypervisor;
 let hung: Domain;
 let healthy: Domain;
 let guestPid: number;
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
   const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
   const start = async (name: string): Promise<Domain> => {
     const shared = echoGuestXml({ name, disk }).replace('<source', '<shareable/><source');
@@ -31,10 +31,6 @@ beforeAll(async () => {
   healthy = await start('healthy');
   guestPid = await daemon.guestPid('hung');
   process.kill(guestPid, 'SIGSTOP');
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
 });
 
 const timeoutMs = 1_000;

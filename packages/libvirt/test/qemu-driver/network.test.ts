@@ -1,20 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Hypervisor, IpAddrType, NetworkXmlFlags } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { describe, expect, it } from '@jest/globals';
+import { type Hypervisor, IpAddrType, NetworkXmlFlags } from '../../src/index.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
 // Starting a network would make a bridge on the host: the private daemon shares its interfaces.
 describe('a network that is stopped', () => {

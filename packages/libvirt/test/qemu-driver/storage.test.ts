@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  Hypervisor,
+  type Hypervisor,
   type StoragePool,
   StoragePoolBuildFlags,
   StoragePoolCreateFlags,
@@ -16,20 +16,14 @@ import {
   type StorageVolume,
   StorageXmlFlags,
 } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
 const poolXml = (name: string): string =>
   `<pool type='dir'><name>${name}</name><target><path>${join(daemon.dir, 'tmp', name)}</path></target></pool>`;

@@ -11,22 +11,16 @@ import {
   DomainState,
   DomainUndefineFlags,
   DomainXmlFlags,
-  Hypervisor,
+  type Hypervisor,
 } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'test' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
 const xmlOf = (name: string, extra = ''): string => `<domain type='test'>
   <name>${name}</name>

@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   ConnectGetAllDomainStatsFlags,
   ConnectListAllDomainsFlags,
   DomainStatsTypes,
-  Hypervisor,
+  type Hypervisor,
   LibvirtError,
 } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'test' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
 /** `9.0.0` as libvirt counts versions. */
 const versionOf = (text: string): number => {

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ConnectListAllNetworksFlags, Hypervisor } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { describe, expect, it } from '@jest/globals';
+import { ConnectListAllNetworksFlags, type Hypervisor } from '../../src/index.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'test' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
 const networkXml = (name: string): string =>
   `<network><name>${name}</name><bridge name='rl${name}'/><ip address='192.0.2.1' netmask='255.255.255.0'/></network>`;

@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ConnectListAllStoragePoolsFlags,
-  Hypervisor,
+  type Hypervisor,
   type StoragePool,
   StoragePoolState,
   StorageVolType,
 } from '../../src/index.js';
-import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
+import { withHost } from '../harness/host.js';
+import type { PrivateLibvirtd } from '../harness/libvirtd.js';
 import { codeOf } from '../harness/outcome.js';
 import { virsh } from '../harness/virsh.js';
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
-beforeAll(async () => {
-  daemon = await startLibvirtd({ driver: 'test' });
-  hypervisor = await Hypervisor.open(daemon.uri);
-});
-afterAll(async () => {
-  await hypervisor.close();
-  await daemon.stop();
-});
+withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
 const poolXml = (name: string): string =>
   `<pool type='dir'><name>${name}</name><target><path>/images/${name}</path></target></pool>`;
