@@ -126,7 +126,6 @@ describeSpec(
       expect(answer.status).toBe(200);
       expect(spec().messageIds(answer)).toEqual(['PropertyNotUpdated', 'PropertyNotUpdated']);
       expect({ ...answer.body, '@Message.ExtendedInfo': undefined }).toEqual(before);
-      await spec().call('GET', path); // A turn of the event loop, in which the log is written.
       expect(warnings()).toBe(1);
       await spec().reset('On');
       await expect(spec().startedFrom()).resolves.toBe('hd');

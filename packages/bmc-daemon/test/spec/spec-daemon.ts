@@ -5,6 +5,7 @@
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { createLog } from '@rackless/daemon/log.js';
 import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
@@ -38,10 +39,11 @@ export interface SpecDaemon extends BackendMachine {
   readonly imageUrl: string;
   /**
    * Others of that server: `other.iso` is there, too; `secret.iso` is for `user` with `pass word`; `slow.iso` comes when
-   * {@link releaseSlowImage} is called; there is nothing else.
+   * {@link releaseSlowImage} is called, and `slow-gone.iso` turns out not to be there then; there is nothing else.
    */
   image(name: string): string;
-  releaseSlowImage(): void;
+  /** Waits, too, for it to be asked for. */
+  releaseSlowImage(): Promise<void>;
   /** The service's log so far, line by line. */
   logged(): readonly string[];
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -99,7 +101,7 @@ export function describeSpec(
 export async function serveDriver(
   driver: HypervisorDriver,
 ): Promise<{ readonly get: (path: string) => Promise<Body>; readonly stop: () => Promise<void> }> {
-  const { url, stop } = await serve(driver, {}, []);
+  const { url, stop } = await serve(driver, {});
   return {
     get: getter(url),
     stop: async () => {
@@ -117,8 +119,7 @@ interface RunningDaemon {
 async function startDaemon(backend: Backend, images: ImageServer, settings: SpecSettings): Promise<RunningDaemon> {
   const host = await backend.prepare();
   await host.driver.start();
-  const lines: string[] = [];
-  const { url, stop } = await serve(host.driver, settings, lines);
+  const { url, logged, stop } = await serve(host.driver, settings);
   const imageUrl = images.at('disc.iso');
   const call = (
     method: string,
@@ -139,8 +140,15 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
       uuids: host.uuids,
       imageUrl,
       image: (name) => images.at(name),
-      releaseSlowImage: () => images.release(),
-      logged: () => lines,
+      releaseSlowImage: async () => {
+        // Before the image is asked for there is nothing to let go: a pool may have to be made first.
+        for (let turn = 0; !images.isHeld(); turn += 1) {
+          if (turn === 1_500) throw new Error('waiting for the slow image to be asked for: nobody did in 30 s');
+          await sleep(20);
+        }
+        images.release();
+      },
+      logged,
       call,
       get,
       members: async (path) => Promise.all(linksOf(await get(path)).map((link) => get(link))),
@@ -152,7 +160,7 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
           Inserted: true,
         }),
       crawlStrict: async () => {
-        const other = await serve(host.driver, { ...settings, strict: true }, lines);
+        const other = await serve(host.driver, { ...settings, strict: true });
         try {
           return await crawl(getter(other.url));
         } finally {
@@ -172,8 +180,12 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
   };
 }
 
-/** The service as daemon.ts puts it together, without the configuration file. @param lines its log. */
-async function serve(driver: HypervisorDriver, settings: SpecSettings, lines: string[]): Promise<Listening> {
+/** The service as daemon.ts puts it together, without the configuration file. */
+async function serve(
+  driver: HypervisorDriver,
+  settings: SpecSettings,
+): Promise<Listening & { readonly logged: () => readonly string[] }> {
+  const lines: string[] = [];
   const log = createLog({
     level: 'info',
     format: 'text',
@@ -198,12 +210,24 @@ async function serve(driver: HypervisorDriver, settings: SpecSettings, lines: st
     strict: settings.strict ?? false,
   });
   let requests = 0;
-  return listen((incoming, response) => {
+  const listening = await listen((incoming, response) => {
     requests += 1;
     void pipeline(incoming, response, String(requests)).then((outcome) => {
       if (outcome.error !== undefined) log.error('request failed', { error: outcome.error });
     });
   });
+  return {
+    ...listening,
+    logged: () => {
+      log.flush();
+      return lines;
+    },
+    stop: async () => {
+      await listening.stop();
+      // What is not written by now would be after the end of the test.
+      log.flush();
+    },
+  };
 }
 
 interface Listening {
@@ -226,7 +250,9 @@ async function listen(handler: RequestListener): Promise<Listening> {
 
 interface ImageServer {
   at(name: string): string;
-  /** Lets every request for `slow.iso` that has come so far have it. */
+  /** Whether a request for a slow image waits. */
+  readonly isHeld: () => boolean;
+  /** Answers every request for `slow.iso` that has come so far with the image, and for `slow-gone.iso` with 404. */
   readonly release: () => void;
   readonly stop: () => Promise<void>;
 }
@@ -242,13 +268,20 @@ async function startImageServer(): Promise<ImageServer> {
       response.writeHead(200, { 'Content-Length': image.length, ETag: `"${path}"` });
       response.end(incoming.method === 'HEAD' ? undefined : image);
     };
+    const refuse = (): void => void response.writeHead(404).end();
     if (path === '/slow.iso') held.push(serve);
+    else if (path === '/slow-gone.iso') held.push(refuse);
     else if (path === '/disc.iso' || path === '/other.iso') serve();
-    else if (path !== '/secret.iso') response.writeHead(404).end();
+    else if (path !== '/secret.iso') refuse();
     else if (incoming.headers.authorization === credentials) serve();
     else response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="images"' }).end();
   });
-  return { at: (name) => `${url}/${name}`, stop, release: () => held.splice(0).forEach((answer) => answer()) };
+  return {
+    at: (name) => `${url}/${name}`,
+    isHeld: () => held.length > 0,
+    release: () => held.splice(0).forEach((answer) => answer()),
+    stop,
+  };
 }
 
 async function request(
