@@ -150,6 +150,8 @@ export type DriverErrorKind =
   | 'mediaAuth'
   | 'mediaTls'
   | 'mediaTooLarge'
+  /** A power-on or restart was given up, because the image that it waited for could not be inserted. */
+  | 'insertFailed'
   /** No room for the image on the host. */
   | 'storageFull'
   /** Anything else: 500, logged with its cause. */
@@ -200,8 +202,9 @@ export interface HypervisorDriver {
   /**
    * Resolves when libvirt has carried it out (for `shutdown` and `reboot`: when the guest has been asked; the fall-back of
    * `reboot` goes on in the background). `create` when running and `destroy` when shut off do nothing.
-   * `create`, `reboot` and `reset` wait for a pending insert of this machine.
-   * @throws {DriverError} conflict for shutdown, reboot, injectNmi on a machine that is shut off.
+   * `create`, `reboot` and `reset` wait for a pending insert of this machine, and fail where it does: a guest never boots an empty
+   * drive.
+   * @throws {DriverError} conflict for shutdown, reboot, injectNmi on a machine that is shut off; insertFailed.
    */
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
   setBoot(id: string, change: BootChange): Promise<void>;

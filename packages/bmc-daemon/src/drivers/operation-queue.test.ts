@@ -97,6 +97,27 @@ describe('operation queue', () => {
     await expect(third).resolves.toBe('eject');
   });
 
+  it('cancels what waits under a label in front of another one, and not what waits behind it (B9)', async () => {
+    const queue = new OperationQueue();
+    const log: string[] = [];
+    const insert = step(log, 'insert');
+    const done = (name: string) => (): Promise<void> => Promise.resolve(void log.push(name));
+    const first = queue.run('a', insert.operation, { label: 'media' });
+    const failing = ['on', 'restart'].map((name) => queue.run('a', done(name), { label: 'power' }));
+    const outcome = Promise.allSettled(failing);
+    const rest = [
+      queue.run('a', done('unlabelled')),
+      queue.run('a', done('eject'), { label: 'media' }),
+      queue.run('a', done('on again'), { label: 'power' }),
+    ];
+    queue.cancelWaiting('a', 'power', new Error('no image'), { before: 'media' });
+    expect(await outcome).toEqual(failing.map(() => ({ status: 'rejected', reason: new Error('no image') })));
+    insert.end();
+    await first;
+    await Promise.all(rest);
+    expect(log).toEqual(['insert', 'unlabelled', 'eject', 'on again']);
+  });
+
   it('rejects what waits on close and ends when what runs has ended (B9)', async () => {
     const queue = new OperationQueue();
     const log: string[] = [];

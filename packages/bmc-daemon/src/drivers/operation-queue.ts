@@ -1,7 +1,4 @@
-/**
- * Operations of one machine, one after the other. Ironic and sushy do not wait for the task of a slow InsertMedia: the power-on
- * that they send next has to wait here, or the guest would boot an empty drive. Machines do not wait for each other.
- */
+/** Operations of one machine, one after the other. Machines do not wait for each other. */
 import { DriverError } from './driver.js';
 
 export interface QueueOptions {
@@ -46,11 +43,14 @@ export class OperationQueue {
   }
 
   /**
-   * Rejects the operations with this label that have not begun: a ForceOff overtakes the power-on that still waits for an
-   * image, which would otherwise start the machine after it was switched off.
+   * Rejects the operations with this label that have not begun.
+   * @param options `before`: only those that wait in front of the first one with that label.
    */
-  cancelWaiting(key: string, label: string, reason: Error): void {
-    for (const entry of [...(this.#lines.get(key)?.waiting ?? [])]) if (entry.label === label) entry.cancel(reason);
+  cancelWaiting(key: string, label: string, reason: Error, options: { readonly before?: string } = {}): void {
+    for (const entry of [...(this.#lines.get(key)?.waiting ?? [])]) {
+      if (entry.label !== undefined && entry.label === options.before) return;
+      if (entry.label === label) entry.cancel(reason);
+    }
   }
 
   /** Rejects everything that waits, and resolves when what runs has ended. */

@@ -38,6 +38,7 @@ describe('toRedfishError', () => {
     ],
     ['mediaTls', 400, 'AccessDenied', ['https://images/a.iso?******'], ['#/Image']],
     ['mediaTooLarge', 400, 'ActionParameterValueConflict', ['Image', 'https://images/a.iso?******'], ['#/Image']],
+    ['insertFailed', 409, 'OperationFailed', [], []],
     ['storageFull', 507, 'InsufficientStorage', [], []],
   ])('answers %s in an action with %i %s (B13)', (kind, status, key, args, related) => {
     expect(answer(kind, insert)).toEqual({

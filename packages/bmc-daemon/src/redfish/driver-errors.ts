@@ -38,6 +38,8 @@ function status(error: DriverError, answer: Message): number {
   if (answer.key === 'GeneralError') return 501;
   // 404 would say that the drive is not there; it is the image.
   if (error.kind === 'mediaNotFound') return 400;
+  // 502 is repeated by many clients on their own account, and the repeated power-on would boot the empty drive.
+  if (error.kind === 'insertFailed') return 409;
   return messageStatus(answer);
 }
 
@@ -65,6 +67,8 @@ function describe(error: DriverError, context: ErrorContext): Message {
       return aboutField(message('AccessDenied', image), 'Image');
     case 'mediaTooLarge':
       return aboutField(message('ActionParameterValueConflict', 'Image', image), 'Image');
+    case 'insertFailed':
+      return message('OperationFailed');
     case 'storageFull':
       return message('InsufficientStorage');
     case 'internal':

@@ -71,6 +71,24 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(false);
     });
 
+    it('fail with the insert that they wait for, and no later power-on does (B9)', async () => {
+      const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
+      const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
+      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      await spec().releaseSlowImage();
+      const failed = await end(inserting);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([400, ['ResourceMissingAtURI']]);
+      for (const monitor of waiting) {
+        const answer = await end(monitor);
+        expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['OperationFailed']]);
+        expect(JSON.stringify(answer.body)).toMatch(/the image that it waited for was not inserted: .*slow-gone\.iso/);
+      }
+      expect((await end(ejecting)).status).toBe(204);
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+      await done(await reset('On'));
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
+    });
+
     it('let ForceOff overtake a power-on that waits, which then never comes (B9)', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));

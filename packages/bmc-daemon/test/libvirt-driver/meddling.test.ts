@@ -11,7 +11,7 @@ import { ImageStore } from '../../src/drivers/libvirt/image-store.js';
 import type { Machine } from '../../src/drivers/libvirt/inventory.js';
 import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
-import { OperationQueue } from '../../src/drivers/operation-queue.js';
+import { Turns } from '../../src/drivers/turns.js';
 import { TestHost, type Guest } from './host.js';
 
 jest.setTimeout(120_000);
@@ -72,7 +72,7 @@ describe('a drive that was plugged into a running machine', () => {
       warn: () => undefined,
     });
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
-    const media = new MediaControl({ host: parts, boot, store, turns: new OperationQueue() });
+    const media = new MediaControl({ host: parts, boot, store, turns: new Turns() });
     return { guest, machine, eject: () => media.eject(machine, {}) };
   }
   const drives = async (machine: Machine): Promise<readonly string[]> =>

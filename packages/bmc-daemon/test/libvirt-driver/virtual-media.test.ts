@@ -50,8 +50,10 @@ async function imageServer(label: string): Promise<{ url: URL; requests: string[
   return { url, requests };
 }
 
-/** A server that answers when it is told to. */
-async function slowServer(label: string): Promise<{ url: URL; asked: Promise<void>; finish: () => void }> {
+/** A server that sends the rest of its answer, or breaks it off, when it is told to. */
+async function slowServer(
+  label: string,
+): Promise<{ url: URL; asked: Promise<void>; finish: () => void; drop: () => void }> {
   const iso = bootableIso({ label });
   let pending: ServerResponse | undefined;
   let told: () => void = () => undefined;
@@ -61,7 +63,7 @@ async function slowServer(label: string): Promise<{ url: URL; asked: Promise<voi
     response.writeHead(200, { 'content-length': iso.length });
     response.write(iso.subarray(0, 2048), () => told());
   });
-  return { url, asked, finish: () => pending?.end(iso.subarray(2048)) };
+  return { url, asked, finish: () => pending?.end(iso.subarray(2048)), drop: () => pending?.destroy() };
 }
 
 /** Has the guest read its drive until it finds this. The first read after a change tells it of the change, and fails. */
@@ -182,6 +184,22 @@ describe.each([
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot late']);
     await driver.power(guest.uuid, 'destroy');
     await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('fail the power-on and the restart that wait for them when they do not come (B9)', async () => {
+    const guest = await host.guest();
+    const { url, asked, drop } = await slowServer('torn');
+    const insert = failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)));
+    await asked;
+    const waiting = (['create', 'reset'] as const).map((action) => failure(driver.power(guest.uuid, action)));
+    drop();
+    expect(await insert).toBe('mediaUnreachable');
+    expect(await Promise.all(waiting)).toEqual(['insertFailed', 'insertFailed']);
+    expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
+    expect(guest.serial.story).toEqual([]);
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
+    await driver.power(guest.uuid, 'destroy');
   });
 
   it('leave nothing when the download fails half-way, and name what failed (B9)', async () => {

@@ -127,6 +127,57 @@ describe('fake driver', () => {
     expect(order).toEqual(['insert', 'on', 'restart', 'eject']);
   });
 
+  it('fails the power-on and the restart that wait for an image that does not come, with its reason (B9)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    const waiting = Promise.allSettled((['create', 'reset', 'reboot'] as const).map((type) => driver.power(off, type)));
+    finish(new DriverError('mediaNotFound', 'fetching http://images.test/a.iso: there is none'));
+    await expect(insert).resolves.toBe('mediaNotFound');
+    const why =
+      'starting machine node-1: the image that it waited for was not inserted: fetching http://images.test/a.iso: there is none';
+    for (const outcome of await waiting) {
+      expect(outcome).toEqual({ status: 'rejected', reason: new DriverError('insertFailed', why) });
+    }
+    expect((await driver.getSystem(off)).state).toBe('shutoff');
+    // Whoever asks from now on knows, or may know.
+    await driver.power(off, 'create');
+    expect((await driver.getSystem(off)).state).toBe('running');
+  });
+
+  it('keeps to itself why an image did not come where that is not for clients (B9, B13)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    const powerOn = driver.power(off, 'create');
+    finish(new DriverError('internal', 'opening /secret'));
+    await expect(powerOn).rejects.toThrow(/^starting machine node-1: the image that it waited for was not inserted$/);
+    await expect(insert).resolves.toBe('internal');
+  });
+
+  it('lets what waits go on behind a failed insert where an eject is in between, or the drive is full (B9)', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    const eject = driver.ejectMedia(off, 'cdrom');
+    const powerOn = driver.power(off, 'create');
+    finish(new DriverError('mediaTooLarge', 'too large'));
+    await expect(insert).resolves.toBe('mediaTooLarge');
+    await Promise.all([eject, powerOn]);
+    await driver.power(off, 'destroy');
+
+    const other = slowDriver();
+    const first = other.driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    await other.begun;
+    const second = kindOf(other.driver.insertMedia(off, 'cdrom', image('http://images.test/b.iso')));
+    const on = other.driver.power(off, 'create');
+    other.finish();
+    await first;
+    await expect(second).resolves.toBe('mediaInUse');
+    await on;
+    expect((await other.driver.getSystem(off)).state).toBe('running');
+  });
+
   it('switches off at once during a pending insert, and the power-on that waited does not come after it (B9)', async () => {
     const { driver, begun, finish } = slowDriver();
     const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));

@@ -18,13 +18,10 @@ import {
   type SystemRef,
   type SystemSnapshot,
 } from '../driver.js';
-import { OperationQueue } from '../operation-queue.js';
 import { planPower, type PowerStep } from '../power.js';
+import { Turns } from '../turns.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
-
-/** Actions that start a guest anew, and so wait for the image that it might boot from. */
-const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset']);
 
 export interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
@@ -40,7 +37,7 @@ export class FakeDriver implements HypervisorDriver {
   /** The same object until the machines change: what is rendered from it can be kept. */
   #list: readonly SystemRef[] | undefined;
   readonly #bootedFrom = new Map<string, BootDevice>();
-  readonly #queue = new OperationQueue();
+  readonly #turns = new Turns();
   readonly #closing = new AbortController();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
 
@@ -55,7 +52,7 @@ export class FakeDriver implements HypervisorDriver {
 
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
-    await this.#queue.close();
+    await this.#turns.close();
   }
 
   async ping(): Promise<void> {
@@ -75,17 +72,15 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
-    const { uuid } = this.#find(id);
-    if (bootsGuest.has(action)) {
-      await this.#queue.run(uuid, () => this.#carryOut(uuid, action), { ...options, label: 'power' });
+    const machine = this.#find(id);
+    const { uuid } = machine;
+    if (this.#turns.mustWait(action)) {
+      await this.#turns.power(machine, () => this.#carryOut(uuid, action), options);
       return;
     }
     if (action === 'destroy') {
-      this.#queue.cancelWaiting(
-        uuid,
-        'power',
-        new DriverError('conflict', 'power-on: the machine was switched off meanwhile'),
-      );
+      const reason = new DriverError('conflict', 'power-on: the machine was switched off meanwhile');
+      this.#turns.switchOff(machine, reason);
     }
     await this.#carryOut(uuid, action);
   }
@@ -109,7 +104,8 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   async insertMedia(id: string, device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
-    const { uuid } = this.#find(id);
+    const machine = this.#find(id);
+    const { uuid } = machine;
     const url = storedUrl(image.url);
     const insert = async (): Promise<void> => {
       const present = this.#drive(uuid, device);
@@ -127,16 +123,17 @@ export class FakeDriver implements HypervisorDriver {
         viaUri: true,
       });
     };
-    await this.#queue.run(uuid, insert, { signal: options.signal, label: 'media' });
+    await this.#turns.insert(machine, insert, options);
   }
 
   async ejectMedia(id: string, device: 'cdrom', options: OperationOptions = {}): Promise<void> {
-    const { uuid } = this.#find(id);
+    const machine = this.#find(id);
+    const { uuid } = machine;
     const eject = async (): Promise<void> => {
       await setImmediate();
       this.#setDrive(uuid, { ...this.#drive(uuid, device), ...emptyDrive });
     };
-    await this.#queue.run(uuid, eject, { signal: options.signal, label: 'media' });
+    await this.#turns.eject(machine, eject, options);
   }
 
   /** What the guest last started from; undefined when it has not started since the driver was made. There is no guest to ask. */

@@ -14,6 +14,7 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import { OperationQueue } from '../operation-queue.js';
+import { Turns } from '../turns.js';
 import { BootControl } from './boot-control.js';
 import { ColdStart } from './cold-start.js';
 import { readDefinition, saveRecord } from './definition.js';
@@ -66,7 +67,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #power: PowerControl;
   readonly #media: MediaControl;
   readonly #store: ImageStore;
-  readonly #turns = new OperationQueue();
+  readonly #turns = new Turns();
   /** By machine, what was left of it by the last daemon or connection: taken up once a connection. */
   readonly #takenUp = new Map<string, Promise<void>>();
   /** The last round of {@link #reconcile}; one at a time. */

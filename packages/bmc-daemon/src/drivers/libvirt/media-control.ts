@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
-import type { OperationQueue } from '../operation-queue.js';
+import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
 import { readDefinition, saveDefinition, type Definition } from './definition.js';
 import { attempt } from './failure.js';
@@ -31,7 +31,7 @@ export interface MediaControlOptions {
   readonly boot: BootControl;
   readonly store: ImageStore;
   /** As for power: an insert holds the machine's turn from the download on. */
-  readonly turns: OperationQueue;
+  readonly turns: Turns;
 }
 
 /** What a machine has in its drive: in the running guest where it runs, in the definition where not. */
@@ -41,8 +41,6 @@ interface Drive {
   /** Name of what is in it; null when it is empty. */
   readonly source: string | null;
 }
-
-const MEDIA = 'media';
 
 const MAX_ATTEMPTS = 4;
 
@@ -74,17 +72,17 @@ export class MediaControl {
         lease.release();
       }
     };
-    await turns.run(machine.uuid, insert, { signal: options.signal, label: MEDIA });
+    await turns.insert(machine, insert, options);
   }
 
   /** @throws {DriverError} unavailable, unsupported; the signal's reason while it waits. */
-  async eject(machine: Machine, { signal }: OperationOptions): Promise<void> {
+  async eject(machine: Machine, options: OperationOptions): Promise<void> {
     const { store, turns } = this.#options;
     const eject = async (): Promise<void> => {
       await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine)));
       await store.removeUnused();
     };
-    await turns.run(machine.uuid, eject, { signal, label: MEDIA });
+    await turns.eject(machine, eject, options);
   }
 
   /** True where this very image is in the drive already. @throws {DriverError} mediaInUse where another is. */

@@ -7,8 +7,8 @@ import {
   type Domain,
 } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
-import type { OperationQueue } from '../operation-queue.js';
 import { planPower, type PowerStep } from '../power.js';
+import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
 import type { ColdStart } from './cold-start.js';
 import { readDefinition, saveRecord } from './definition.js';
@@ -22,16 +22,10 @@ export interface PowerControlOptions {
   readonly boot: BootControl;
   readonly coldStart: ColdStart;
   /** What waits for an image that is on its way, with that insert. */
-  readonly turns: OperationQueue;
+  readonly turns: Turns;
   /** How long a graceful restart waits for the guest before it is a hard one. */
   readonly gracefulRestartWaitMs: number;
 }
-
-/** Actions that boot a guest, and so wait for the image that it might boot from. */
-const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset']);
-
-/** What the operations of {@link PowerControlOptions.turns} are known by. */
-const POWER = 'power';
 
 export class PowerControl {
   readonly #options: PowerControlOptions;
@@ -53,17 +47,18 @@ export class PowerControl {
     await Promise.allSettled([...this.#background]);
   }
 
-  /** @throws {DriverError} conflict where the machine's state does not allow it, unavailable, unsupported. */
+  /** @throws {DriverError} conflict where the machine's state does not allow it, insertFailed, unavailable, unsupported. */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { uuid } = machine;
+    const { turns } = this.#options;
     if (action !== 'injectNmi') this.#restarts.get(uuid)?.abort();
-    if (bootsGuest.has(action)) {
-      await this.#options.turns.run(uuid, () => this.#carryOut(machine, action), { ...options, label: POWER });
+    if (turns.mustWait(action)) {
+      await turns.power(machine, () => this.#carryOut(machine, action), options);
       return;
     }
     if (action === 'destroy') {
       this.#offRequests.set(uuid, this.#timesOff(uuid) + 1);
-      this.#options.turns.cancelWaiting(uuid, POWER, switchedOff(machine));
+      turns.switchOff(machine, switchedOff(machine));
     }
     await this.#carryOut(machine, action);
     if (action === 'injectNmi') return;
@@ -227,9 +222,7 @@ export class PowerControl {
         if (this.#restarts.get(uuid) === controller) this.#restarts.delete(uuid);
         if (how === 'cancelled' || how === 'rebooted') return;
         if (how === 'late') this.#host.log.info(`machine ${name} did not restart by itself in time: restarting it`);
-        await this.#options.turns.run(uuid, () => this.#carryOut(machine, how === 'late' ? 'reset' : 'create'), {
-          label: POWER,
-        });
+        await this.#options.turns.restart(machine, () => this.#carryOut(machine, how === 'late' ? 'reset' : 'create'));
       })
       .catch((error: unknown) => {
         // Switched off, or changed, by whoever came in between.
