@@ -1,0 +1,185 @@
+/**
+ * Answers of upstreams that are no success, as errors with LiteLLM's statuses and message heads.
+ * @see https://docs.litellm.ai/docs/exception_mapping
+ */
+import { ProxyError } from '../errors.js';
+import type { Deployment } from '../providers/deployment.js';
+import { inModelGroup } from './model-group.js';
+
+/** Whom the request was for; routing's Route has this shape. */
+export interface ErrorRoute {
+  readonly deployment: Deployment;
+  readonly modelGroup: string;
+}
+
+/** Of an error's body; what is longer is looked at no further. */
+const LARGEST_BODY_BYTES = 1024 * 1024;
+/** Characters of a message of the upstream's; validation errors repeat whole requests. */
+const LONGEST_MESSAGE = 4000;
+/** Characters of a page that stands in place of a message. */
+const LONGEST_PAGE = 300;
+
+/** What a client needs to try again at the right time. The others are told as `llm_provider-…`. */
+const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
+
+/**
+ * The error for an answer outside of 2xx, or for an error object that came with 200.
+ * @param headers name, value, name, value; names lower case.
+ * @param body as received: JSON in OpenAI's shape, in vLLM's or FastAPI's, a page of HTML, text, or nothing.
+ */
+export function errorOfStatus(status: number, headers: readonly string[], body: Buffer, route: ErrorRoute): ProxyError {
+  const { deployment, modelGroup } = route;
+  const told = readBody(body.subarray(0, LARGEST_BODY_BYTES));
+  const message = withoutKey(told.message === '' ? defaultMessage(status, headers) : told.message, deployment.apiKey);
+  const { head, status: answered } = classOf(status, told, message);
+  return new ProxyError({
+    status: answered,
+    message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
+    param: told.param,
+    kind: 'upstreamStatus',
+    headers: keptHeaders(headers),
+    ...(told.code === null ? {} : { code: told.code }),
+    ...(told.type === null ? {} : { type: told.type }),
+  });
+}
+
+/** A stream or an answer that ended in good order and is not whole all the same. */
+export function interruptionFault(what: 'event' | 'answer', route: ErrorRoute): ProxyError {
+  const why =
+    what === 'event' ? 'the stream ended in the middle of an event' : 'the stream ended before the answer had finished';
+  const head = `litellm.InternalServerError: InternalServerError: ${route.deployment.provider.displayName} - `;
+  return new ProxyError({
+    status: 500,
+    message: inModelGroup(`${head}${why}`, route.modelGroup),
+    kind: 'malformedAnswer',
+  });
+}
+
+interface Told {
+  readonly message: string;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+interface ErrorClass {
+  /** `%` stands for the provider's name. */
+  readonly head: string;
+  readonly status: number;
+}
+
+function classOf(status: number, told: Told, message: string): ErrorClass {
+  if (status === 400 && isContextWindow(told, message)) {
+    return {
+      status,
+      head: 'litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: % - ',
+    };
+  }
+  switch (status) {
+    case 400:
+      return { status, head: 'litellm.BadRequestError: % - ' };
+    case 401:
+      return { status, head: 'litellm.AuthenticationError: AuthenticationError: % - ' };
+    case 403:
+      return { status, head: 'litellm.PermissionDeniedError: PermissionDeniedError: % - ' };
+    case 404:
+      return { status, head: 'litellm.NotFoundError: NotFoundError: % - ' };
+    case 408:
+    case 504:
+      return { status, head: 'litellm.Timeout: Timeout Error: % - ' };
+    case 422:
+      return { status, head: 'litellm.UnprocessableEntityError: UnprocessableEntityError: % - ' };
+    case 429:
+      return { status, head: 'litellm.RateLimitError: RateLimitError: % - ' };
+    case 500:
+      return { status, head: 'litellm.InternalServerError: InternalServerError: % - ' };
+    case 502:
+      return { status, head: 'litellm.BadGatewayError: BadGatewayError: % - ' };
+    case 503:
+      return { status, head: 'litellm.ServiceUnavailableError: ServiceUnavailableError: % - ' };
+    default:
+  }
+  // A redirect, or no HTTP status at all: the fault is the upstream's, and its status would mean something else to our client.
+  if (status < 400 || status > 599)
+    return { status: 500, head: 'litellm.InternalServerError: InternalServerError: % - ' };
+  return { status, head: 'litellm.APIError: APIError: % - ' };
+}
+
+/** What model servers say when a prompt is too long; only OpenAI gives it a code. */
+const contextWindowWords =
+  /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
+
+function isContextWindow(told: Told, message: string): boolean {
+  return told.code === 'context_length_exceeded' || contextWindowWords.test(message);
+}
+
+function readBody(body: Buffer): Told {
+  const text = body.toString();
+  const parsed = parse(text);
+  if (parsed === undefined) return { message: plainText(text), type: null, param: null, code: null };
+  // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error": "…"}; FastAPI: {"detail": …}.
+  const error = isRecord(parsed) ? (parsed['error'] ?? parsed) : parsed;
+  if (!isRecord(error)) return { message: messageOf(error), type: null, param: null, code: null };
+  const { message, detail, msg, type, param, code } = error;
+  const nothing = message === undefined && detail === undefined && msg === undefined;
+  return {
+    message: messageOf(nothing ? error : (message ?? detail ?? msg)),
+    type: typeof type === 'string' && type !== '' && type !== 'None' ? type : null,
+    param: typeof param === 'string' && param !== 'None' ? param : null,
+    code: typeof code === 'string' && code !== 'None' ? code : typeof code === 'number' ? String(code) : null,
+  };
+}
+
+/** A page says in its title what it is. */
+function plainText(text: string): string {
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
+  const words = title.trim() === '' ? text.slice(0, 20_000).replace(/<(script|style)\b.*?<\/\1>/gis, ' ') : title;
+  const plain = words
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return cut(plain, LONGEST_PAGE);
+}
+
+function messageOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return cut(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_MESSAGE);
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
+}
+
+function defaultMessage(status: number, headers: readonly string[]): string {
+  if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
+  const where = at === -1 ? '' : ` to ${cut(headers[at + 1] ?? '', LONGEST_PAGE)}`;
+  return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
+}
+
+/** Some servers repeat the key that they refuse. */
+function withoutKey(message: string, key: string | null): string {
+  return key === null || key.length < 4 ? message : message.replaceAll(key, '****');
+}
+
+function keptHeaders(headers: readonly string[]): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    if (keptHeader.test(name)) kept[name] = headers[at + 1] ?? '';
+  }
+  return kept;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A page, or text: plainText reads it.
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

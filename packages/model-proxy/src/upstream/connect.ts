@@ -1,0 +1,194 @@
+/** Opens one connection to an upstream: TCP, a tunnel where a forward proxy asks for one, TLS. Knows at which of them it failed. */
+import { request as requestHttp, type ClientRequest } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import type { ForwardProxy } from './environment-proxy.js';
+import type { TlsIdentity } from './tls-identity.js';
+
+/** Where to, and how. */
+export interface Destination {
+  /** A name or an address, without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** null: plain HTTP. */
+  readonly tls: TlsIdentity | null;
+  /** null: directly. Otherwise through a CONNECT tunnel. */
+  readonly tunnel: ForwardProxy | null;
+  /** Checks a proxy's own certificate; null unless there is a tunnel by way of an https proxy. */
+  readonly tunnelTls: TlsIdentity | null;
+}
+
+/** How far a connection had got. */
+export type ConnectStage = 'tcp' | 'proxy' | 'tls';
+
+/** A connection could not be made. `cause` is Node's error. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  /** Its own, so that undici does not take it for one of its recoverable errors and try for ever. */
+  readonly code = 'RACKLESS_CONNECT';
+
+  constructor(
+    readonly stage: ConnectStage,
+    override readonly cause: Error,
+  ) {
+    super(cause.message);
+  }
+}
+
+type Done = (error: ConnectError | null, socket: Socket | null) => void;
+
+const tuning = {
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+  /** Between the attempts on several addresses of one host, in milliseconds; Node's 250 give up hosts on another continent. */
+  autoSelectFamilyAttemptTimeout: 500,
+  /** As undici: fewer and larger reads of large answers. */
+  highWaterMark: 65_536,
+};
+
+/** TLS sessions of one pool: a new connection resumes the last one and so costs the upstream no signature. */
+export class TlsSessions {
+  last: Buffer | undefined;
+  /** Handshakes made, resumed ones too. */
+  handshakes = 0;
+}
+
+/**
+ * Opens a connection.
+ * @param done called once, unless cancelled; the socket is the caller's.
+ * @returns cancels the attempt: `done` is not called any more. Does nothing once it has been.
+ */
+export function openConnection(destination: Destination, sessions: TlsSessions, done: Done): () => void {
+  const attempt = new Attempt(destination, sessions, done);
+  attempt.start();
+  return () => attempt.cancel();
+}
+
+class Attempt {
+  readonly #to: Destination;
+  readonly #sessions: TlsSessions;
+  #done: Done | null;
+  #stage: ConnectStage = 'tcp';
+  #current: Socket | ClientRequest | null = null;
+
+  constructor(to: Destination, sessions: TlsSessions, done: Done) {
+    this.#to = to;
+    this.#sessions = sessions;
+    this.#done = done;
+  }
+
+  start(): void {
+    const { hostname, port, tls, tunnel } = this.#to;
+    if (tunnel !== null) {
+      this.#openTunnel(tunnel);
+      return;
+    }
+    if (tls !== null) {
+      this.#openTls(tls, { host: hostname, port });
+      return;
+    }
+    const options = { host: hostname, port, ...tuning };
+    const socket = connectTcp(options);
+    this.#watch(socket);
+    socket.once('connect', () => this.#settle(socket));
+  }
+
+  cancel(): void {
+    if (this.#done === null) return;
+    this.#done = null;
+    this.#current?.destroy();
+  }
+
+  #openTls(tls: TlsIdentity, by: ConnectionOptions): void {
+    const { hostname } = this.#to;
+    const sessions = this.#sessions;
+    const options = {
+      ...by,
+      ...tuning,
+      host: hostname,
+      ...tlsOf(tls, hostname),
+      ALPNProtocols: ['http/1.1'],
+      ...(sessions.last === undefined ? {} : { session: sessions.last }),
+    };
+    const socket = connectTls(options);
+    if (by.socket === undefined) {
+      socket.once('connect', () => (this.#stage = 'tls'));
+    } else this.#stage = 'tls';
+    this.#watch(socket);
+    socket.on('session', (session) => (sessions.last = session));
+    socket.once('secureConnect', () => {
+      sessions.handshakes += 1;
+      this.#settle(socket);
+    });
+  }
+
+  #openTunnel(proxy: ForwardProxy): void {
+    const { hostname, port, tls, tunnelTls } = this.#to;
+    const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`;
+    const options = {
+      host: proxy.hostname,
+      port: proxy.port,
+      method: 'CONNECT',
+      path: authority,
+      headers: {
+        host: authority,
+        ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
+      },
+      agent: false,
+    };
+    this.#stage = 'proxy';
+    const request =
+      tunnelTls === null ? requestHttp(options) : requestHttps({ ...options, ...tlsOf(tunnelTls, proxy.hostname) });
+    this.#current = request;
+    request.once('error', (error) => this.#fail(error));
+    request.once('connect', (answer, socket, head) => {
+      const status = answer.statusCode ?? 0;
+      if (this.#done === null || status < 200 || status > 299) {
+        socket.on('error', () => undefined).destroy();
+        this.#fail(new Error(`the proxy answered ${status} ${answer.statusMessage ?? ''}`.trimEnd()));
+        return;
+      }
+      if (head.length > 0) socket.unshift(head);
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, 60_000);
+      if (tls !== null) this.#openTls(tls, { socket });
+      else {
+        this.#watch(socket);
+        this.#settle(socket);
+      }
+    });
+    request.end();
+  }
+
+  #watch(socket: Socket): void {
+    this.#current = socket;
+    socket.on('error', (error) => this.#fail(error));
+  }
+
+  #settle(socket: Socket): void {
+    const done = this.#done;
+    this.#done = null;
+    done?.(null, socket);
+  }
+
+  #fail(error: Error): void {
+    const done = this.#done;
+    this.#done = null;
+    if (done === null) return;
+    // A session that the upstream no longer likes must not spoil the next attempt too.
+    this.#sessions.last = undefined;
+    this.#current?.destroy();
+    done(new ConnectError(this.#stage, error), null);
+  }
+}
+
+function tlsOf(identity: TlsIdentity, hostname: string) {
+  return {
+    // RFC 6066 §3: no addresses as server name. The certificate is checked against the host then.
+    servername: isIP(hostname) === 0 ? hostname : '',
+    secureContext: identity.secureContext,
+    rejectUnauthorized: identity.verify,
+  };
+}

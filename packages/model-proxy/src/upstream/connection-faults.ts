@@ -1,0 +1,145 @@
+/** What went wrong on the way to an upstream and back, in words, with LiteLLM's statuses and message heads. */
+import { ProxyError, type ErrorKind } from '../errors.js';
+import type { Deployment } from '../providers/deployment.js';
+import { ConnectError } from './connect.js';
+import type { ForwardProxy } from './environment-proxy.js';
+import { inModelGroup } from './model-group.js';
+import { tlsFault } from './tls-faults.js';
+import type { TlsIdentity } from './tls-identity.js';
+
+/** With whom a request had to do. */
+export interface Peer {
+  readonly deployment: Deployment;
+  readonly hostname: string;
+  readonly port: number;
+  readonly tls: TlsIdentity | null;
+  readonly proxy: ForwardProxy | null;
+}
+
+/** Which of the bounds of {@link Timeouts} passed. */
+export type Bound = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
+
+const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
+  connect: (peer) => `No connection to ${peer} was made within the connect timeout`,
+  send: (peer) => `${peer} stopped reading the request within the first-byte timeout`,
+  firstByte: (peer) => `${peer} did not send the first byte of its answer within the first-byte timeout`,
+  idle: (peer) => `${peer} sent nothing more of its answer within the idle timeout`,
+  total: (peer) => `${peer} did not finish its answer within the total timeout`,
+};
+
+/** A bound passed: 408, as LiteLLM. */
+export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, peer: Peer): ProxyError {
+  const times = `timeout value=${seconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
+  const message = `litellm.Timeout: APITimeoutError - Request timed out. ${boundWords[bound](authorityOf(peer))} - ${times}`;
+  return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
+}
+
+/**
+ * Any error of the connection, of TLS or of undici: 500, as LiteLLM.
+ * @param headSeen whether the head of an answer had come: then it is the answer that is broken.
+ */
+export function connectionFault(error: Error, headSeen: boolean, peer: Peer): ProxyError {
+  const { kind, cause } = describe(error, headSeen, peer);
+  const head = `litellm.InternalServerError: InternalServerError: ${peer.deployment.provider.displayName} - Connection error.`;
+  const message = inModelGroup(`${head} ${cause}`, peer.deployment.modelName);
+  return new ProxyError({ status: 500, message, kind, cause: error });
+}
+
+/** An answer in a Content-Encoding that nobody asked for and that cannot be decoded here. */
+export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
+  const name = authorityOf(peer);
+  const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which it was not asked for`;
+  const head = `litellm.InternalServerError: InternalServerError: ${peer.deployment.provider.displayName} -`;
+  return new ProxyError({
+    status: 500,
+    message: inModelGroup(`${head} ${why}`, peer.deployment.modelName),
+    kind: 'malformedAnswer',
+  });
+}
+
+interface Description {
+  readonly kind: ErrorKind;
+  /** A sentence without its period. */
+  readonly cause: string;
+}
+
+function describe(error: Error, headSeen: boolean, peer: Peer): Description {
+  if (error instanceof ConnectError) return describeConnect(error, peer);
+  const code = codeOf(error);
+  const name = authorityOf(peer);
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return { kind: 'tls', cause: tlsFault(error, peer) };
+  switch (code) {
+    case 'HPE_CB_HEADERS_COMPLETE':
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return { kind: 'malformedAnswer', cause: `The head of the answer of ${name} is too large` };
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      return {
+        kind: 'malformedAnswer',
+        cause: `${name} broke off its answer: it is shorter than its Content-Length says`,
+      };
+    case 'UND_ERR_INVALID_ARG':
+    case 'UND_ERR_NOT_SUPPORTED':
+      // A header of the configuration with a line break in it, or the like; undici names the header and not its value.
+      return { kind: 'internal', cause: `The request to ${name} cannot be sent: ${error.message}` };
+    default:
+  }
+  if (error.name === 'HTTPParserError' || error.message === 'bad response' || error.message === 'bad upgrade') {
+    return { kind: 'malformedAnswer', cause: `${name} answers with something that is no HTTP/1.1 (${error.message})` };
+  }
+  if (code.startsWith('Z_') || code.startsWith('ERR_') || code === '') {
+    return headSeen
+      ? { kind: 'malformedAnswer', cause: `The answer of ${name} cannot be decoded: ${error.message}` }
+      : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
+  }
+  const how = code === 'RACKLESS_RESET' || code === 'EPIPE' ? 'reset' : 'closed';
+  if (headSeen) return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
+  return { kind: 'connection', cause: `${name} ${how} the connection before it answered` };
+}
+
+function describeConnect(error: ConnectError, peer: Peer): Description {
+  if (error.stage === 'tls') return { kind: 'tls', cause: tlsFault(error.cause, peer) };
+  const { proxy } = peer;
+  if (proxy === null) return { kind: 'connection', cause: tcpFault(error.cause, peer.hostname, peer.port) };
+  const way = `by way of the proxy ${proxy.hostname}:${proxy.port}`;
+  const cause = codeOf(error.cause) === '' ? error.cause.message : tcpFault(error.cause, proxy.hostname, proxy.port);
+  return { kind: 'connection', cause: `${authorityOf(peer)} cannot be reached ${way}: ${cause}` };
+}
+
+function tcpFault(error: Error, hostname: string, port: number): string {
+  const name = `${hostname}:${port}`;
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+      return `${name} refused the connection`;
+    case 'ENOTFOUND':
+      return `There is no host ${hostname}`;
+    case 'EAI_AGAIN':
+      return `The name server does not answer for ${hostname}`;
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `There is no route to ${name}`;
+    case 'ETIMEDOUT':
+      return `${name} does not answer`;
+    case 'ECONNRESET':
+      return `${name} reset the connection`;
+    default:
+      return `No connection to ${name}: ${error.message}`;
+  }
+}
+
+/** Node's or OpenSSL's code; of the first attempt where there were several addresses; empty: it has none. */
+export function codeOf(error: Error): string {
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
+  return '';
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+export function authorityOf({ hostname, port }: Pick<Peer, 'hostname' | 'port'>): string {
+  return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}
+
+/** As Python prints a float: LiteLLM's `20.0`. */
+function seconds(ms: number): string {
+  const value = ms / 1000;
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}

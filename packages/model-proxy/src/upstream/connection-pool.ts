@@ -1,0 +1,184 @@
+/**
+ * The connections to one upstream. undici's Pool hides which connection a request goes over; to repeat a request that met a
+ * connection which the upstream had just closed, one must know whether it was a used one. So: undici's Client, one for each connection,
+ * and the stack of idle ones is here.
+ */
+import { Client, type Dispatcher } from 'undici';
+import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
+import type { Socket } from 'node:net';
+
+/**
+ * uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75: ours end before, or the upstream's closing
+ * would meet a request of ours half-way. An upstream's `Keep-Alive: timeout=` goes before this; in milliseconds.
+ */
+const IDLE_MS = 4000;
+
+/** Heads of answers; Node's own bound of 16 KB is too near to what gateways with cookies and policies send. */
+const LARGEST_HEAD_BYTES = 65_536;
+
+/** Where the connections of a pool lead. */
+export interface PoolTarget {
+  /** The URL that undici derives the Host header from. */
+  readonly origin: string;
+  readonly destination: Destination;
+}
+
+/** One connection, or the intention to make one. Carries one request at a time. */
+export class Link {
+  readonly #client: Client;
+  /** Requests that were begun on the present connection. */
+  #begun = 0;
+  #cancelOpening: (() => void) | null = null;
+  #opens = 0;
+
+  constructor(target: PoolTarget, sessions: TlsSessions, onDisconnect: (link: Link) => void) {
+    const open = (done: (error: ConnectError | null, socket: Socket | null) => void) => {
+      this.#opens += 1;
+      this.#cancelOpening = openConnection(target.destination, sessions, (error, socket) => {
+        this.#cancelOpening = null;
+        done(error, socket === null ? null : hideResets(socket));
+      });
+    };
+    this.#client = new Client(target.origin, {
+      connect: (_options, callback) => {
+        open((error, socket) =>
+          socket === null ? callback(error ?? new Error('no socket'), null) : callback(null, socket),
+        );
+      },
+      pipelining: 1,
+      allowH2: false,
+      // Both are done by BoundsClock, per deployment.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_MS,
+      maxHeaderSize: LARGEST_HEAD_BYTES,
+    });
+    this.#client.on('disconnect', () => {
+      this.#begun = 0;
+      onDisconnect(this);
+    });
+  }
+
+  /** Whether an attempt to connect is under way. */
+  get isConnecting(): boolean {
+    return this.#cancelOpening !== null;
+  }
+
+  /** How often it set out to connect; more than one: its idle connection was gone when a request came. */
+  get opens(): number {
+    return this.#opens;
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(options, handler);
+  }
+
+  /** A request is being written. @returns whether the connection has carried another one before. */
+  begin(): boolean {
+    this.#begun += 1;
+    return this.#begun > 1;
+  }
+
+  /** Ends it at once, whatever it is doing. A request on it gets an error. */
+  destroy(): void {
+    this.#cancelOpening?.();
+    this.#client.destroy(null, () => undefined);
+  }
+}
+
+/** Connections to one upstream with one TLS identity. As many as there are requests at a time: nothing queues. */
+export class ConnectionPool {
+  readonly #target: PoolTarget;
+  readonly #sessions = new TlsSessions();
+  /** The last one used is taken first: it is the least likely to be closed by now, and the surplus can age. */
+  readonly #idle: Link[] = [];
+  readonly #busy = new Set<Link>();
+  #retired = false;
+  #onEmpty: (() => void) | null = null;
+
+  constructor(target: PoolTarget) {
+    this.#target = target;
+  }
+
+  /** TLS handshakes since the start, resumed ones too. */
+  get handshakes(): number {
+    return this.#sessions.handshakes;
+  }
+
+  /** An idle connection, or a new one. */
+  take(): Link {
+    const link = this.#idle.pop() ?? this.#make();
+    this.#busy.add(link);
+    return link;
+  }
+
+  /** A new connection, whatever is idle. */
+  takeNew(): Link {
+    const link = this.#make();
+    this.#busy.add(link);
+    return link;
+  }
+
+  /** The request is over, and the connection as good as before. */
+  giveBack(link: Link): void {
+    this.#busy.delete(link);
+    if (this.#retired) link.destroy();
+    else this.#idle.push(link);
+    this.#checkEmpty();
+  }
+
+  /** The request was given up: so is its connection. */
+  drop(link: Link): void {
+    this.#busy.delete(link);
+    link.destroy();
+    this.#checkEmpty();
+  }
+
+  /** Ends idle connections now and the others when their requests are over. @returns when the last one has ended. */
+  retire(): Promise<void> {
+    this.#retired = true;
+    for (const link of this.#idle.splice(0)) link.destroy();
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve;
+      this.#checkEmpty();
+    });
+  }
+
+  #make(): Link {
+    return new Link(this.#target, this.#sessions, (link) => {
+      const at = this.#idle.indexOf(link);
+      if (at === -1) return;
+      this.#idle.splice(at, 1);
+      link.destroy();
+    });
+  }
+
+  #checkEmpty(): void {
+    if (this.#retired && this.#busy.size === 0) this.#onEmpty?.();
+  }
+}
+
+/**
+ * undici 7.30 asks its parser to finish when a reset ends an answer without a length, and the parser asserts that nobody has
+ * paused it: a reset while a slow client holds an answer back would end this process. Under another name the reset is an error
+ * of the request like any other.
+ */
+function hideResets(socket: Socket): Socket {
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error?: Error) => destroy(error !== undefined && isReset(error) ? new ResetError(error) : error);
+  return socket;
+}
+
+function isReset(error: Error): boolean {
+  return 'code' in error && error.code === 'ECONNRESET';
+}
+
+/** The other side reset the connection. */
+export class ResetError extends Error {
+  override readonly name = 'ResetError';
+  readonly code = 'RACKLESS_RESET';
+
+  constructor(override readonly cause: Error) {
+    super(cause.message);
+  }
+}

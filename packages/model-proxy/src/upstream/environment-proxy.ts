@@ -1,0 +1,76 @@
+/** Forward proxies by environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, lower-case names first, as curl and LiteLLM. */
+import { BlockList, isIP } from 'node:net';
+import type { Environment } from './tls-identity.js';
+
+/** A forward proxy that stands between here and an upstream. */
+export interface ForwardProxy {
+  readonly protocol: 'http:' | 'https:';
+  readonly hostname: string;
+  readonly port: number;
+  /** Value of Proxy-Authorization; a secret. null: the proxy asks for none. */
+  readonly authorization: string | null;
+}
+
+/**
+ * The proxy for an upstream's origin; null: there is none, connect directly.
+ * @throws {Error} when the variable's value is no http or https URL; the message names the variable, never its value.
+ */
+export function proxyOf(origin: URL, environment: Environment): ForwardProxy | null {
+  const names = [origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy'];
+  for (const name of names.flatMap((lower) => [lower, lower.toUpperCase()])) {
+    const value = environment[name];
+    if (value === undefined || value === '') continue;
+    return isExempt(origin, environment['no_proxy'] ?? environment['NO_PROXY'] ?? '') ? null : parse(name, value);
+  }
+  return null;
+}
+
+function parse(name: string, value: string): ForwardProxy {
+  // `proxy:3128` without a scheme is what many systems have set.
+  const text = value.includes('://') ? value : `http://${value}`;
+  if (!URL.canParse(text)) throw new Error(`reading ${name}: its value is no URL of a proxy`);
+  const url = new URL(text);
+  const { protocol } = url;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new Error(
+      `reading ${name}: proxies of scheme ${protocol.slice(0, -1)} are not supported, only http and https`,
+    );
+  }
+  const account = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    protocol,
+    hostname: unbracket(url.hostname),
+    port: Number(url.port === '' ? (protocol === 'https:' ? 443 : 80) : url.port),
+    authorization: url.username === '' ? null : `Basic ${Buffer.from(account).toString('base64')}`,
+  };
+}
+
+/** An entry is `*`, a host or domain (with everything below it), an address or a network in CIDR; each but `*` with an optional port. */
+function isExempt(origin: URL, noProxy: string): boolean {
+  const hostname = unbracket(origin.hostname).toLowerCase();
+  const port = Number(origin.port === '' ? (origin.protocol === 'https:' ? 443 : 80) : origin.port);
+  return noProxy.split(/[\s,]+/).some((entry) => {
+    if (entry === '') return false;
+    if (entry === '*') return true;
+    const [, host = entry, wantedPort] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
+    if (wantedPort !== undefined && Number(wantedPort) !== port) return false;
+    const name = unbracket(host.toLowerCase().replace(/^\*?\./, ''));
+    return hostname === name || hostname.endsWith(`.${name}`) || isWithin(hostname, name);
+  });
+}
+
+function isWithin(hostname: string, network: string): boolean {
+  const [address = '', bits] = network.split('/');
+  if (bits === undefined || isIP(hostname) === 0 || isIP(hostname) !== isIP(address)) return false;
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  const prefix = Number(bits);
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > (family === 'ipv6' ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, family);
+  return list.check(hostname, family);
+}
+
+/** `[::1]` of a URL is `::1` for a socket. */
+export function unbracket(hostname: string): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}

@@ -1,0 +1,288 @@
+/** One request to an upstream and its answer: the handler that undici calls, and the bounds that hold for it. */
+import type { ProxyError } from '../errors.js';
+import type { Timeouts } from '../providers/deployment.js';
+import {
+  codeOf,
+  connectionFault,
+  timeoutFault,
+  unknownCodingFault,
+  type Bound,
+  type Peer,
+} from './connection-faults.js';
+import type { ConnectionPool, Link } from './connection-pool.js';
+import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
+import type { Bounded, BoundsClock } from './time-bounds.js';
+import type { UpstreamCall, UpstreamHandler } from './upstream.js';
+import type { WireRequest } from './wire-request.js';
+
+/** Everything that an exchange needs and does not own. */
+export interface ExchangeContext {
+  readonly pool: ConnectionPool;
+  readonly clock: BoundsClock;
+  readonly peer: Peer;
+  readonly timeouts: Timeouts;
+}
+
+/**
+ * How soon after a request was written the end of a used connection still means that the upstream had closed it when we wrote; in
+ * milliseconds. Far more than a round trip. What breaks later broke while the request was worked on, and is not repeated.
+ */
+const STALE_WITHIN_MS = 1000;
+
+type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
+
+/** Begins when it is constructed, ends with the last callback or with {@link abort}. */
+export class Exchange implements UpstreamCall, Bounded {
+  readonly #context: ExchangeContext;
+  readonly #wire: WireRequest;
+  readonly #handler: UpstreamHandler;
+  readonly #startedAt: number;
+  /** null: given back, the answer has come whole. */
+  #link: Link | null = null;
+  #phase: Phase = 'connecting';
+  /** The clock when the phase began, or when a byte last moved in it. */
+  #markedAt: number;
+  #writtenAt = 0;
+  #dispatching = false;
+  #reused = false;
+  #repeated = false;
+  #answerBegun = false;
+  #paused = false;
+  #abortRequest: (() => void) | null = null;
+  #resumeParser: (() => void) | null = null;
+  #decoder: Decoder | null = null;
+
+  constructor(context: ExchangeContext, wire: WireRequest, handler: UpstreamHandler) {
+    this.#context = context;
+    this.#wire = wire;
+    this.#handler = handler;
+    context.clock.add(this);
+    this.#startedAt = this.#markedAt = context.clock.now;
+  }
+
+  /** Hands the request to undici. No callback comes before it has returned. */
+  start(): void {
+    this.#dispatch(this.#context.pool.take());
+  }
+
+  abort(): void {
+    if (this.#phase === 'over') return;
+    this.#leave();
+    this.#dropLink();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#decoder?.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#phase === 'over') return;
+    this.#paused = false;
+    this.#markedAt = this.#context.clock.now;
+    this.#decoder?.resume();
+    this.#read();
+  }
+
+  check(now: number): void {
+    const { connectMs, firstByteMs, idleMs, totalMs } = this.#context.timeouts;
+    if (totalMs !== null && now - this.#startedAt >= totalMs) {
+      this.#timeOut('total', totalMs);
+      return;
+    }
+    const quietMs = now - this.#markedAt;
+    switch (this.#phase) {
+      case 'connecting':
+        if (connectMs !== null && quietMs >= connectMs) this.#timeOut('connect', connectMs);
+        return;
+      case 'sending':
+        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('send', firstByteMs);
+        return;
+      case 'waiting':
+        if (firstByteMs !== null && quietMs >= firstByteMs) this.#timeOut('firstByte', firstByteMs);
+        return;
+      case 'receiving':
+        // A client that does not read is no fault of the upstream.
+        if (idleMs !== null && !this.#paused && quietMs >= idleMs) this.#timeOut('idle', idleMs);
+        return;
+      case 'over':
+        return;
+    }
+  }
+
+  // What undici calls. These are the callbacks that it has inside; the newer ones with a controller are a wrapper around them, which
+  // also parses the headers into an object that nobody here needs.
+
+  onConnect(abort: () => void): void {
+    this.#abortRequest = abort;
+    this.#reused = this.#link?.begin() ?? false;
+    this.#phase = 'sending';
+    this.#writtenAt = this.#markedAt = this.#context.clock.now;
+  }
+
+  onBodySent(): void {
+    this.#markedAt = this.#context.clock.now;
+  }
+
+  onRequestSent(): void {
+    if (this.#phase === 'sending') this.#phase = 'waiting';
+  }
+
+  onResponseStarted(): void {
+    this.#answerBegun = true;
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    // RFC 9110 §15.2: interim answers may be ignored.
+    if (status < 200 || this.#phase === 'over') return true;
+    this.#resumeParser = resume;
+    const headers = headersOf(raw);
+    const coding = takeContentEncoding(headers);
+    if (coding !== null) {
+      const decoder = decoderOf(coding, this.#decoded);
+      if (decoder === 'unknown') {
+        this.#fail(unknownCodingFault(coding, this.#context.peer));
+        return true;
+      }
+      this.#decoder = decoder;
+    }
+    this.#handler.onHead(status, headers);
+    return !this.#paused;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#phase === 'over') return true;
+    this.#phase = 'receiving';
+    this.#markedAt = this.#context.clock.now;
+    if (this.#decoder !== null) return this.#decoder.write(chunk) && !this.#paused;
+    this.#handler.onData(chunk);
+    return !this.#paused;
+  }
+
+  onComplete(): void {
+    if (this.#phase === 'over') return;
+    // The connection is free before the end is told: whoever asks next from there gets it.
+    if (this.#link !== null) this.#context.pool.giveBack(this.#link);
+    this.#link = null;
+    this.#resumeParser = null;
+    if (this.#decoder === null) this.#end();
+    else this.#decoder.end();
+  }
+
+  onError(error: Error): void {
+    if (this.#phase === 'over') return;
+    // Only where undici finds fault with the request itself does it call back before dispatch has returned.
+    if (this.#dispatching) queueMicrotask(() => this.onError(error));
+    else if (this.#isStale(error)) this.#repeat();
+    else this.#fail(connectionFault(error, this.#answerBegun, this.#context.peer));
+  }
+
+  readonly #decoded: DecodedSink = {
+    onData: (chunk) => {
+      if (this.#phase !== 'over') this.#handler.onData(chunk);
+    },
+    onDrain: () => this.#read(),
+    onEnd: () => {
+      if (this.#phase !== 'over') this.#end();
+    },
+    onError: (error) => {
+      if (this.#phase !== 'over') this.#fail(connectionFault(error, true, this.#context.peer));
+    },
+  };
+
+  #dispatch(link: Link): void {
+    this.#link = link;
+    this.#phase = 'connecting';
+    this.#dispatching = true;
+    link.dispatch(this.#wire, this);
+    this.#dispatching = false;
+  }
+
+  /** Later: undici's parser of one connection may not be woken from within that of another. */
+  #read(): void {
+    queueMicrotask(() => {
+      if (!this.#paused) this.#resumeParser?.();
+    });
+  }
+
+  /**
+   * RFC 9110 §9.2.2 lets a request that is not idempotent be repeated where one can tell that it was never applied. Not written:
+   * certainly. Written to a connection that had lain idle, which ends at once and without a byte: the upstream closed it
+   * before the request arrived, the commonest spurious failure in front of servers that close idle connections. Once, and
+   * only at once: a server that falls while it works on the request must not be felled again.
+   */
+  #isStale(error: Error): boolean {
+    if (this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;
+    if (this.#phase === 'connecting') return true;
+    return this.#reused && this.#context.clock.now - this.#writtenAt <= STALE_WITHIN_MS;
+  }
+
+  #repeat(): void {
+    this.#repeated = true;
+    this.#dropLink();
+    this.#markedAt = this.#context.clock.now;
+    this.#dispatch(this.#context.pool.takeNew());
+  }
+
+  #timeOut(bound: Bound, limitMs: number): void {
+    const takenMs = this.#context.clock.now - this.#startedAt;
+    this.#fail(timeoutFault(bound, limitMs, takenMs, this.#context.peer));
+  }
+
+  #fail(error: ProxyError): void {
+    this.#leave();
+    this.#dropLink();
+    this.#handler.onError(error);
+  }
+
+  #end(): void {
+    this.#leave();
+    this.#handler.onEnd();
+  }
+
+  #leave(): void {
+    this.#phase = 'over';
+    this.#context.clock.remove(this);
+    this.#decoder?.destroy();
+  }
+
+  #dropLink(): void {
+    const link = this.#link;
+    this.#link = null;
+    this.#resumeParser = null;
+    if (link === null) return;
+    this.#abortRequest?.();
+    this.#abortRequest = null;
+    this.#context.pool.drop(link);
+  }
+}
+
+/** Name, value, name, value; undici gives them as bytes and as they were sent. */
+function headersOf(raw: readonly Buffer[]): string[] {
+  const headers: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    headers.push((raw[at]?.toString('latin1') ?? '').toLowerCase(), raw[at + 1]?.toString('latin1') ?? '');
+  }
+  return headers;
+}
+
+/** @returns null when there is none. Otherwise it is removed, and Content-Length with it: both are untrue once it is decoded. */
+function takeContentEncoding(headers: string[]): string | null {
+  let coding: string | null = null;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at] === 'content-encoding')
+      coding = coding === null ? (headers[at + 1] ?? '') : `${coding}, ${headers[at + 1] ?? ''}`;
+  }
+  if (coding === null) return null;
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at] === 'content-encoding' || headers[at] === 'content-length') headers.splice(at, 2);
+  }
+  return coding;
+}
+
+function isConnectionEnd(error: Error): boolean {
+  const code = codeOf(error);
+  return (
+    code === 'RACKLESS_RESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && error.message.endsWith('closed'))
+  );
+}

@@ -1,0 +1,52 @@
+/**
+ * Time bounds for many requests at the price of one timer. A timer per chunk costs more than the rest of what is done with the
+ * chunk; here a chunk stores one number, and a tick looks at all requests that are under way.
+ */
+
+/** Whatever has a bound that may pass. */
+export interface Bounded {
+  /** @param now the clock's time, in milliseconds. */
+  check(now: number): void;
+}
+
+/** Bounds pass up to this much late, never early; in milliseconds. */
+const TICK_MS = 50;
+
+/** A tick that is late by more than this was held up by this process: that is no fault of an upstream. */
+const LARGEST_STEP_MS = 4 * TICK_MS;
+
+/** A clock that moves in steps and only while somebody is watched. Owns a timer while it does; nothing needs closing. */
+export class BoundsClock {
+  readonly #watched = new Set<Bounded>();
+  #timer: NodeJS.Timeout | undefined;
+  #real = 0;
+
+  /**
+   * Milliseconds from no particular start, at most a tick old. Not to be set: a plain member, as it is read for every chunk of
+   * every stream.
+   */
+  now = 0;
+
+  /** Watches until {@link remove}. */
+  add(bounded: Bounded): void {
+    this.#watched.add(bounded);
+    if (this.#timer !== undefined) return;
+    this.#real = performance.now();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  remove(bounded: Bounded): void {
+    this.#watched.delete(bounded);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #tick(): void {
+    const real = performance.now();
+    this.now += Math.min(real - this.#real, LARGEST_STEP_MS);
+    this.#real = real;
+    // What was marked between two ticks was marked up to a tick too early: the bound is moved by as much.
+    for (const bounded of this.#watched) bounded.check(this.now - TICK_MS);
+  }
+}

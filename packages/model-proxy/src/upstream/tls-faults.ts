@@ -1,0 +1,54 @@
+/** Why TLS with an upstream failed, and which setting to look at: OpenSSL's own words name neither. */
+import { authorityOf, codeOf, type Peer } from './connection-faults.js';
+
+/** A sentence without its period. Names the CA file, never a key. */
+export function tlsFault(error: Error, peer: Peer): string {
+  const name = authorityOf(peer);
+  const { caFile, caSetting } = peer.tls ?? { caFile: null, caSetting: 'ssl_verify' };
+  const authorities = caFile === null ? 'the built-in authorities' : `the authorities of ${caFile} (${caSetting})`;
+  const advice =
+    caFile === null
+      ? 'set ssl_verify to the path of a CA bundle that holds its authority'
+      : `add its authority to ${caFile}, or let ssl_verify name another bundle`;
+  const code = codeOf(error);
+  switch (code) {
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+      return `The certificate of ${name} is self-signed and not among ${authorities} (${code}): ${advice}`;
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'CERT_UNTRUSTED':
+    case 'CERT_SIGNATURE_FAILURE':
+      return `The certificate of ${name} was not issued by any of ${authorities} (${code}): ${advice}`;
+    case 'CERT_HAS_EXPIRED':
+      return `The certificate of ${name}, or of its authority, has expired (${code}; checked against ${authorities})`;
+    case 'CERT_NOT_YET_VALID':
+      return `The certificate of ${name}, or of its authority, is not valid yet (${code}; checked against ${authorities})`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `The certificate of ${name} is for another host (${certificateNames(error)}): let api_base use a name that it has`;
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_HTTP_REQUEST':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return `${name} does not speak TLS (${code}): is api_base http:// instead of https://?`;
+    case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
+    case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
+      return `${name} speaks no version of TLS from 1.2 on (${code})`;
+    case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
+    case 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE':
+    case 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA':
+    case 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN':
+    case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
+      return `${name} refused the TLS handshake (${code}): does it want a client certificate (ssl_certificate, ssl_key)?`;
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return `${name} closed the connection during the TLS handshake (${code})`;
+    default:
+      return `TLS with ${name} failed: ${error.message} (${code === '' ? error.name : code}; checked against ${authorities})`;
+  }
+}
+
+/** Node's `reason`: which names were wanted, which the certificate has. */
+function certificateNames(error: Error): string {
+  return 'reason' in error && typeof error.reason === 'string' ? error.reason.replace(/\.$/, '') : error.message;
+}

@@ -1,0 +1,52 @@
+/** A request as undici takes it: one body with an exact length, and only the headers that it does not write itself. */
+import type { Dispatcher } from 'undici';
+import type { UpstreamRequest } from './upstream.js';
+
+/** What goes over the wire. */
+export type WireRequest = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'body'> & { readonly headers: string[] };
+
+/** Up to here one write of joined chunks is cheaper than several writes; in bytes. */
+const JOINED_BYTES = 65_536;
+
+/**
+ * @param path path and query.
+ * @param target its prefix and Host where a forward proxy wants the whole URL.
+ */
+export function wireRequest(
+  request: UpstreamRequest,
+  path: string,
+  target: { readonly prefix: string; readonly absoluteHost: string | null },
+): WireRequest {
+  const headers = [...request.headers];
+  // What comes compressed has to be decoded before the model's name can be found in it.
+  if (!hasHeader(headers, 'accept-encoding')) headers.push('accept-encoding', 'identity');
+  if (target.absoluteHost !== null) headers.push('host', target.absoluteHost);
+  return {
+    method: request.method,
+    path: withoutFragment(target.absoluteHost === null ? path : `http://${target.absoluteHost}${path}`),
+    headers,
+    body: wireBody(request.body, headers),
+  };
+}
+
+function wireBody(chunks: readonly Buffer[], headers: string[]): Buffer | null {
+  const [first] = chunks;
+  if (first === undefined) return null;
+  if (chunks.length === 1) return first;
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  if (length <= JOINED_BYTES) return Buffer.concat(chunks, length);
+  headers.push('content-length', String(length));
+  // undici takes any iterable of buffers and writes them one after the other, as the connection takes them; its declaration
+  // does not say so.
+  return chunks as unknown as Buffer;
+}
+
+function hasHeader(headers: readonly string[], name: string): boolean {
+  for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) return true;
+  return false;
+}
+
+function withoutFragment(path: string): string {
+  const at = path.indexOf('#');
+  return at === -1 ? path : path.slice(0, at);
+}

@@ -1,0 +1,139 @@
+/** Asks an upstream of these suites without the proxy in between, and writes down everything that it is told. */
+import type { ProxyError } from '../../src/errors.js';
+import type { Deployment, Timeouts } from '../../src/providers/deployment.js';
+import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
+import type { UpstreamCall, UpstreamRequest } from '../../src/upstream/upstream.js';
+import { waitFor } from '../harness/wait.js';
+
+/** No bound at all. */
+export const UNBOUNDED: Timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
+
+/** A deployment of hosted_vllm at an address; TLS unchecked settings are Node's own roots. */
+export function deploymentAt(apiBase: string, settings: Partial<Deployment> = {}): Deployment {
+  return {
+    id: 'deployment-1',
+    modelName: 'public-model',
+    provider: {
+      name: 'hosted_vllm',
+      displayName: 'Hosted_vllmException',
+      apiKeyEnvironment: [],
+      apiBaseEnvironment: [],
+      defaultApiBase: null,
+      supportedParameters: () => new Set(),
+      headers: () => ({}),
+    },
+    upstreamModel: 'sample-model',
+    apiBase,
+    apiKey: null,
+    tls: { verify: true, clientCertificate: null },
+    timeouts: UNBOUNDED,
+    streamTimeouts: UNBOUNDED,
+    dropParams: false,
+    additionalDropParams: [],
+    allowedOpenaiParams: [],
+    defaults: {},
+    extraBody: {},
+    extraHeaders: {},
+    modelInfo: {},
+    useInPassThrough: false,
+    weight: 1,
+    ...settings,
+  };
+}
+
+/** An upstream without variables of the environment, and what it logs. */
+export function upstreamFor(
+  deployments: readonly Deployment[],
+  environment: Readonly<Record<string, string>> = {},
+): PooledUpstream & { readonly logged: string[] } {
+  const logged: string[] = [];
+  const note = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  return Object.assign(createUpstream({ deployments, environment, log: { warn: note, error: note } }), { logged });
+}
+
+/** What one request was told, so far. */
+export class Asked {
+  status = 0;
+  headers: readonly string[] = [];
+  readonly chunks: Buffer[] = [];
+  ended = false;
+  error: ProxyError | undefined;
+  /** Names of the callbacks, in their order. */
+  readonly told: string[] = [];
+  call: UpstreamCall | undefined;
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.chunks);
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+
+  header(name: string): string | undefined {
+    const at = this.headers.findIndex((word, index) => index % 2 === 0 && word === name);
+    return at === -1 ? undefined : this.headers[at + 1];
+  }
+
+  /** Waits for the end or the error. */
+  over(): Promise<this> {
+    return waitFor(
+      () => (this.ended || this.error !== undefined ? this : undefined),
+      () => `the request has not ended; it was told ${this.told.join(', ')}`,
+    );
+  }
+
+  /** Waits until this many bytes of the answer have come. */
+  received(bytes: number): Promise<this> {
+    return waitFor(
+      () => (this.bytes.length >= bytes ? this : undefined),
+      () => `only ${this.bytes.length} bytes came; ${this.error?.message ?? 'no error'}`,
+    );
+  }
+}
+
+/** Sends a request: a POST of `{}` to `chat/completions` unless the options say otherwise. */
+export function send(
+  upstream: PooledUpstream,
+  deployment: Deployment,
+  { body = '{}', ...options }: Partial<Omit<UpstreamRequest, 'body'>> & { body?: string | readonly Buffer[] } = {},
+  onData?: (chunk: Buffer) => void,
+): Asked {
+  const asked = new Asked();
+  asked.call = upstream.send(
+    {
+      deployment,
+      method: 'POST',
+      url: `${deployment.apiBase}/chat/completions`,
+      headers: ['content-type', 'application/json'],
+      body: typeof body === 'string' ? [Buffer.from(body)] : body,
+      timeouts: deployment.timeouts,
+      ...options,
+    },
+    {
+      onHead(status, headers) {
+        asked.told.push('head');
+        Object.assign(asked, { status, headers });
+      },
+      onData(chunk) {
+        asked.told.push('data');
+        asked.chunks.push(chunk);
+        onData?.(chunk);
+      },
+      onEnd() {
+        asked.told.push('end');
+        asked.ended = true;
+      },
+      onError(error) {
+        asked.told.push('error');
+        asked.error = error;
+      },
+    },
+  );
+  return asked;
+}
+
+/** Sends a request and waits for its end. */
+export function ask(...words: Parameters<typeof send>): Promise<Asked> {
+  return send(...words).over();
+}

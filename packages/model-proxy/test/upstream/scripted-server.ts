@@ -1,0 +1,80 @@
+/** A TCP server that speaks whatever a test wants: HTTP that breaks off, hangs, is none. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** A connection that came in. */
+export interface Visit {
+  readonly socket: Socket;
+  /** Everything that was read, as latin1. */
+  readonly text: string;
+  /** How many connections came before this one. */
+  readonly index: number;
+}
+
+/** Where a visit's request ends. */
+export const HEAD_END = '\r\n\r\n';
+
+export class ScriptedServer {
+  readonly visits: Visit[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** @param onData called with everything that a connection has sent so far, each time that more comes. */
+  static async start(
+    onData: (visit: Visit) => void,
+    options: { readonly onVisit?: (visit: Visit) => void } = {},
+  ): Promise<ScriptedServer> {
+    const server = createServer({ noDelay: true });
+    const scripted = new ScriptedServer(server);
+    server.on('connection', (socket) => {
+      const visit = { socket, text: '', index: scripted.visits.length };
+      scripted.visits.push(visit);
+      socket.on('error', () => undefined);
+      options.onVisit?.(visit);
+      socket.on('data', (chunk) => {
+        visit.text += chunk.toString('latin1');
+        onData(visit);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return scripted;
+  }
+
+  get port(): number {
+    // Listening on TCP: it has an address of this kind.
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get apiBase(): string {
+    return `http://127.0.0.1:${this.port}/v1`;
+  }
+
+  /** Connections that are open at this end. */
+  get open(): number {
+    return this.visits.filter(({ socket }) => !socket.destroyed).length;
+  }
+
+  async close(): Promise<void> {
+    for (const { socket } of this.visits) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+/** A whole answer with a length, keep-alive. */
+export function answerOf(body: string, head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json'): string {
+  return `${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** Once a whole request (with a Content-Length) has come. @returns its body; undefined: not yet. */
+export function requestBody(text: string): string | undefined {
+  const end = text.indexOf(HEAD_END);
+  if (end === -1) return undefined;
+  const length = Number(/content-length: (\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
+  const body = text.slice(end + HEAD_END.length);
+  return body.length >= length ? body : undefined;
+}
