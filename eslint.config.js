@@ -13,7 +13,7 @@ const floors = {
     ['log.ts', 'tls.ts'],
     ['log-line.ts'],
     ['redact.ts'],
-    ['mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
+    ['html.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
   ],
   libvirt: [
     ['index.ts'],

@@ -1,6 +1,6 @@
 /** The page for people: which machines are here, and how they are. Plain HTML; it works without scripts and without pictures. */
+import { Html, html } from '@rackless/daemon/html.js';
 import type { BootSnapshot, SystemSnapshot } from '../drivers/driver.js';
-import { Html, html } from './html.js';
 
 /** A machine as it was read just now; `system` is null for one that would not tell. */
 export interface MachineRow {
