@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { inspectSettings, isLoopback } from './inspect.js';
+import { inspectSettings } from './inspect.js';
 import { loadSettings } from './load.js';
 
 let folder: string;
@@ -146,20 +146,5 @@ describe('what settings name', () => {
     const bootLoaderMap = mapIsUnknown ? { UEFI: { x86_64: '/none/firmware' } } : {};
     const settings = { ...loaded.settings, bootLoaderMap };
     expect(inspectSettings({ ...loaded, settings })).toEqual({ faults: [], warnings: [] });
-  });
-
-  it.each([
-    ['127.0.0.1', true],
-    ['127.8.9.1', true],
-    ['::1', true],
-    ['::ffff:127.0.0.1', true],
-    ['localhost', true],
-    ['', false],
-    ['0.0.0.0', false],
-    ['::', false],
-    ['192.168.127.1', false],
-    ['bmc.example', false],
-  ])('%j is loopback: %s (B11)', (address, loopback) => {
-    expect(isLoopback(address)).toBe(loopback);
   });
 });

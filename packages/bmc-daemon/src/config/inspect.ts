@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { isIP } from 'node:net';
+import { isLoopback } from '@rackless/daemon/loopback.js';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
@@ -16,12 +16,6 @@ import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } fro
 export interface Inspection {
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
-}
-
-/** Whether only this machine reaches the address. */
-export function isLoopback(address: string): boolean {
-  if (isIP(address) === 0) return address.toLowerCase() === 'localhost';
-  return address === '::1' || /^(::ffff:)?127\./i.test(address);
 }
 
 /** Looks at everything that the settings name. Nothing is changed and no connection is made. */
