@@ -9,6 +9,10 @@ export interface ProxySettings {
   readonly deployments: readonly Deployment[];
   /** `router_settings.model_group_alias`: public name → model group. */
   readonly modelGroupAlias: ReadonlyMap<string, string>;
+  /** Aliases that `/v1/models` does not show. */
+  readonly hiddenAliases?: ReadonlySet<string>;
+  /** Public names of `model_list` that can not be served, and why: `bedrock has an API of its own, which is not built yet`. */
+  readonly unserved?: ReadonlyMap<string, string>;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Adds the specification's nullable fields where an answer lacks them. */
   readonly fillNullFields: boolean;
@@ -17,7 +21,7 @@ export interface ProxySettings {
   readonly maxRequestBytes: number;
   /** `forward_client_headers_to_llm_api`: the client's `x-*` and `anthropic-beta` headers go upstream. */
   readonly forwardClientHeaders: boolean;
-  /** Keys that clients must present; null: any is accepted (`master_key` comes with the next issue). */
+  /** Keys that clients must present (`master_key`); null: any is accepted. */
   readonly clientKeys: ReadonlySet<string> | null;
 }
 

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Deployment } from '../providers/deployment.js';
+import type { Provider } from '../providers/provider.js';
+import { createRouter, type Random } from './create-router.js';
+
+const openai: Provider = {
+  name: 'openai',
+  displayName: 'OpenAIException',
+  apiKeyEnvironment: [],
+  apiBaseEnvironment: [],
+  defaultApiBase: null,
+  supportedParameters: () => new Set(),
+  headers: () => ({}),
+};
+const noTimeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
+
+let made = 0;
+function deployment(modelName: string, upstreamModel: string, more: Partial<Deployment> = {}): Deployment {
+  made += 1;
+  return {
+    id: `id-${made}`,
+    modelName,
+    provider: openai,
+    upstreamModel,
+    apiBase: 'https://host/v1',
+    apiKey: null,
+    tls: { verify: true, clientCertificate: null },
+    timeouts: noTimeouts,
+    streamTimeouts: noTimeouts,
+    dropParams: false,
+    additionalDropParams: [],
+    allowedOpenaiParams: [],
+    defaults: {},
+    extraBody: {},
+    extraHeaders: {},
+    modelInfo: {},
+    useInPassThrough: false,
+    weight: 1,
+    ...more,
+  };
+}
+
+interface Given {
+  readonly aliases?: Readonly<Record<string, string>>;
+  readonly hidden?: readonly string[];
+  readonly random?: Random;
+}
+
+function routerOf(deployments: readonly Deployment[], { aliases = {}, hidden = [], random }: Given = {}) {
+  const modelGroupAlias = new Map(Object.entries(aliases));
+  return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden) }, random);
+}
+
+describe('a public name', () => {
+  const chat = deployment('chat', 'gpt-oss-120b');
+  const any = deployment('*', 'fallback');
+  const openaiStar = deployment('openai/*', '*');
+  const gptStar = deployment('openai/gpt-*', 'gpt-*-turbo');
+
+  it('leads to its deployment, in the same case, and others lead nowhere (C4)', () => {
+    const router = routerOf([chat]);
+    expect(router.route('chat')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
+    for (const name of ['Chat', 'chat ', '', 'toString', '__proto__']) expect(router.route(name)).toBeUndefined();
+  });
+
+  it('may be an alias, which the group does not show, or a deployment id (C4)', () => {
+    const router = routerOf([chat], { aliases: { 'gpt-4': 'chat', lost: 'nowhere' } });
+    expect(router.route('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
+    expect(router.route(chat.id)?.deployment).toBe(chat);
+    expect(router.route('lost')).toBeUndefined();
+  });
+
+  it('is an alias before it is a group, and a group before it is an id or a wildcard (C4)', () => {
+    const other = deployment('other', 'b', { id: 'chat' });
+    const router = routerOf([any, chat, other], { aliases: { other: 'chat' } });
+    expect(router.route('other')?.deployment).toBe(chat);
+    expect(router.route('chat')?.deployment).toBe(chat);
+    expect(router.route('else')?.deployment).toBe(any);
+  });
+
+  it('meets the most specific wildcard, whatever their order, and fills in what the stars stood for (C4)', () => {
+    const router = routerOf([any, openaiStar, gptStar, chat]);
+    expect(router.route('openai/gpt-4')).toEqual({
+      deployment: gptStar,
+      modelGroup: 'openai/gpt-*',
+      upstreamModel: 'gpt-4-turbo',
+    });
+    expect(router.route('openai/a/b')).toEqual({
+      deployment: openaiStar,
+      modelGroup: 'openai/*',
+      upstreamModel: 'a/b',
+    });
+    expect(router.route('claude')).toEqual({ deployment: any, modelGroup: '*', upstreamModel: 'fallback' });
+  });
+
+  it('has dots and brackets that are nothing but themselves, and may have several stars (C4)', () => {
+    const router = routerOf([deployment('a.b(*)-*', '*:*')]);
+    expect(router.route('a.b(x)-y')?.upstreamModel).toBe('x:y');
+    expect(router.route('axb(x)-y')).toBeUndefined();
+    expect(routerOf([deployment('x-*', '*/*')]).route('x-1')?.upstreamModel).toBe('1/1');
+  });
+
+  it('that a hidden alias with a star takes in leads to its group where nothing else does (C2)', () => {
+    const router = routerOf([chat], { aliases: { '*': 'chat' }, hidden: ['*'] });
+    expect(router.route('whatever')?.deployment).toBe(chat);
+    expect(router.modelNames).toEqual(['chat']);
+  });
+});
+
+describe('the list of names', () => {
+  it('is in the order of the configuration, once each, aliases behind, hidden ones not (C4)', () => {
+    const router = routerOf(
+      [deployment('b', '1'), deployment('a', '2'), deployment('b', '3'), deployment('x/*', '*')],
+      {
+        aliases: { seen: 'a', unseen: 'b' },
+        hidden: ['unseen'],
+      },
+    );
+    expect(router.modelNames).toEqual(['b', 'a', 'x/*', 'seen']);
+    expect(router.deploymentsOf('b').map(({ upstreamModel }) => upstreamModel)).toEqual(['1', '3']);
+    expect(router.deploymentsOf('unseen')).toHaveLength(2);
+    expect(router.deploymentsOf('none')).toEqual([]);
+  });
+});
+
+describe('several deployments of one name', () => {
+  const count = (weights: readonly number[], steps = 1000) => {
+    let step = 0;
+    const deployments = weights.map((weight, index) => deployment('m', String(index), { weight }));
+    const router = routerOf(deployments, { random: () => (step++ % steps) / steps });
+    const counts = weights.map(() => 0);
+    for (let index = 0; index < steps; index += 1) {
+      const chosen = Number(router.route('m')?.upstreamModel);
+      counts[chosen] = (counts[chosen] ?? 0) + 1;
+    }
+    return counts;
+  };
+
+  it.each([
+    [
+      [1, 1],
+      [500, 500],
+    ],
+    [
+      [3, 1],
+      [750, 250],
+    ],
+    [
+      [0, 1],
+      [0, 1000],
+    ],
+    [
+      [0, 0],
+      [500, 500],
+    ],
+    [
+      [0.25, 0.5, 0.25],
+      [250, 500, 250],
+    ],
+  ])('with weights %j are chosen %j times of 1000 (C3)', (weights, expected) => {
+    expect(count(weights)).toEqual(expected);
+  });
+
+  it('of a wildcard are chosen by weight, too (C3)', () => {
+    const [a, b] = [deployment('w/*', 'a-*'), deployment('w/*', 'b-*', { weight: 3 })];
+    const router = routerOf([a, b], { random: () => 0.25 });
+    expect(router.route('w/x')).toEqual({ deployment: b, modelGroup: 'w/*', upstreamModel: 'b-x' });
+  });
+});

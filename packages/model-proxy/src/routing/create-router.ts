@@ -1,0 +1,113 @@
+/** From a public name to one deployment. */
+import type { Deployment } from '../providers/deployment.js';
+import type { ProxySettings } from '../settings.js';
+import type { Route, Router } from './router.js';
+import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
+
+/** From 0 up to, not including, 1. */
+export type Random = () => number;
+
+/** Deployments of one name. */
+interface Group {
+  pick(): Route;
+}
+
+/**
+ * Makes the router of a configuration.
+ * @param random decides among deployments of one name, by their weights (LiteLLM's simple-shuffle).
+ */
+export function createRouter(
+  settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases'>,
+  random: Random = Math.random,
+): Router {
+  const { deployments, modelGroupAlias, hiddenAliases } = settings;
+  const byName = new Map<string, Deployment[]>();
+  for (const deployment of deployments) {
+    const group = byName.get(deployment.modelName);
+    if (group === undefined) byName.set(deployment.modelName, [deployment]);
+    else group.push(deployment);
+  }
+  const exact = new Map<string, Group>();
+  const wildcards: WildcardGroup[] = [];
+  for (const [modelName, members] of byName) {
+    if (modelName.includes('*'))
+      wildcards.push({ modelName, deployments: members, pattern: wildcardPattern(modelName) });
+    else exact.set(modelName, createGroup(members, random));
+  }
+  wildcards.sort(bySpecificity);
+  // A public name is what somebody chose; an id that is equal to one must not hide it.
+  const byId = new Map(
+    deployments
+      .filter(({ modelName }) => !modelName.includes('*'))
+      .map((deployment) => [deployment.id, routeTo(deployment)]),
+  );
+  const aliasPatterns = [...modelGroupAlias]
+    .filter(([alias]) => alias.includes('*'))
+    .map(([modelName, group]) => ({ modelName, group, pattern: wildcardPattern(modelName) }))
+    .sort(bySpecificity);
+
+  const routeGroup = (name: string): Route | undefined => {
+    const group = exact.get(name);
+    return group === undefined ? routeWildcard(name) : group.pick();
+  };
+  const routeWildcard = (name: string): Route | undefined => {
+    for (const { modelName, deployments: members, pattern } of wildcards) {
+      const match = pattern.exec(name);
+      if (match === null) continue;
+      const deployment = pickByWeight(members, random);
+      return { deployment, modelGroup: modelName, upstreamModel: fillStars(deployment.upstreamModel, match.slice(1)) };
+    }
+    return undefined;
+  };
+  const aliasOf = (model: string) => modelGroupAlias.get(model);
+
+  return {
+    route(model) {
+      const target = aliasOf(model);
+      const route =
+        (target === undefined ? undefined : routeGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
+      if (route !== undefined) return route;
+      const wild = routeWildcard(model);
+      if (wild !== undefined) return wild;
+      const pattern = aliasPatterns.find((candidate) => candidate.pattern.test(model));
+      return pattern === undefined ? undefined : routeGroup(pattern.group);
+    },
+    modelNames: [
+      ...new Set([
+        ...byName.keys(),
+        ...[...modelGroupAlias.keys()].filter((alias) => hiddenAliases?.has(alias) !== true),
+      ]),
+    ],
+    deploymentsOf(model) {
+      const name = aliasOf(model) ?? model;
+      return byName.get(name) ?? byName.get(model) ?? [];
+    },
+  };
+}
+
+function routeTo(deployment: Deployment): Route {
+  return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
+}
+
+function createGroup(deployments: readonly Deployment[], random: Random): Group {
+  const [first, second] = deployments;
+  // One is the rule: nothing is to be decided then.
+  if (first !== undefined && second === undefined) {
+    const route = routeTo(first);
+    return { pick: () => route };
+  }
+  return { pick: () => routeTo(pickByWeight(deployments, random)) };
+}
+
+/** One of them, each as often as its share of all weights. Where all weigh nothing, each as often as the others. */
+function pickByWeight(deployments: readonly Deployment[], random: Random): Deployment {
+  const total = deployments.reduce((sum, { weight }) => sum + weight, 0);
+  let rest = random() * (total === 0 ? deployments.length : total);
+  for (const deployment of deployments) {
+    rest -= total === 0 ? 1 : deployment.weight;
+    if (rest < 0) return deployment;
+  }
+  const last = deployments.at(-1);
+  if (last === undefined) throw new Error('choosing a deployment: the group is empty');
+  return last;
+}
