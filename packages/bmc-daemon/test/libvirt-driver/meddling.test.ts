@@ -3,22 +3,22 @@
  * moment is made certain by a call of the machine's own `domain` that does something else first.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
 import { readDefinition } from '../../src/drivers/libvirt/definition.js';
 import type { Host } from '../../src/drivers/libvirt/host.js';
 import { ImageStore } from '../../src/drivers/libvirt/image-store.js';
 import type { Machine } from '../../src/drivers/libvirt/inventory.js';
 import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
+import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import { Turns } from '../../src/drivers/turns.js';
 import { TestHost, type Guest } from './host.js';
 
-jest.setTimeout(120_000);
 let host: TestHost;
 beforeAll(async () => {
   host = await TestHost.start();
-}, 60_000);
+});
 afterAll(() => host.stop());
 
 /** Has a call of the machine wait, the first time, for something else to be done. */
@@ -53,6 +53,31 @@ describe('a definition that somebody changes', () => {
     expect(readMetadata(definition).boot?.enabled).toBe('disabled');
     expect(definition).not.toContain('.iso');
     await host.virsh('destroy', guest.name);
+  });
+});
+
+describe('a machine that is read', () => {
+  it('is read anew for whoever asks while the sizes of its disks are waited for (B4)', async () => {
+    const guest = await host.guest();
+    const parts = host.parts();
+    const machine = await find(parts, guest);
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    const real = machine.domain.getBlockInfo.bind(machine.domain);
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const asked = new Promise<void>((resolve) => {
+      machine.domain.getBlockInfo = async (...words) => {
+        resolve();
+        await held;
+        return await real(...words);
+      };
+    });
+    const first = reader.read(machine);
+    await asked;
+    await host.virsh('desc', guest.name, '--config', 'mine');
+    const second = reader.read(machine);
+    letGo();
+    expect([(await first).description, (await second).description]).toEqual([null, 'mine']);
   });
 });
 

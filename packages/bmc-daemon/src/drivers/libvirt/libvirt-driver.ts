@@ -48,6 +48,8 @@ export interface LibvirtDriverOptions {
   /** Limits of image servers. Default: 10 s to connect, 30 s of silence. */
   readonly imageConnectTimeoutMs?: number;
   readonly imageIdleTimeoutMs?: number;
+  /** How long the first reader of a machine waits for the sizes of its disks, which are null until they are known. Default: 1 s. */
+  readonly diskSizeWaitMs?: number;
 }
 
 /**
@@ -83,7 +85,7 @@ class LibvirtDriver implements HypervisorDriver {
     });
     const inventory = new Inventory(hypervisor, timeoutMs);
     this.#host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs };
-    this.#reader = new SystemReader(inventory, timeoutMs);
+    this.#reader = new SystemReader({ inventory, timeoutMs, diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000 });
     this.#store = new ImageStore({
       openShelf: async ({ create }) => {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });

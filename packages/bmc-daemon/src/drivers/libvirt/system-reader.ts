@@ -11,9 +11,6 @@ import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
 import { readSnapshot } from './xml/snapshot.js';
 
-/** How long the first reader of a machine waits for the sizes of its disks. */
-const CAPACITY_WAIT_MS = 1_000;
-
 interface Reading {
   readonly state: DomainState;
   readonly persistent: boolean;
@@ -27,25 +24,36 @@ interface Kept extends Reading {
   readonly snapshot: SystemSnapshot;
 }
 
+export interface SystemReaderOptions {
+  readonly inventory: Inventory;
+  /** The longest that a read may wait for libvirt. */
+  readonly timeoutMs: number;
+  /** How long the first reader of a machine waits for the sizes of its disks. */
+  readonly diskSizeWaitMs: number;
+}
+
 export class SystemReader {
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;
-  readonly #capacity = new DiskCapacity(CAPACITY_WAIT_MS);
+  readonly #capacity: DiskCapacity;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<SystemSnapshot>>();
 
-  constructor(inventory: Inventory, timeoutMs: number) {
+  constructor({ inventory, timeoutMs, diskSizeWaitMs }: SystemReaderOptions) {
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
+    this.#capacity = new DiskCapacity(diskSizeWaitMs);
   }
 
   /** @throws {DriverError} notFound, unavailable. */
   read(machine: Machine): Promise<SystemSnapshot> {
     const running = this.#reading.get(machine.uuid);
     if (running !== undefined) return running;
-    const reading = this.#read(machine).finally(() => {
+    // Joined while libvirt is asked, and no longer: the sizes of disks may take a second more, in which the XML grows old.
+    const part = (): void => {
       if (this.#reading.get(machine.uuid) === reading) this.#reading.delete(machine.uuid);
-    });
+    };
+    const reading = this.#read(machine, part).finally(part);
     this.#reading.set(machine.uuid, reading);
     return reading;
   }
@@ -60,9 +68,10 @@ export class SystemReader {
     for (const uuid of this.#kept.keys()) if (!uuids.has(uuid)) this.#kept.delete(uuid);
   }
 
-  async #read(machine: Machine): Promise<SystemSnapshot> {
+  async #read(machine: Machine, onXml: () => void): Promise<SystemSnapshot> {
     const state = await this.#inventory.state(machine);
     const reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, state));
+    onXml();
     const last = this.#kept.get(machine.uuid);
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
