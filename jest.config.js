@@ -25,5 +25,6 @@ export default {
   projects: [project('daemon'), project('libvirt'), project('bmc-daemon'), project('model-proxy')],
   // Two cores: QEMU and libvirtd need one of them.
   maxWorkers: 2,
-  testTimeout: 20_000,
+  // For what hangs, and not for what is slow: guests that nothing accelerates share these cores with other work.
+  testTimeout: 300_000,
 };

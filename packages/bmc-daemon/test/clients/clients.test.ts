@@ -2,7 +2,7 @@
  * The daemon in the hands of clients that nobody here wrote, over HTTP and over HTTPS with a password, on the fake driver and on
  * a QEMU guest.
  */
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,6 @@ import { curl, redfishtool, sushySession, wholeSushy } from './programs.js';
 import { serveMachines, type Served } from './served.js';
 
 // A dozen Python programs a test, and guests without acceleration: on a busy machine each takes seconds.
-jest.setTimeout(180_000);
 
 const transports = [
   { transport: 'HTTP', secured: false },
@@ -157,7 +156,7 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     const python = await wholeSushy(served.folder);
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     // Power and the first boot, then the second one.
-    const booted = () => guest.serial.reaches(guest.serial.story.length < 2 ? 2 : 3, 60_000);
+    const booted = () => guest.serial.reaches(guest.serial.story.length < 2 ? 2 : 3);
     const steps = await sushySession(served, python, system, imageUrl, booted);
     expect(steps).toEqual(sushySteps(1, guest.name));
     expect(guest.serial.story).toEqual(['<power on>', 'boot inserted', 'boot disk']);
@@ -168,10 +167,10 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     const first = ['Systems', '-L', system];
     const before = guest.serial.story.length;
     await redfishtool(served, ...first, 'reset', 'On');
-    await guest.serial.reaches(before + 2, 60_000);
+    await guest.serial.reaches(before + 2);
     expect(guest.serial.story.slice(before)).toEqual(['<power on>', 'boot disk']);
     await redfishtool(served, ...first, 'reset', 'GracefulShutdown');
-    await guest.serial.reaches(before + 3, 60_000);
+    await guest.serial.reaches(before + 3);
     expect(guest.serial.story.slice(before)).toEqual(['<power on>', 'boot disk', 'power button']);
   });
 });

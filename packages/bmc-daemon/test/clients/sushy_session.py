@@ -13,7 +13,7 @@ import sushy
 from sushy import auth
 
 
-def wait_for_power(system, state, seconds=60):
+def wait_for_power(system, state, seconds=120):
     """sushy leaves waiting to its caller; Ironic polls as this does."""
     deadline = time.monotonic() + seconds
     while True:

@@ -1,5 +1,5 @@
 /** A folder and the daemons of one test; both are gone when it ends. */
-import { afterEach, beforeEach, jest } from '@jest/globals';
+import { afterEach, beforeEach } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,8 +22,6 @@ export interface DaemonFixture {
 
 /** To be called where a suite's hooks are. */
 export function daemonFixture(): DaemonFixture {
-  // Each process takes a second to start where QEMU guests of other suites have the cores.
-  jest.setTimeout(60_000);
   let folder = '';
   const started: DaemonProcess[] = [];
   const at = (name: string) => path.join(folder, name);

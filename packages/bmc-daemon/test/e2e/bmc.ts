@@ -21,7 +21,7 @@ export class Bmc {
       // Nobody's connection is kept: a test must be able to stop the daemon without having to wait for an idle one.
       headers: { connection: 'close', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(120_000),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
@@ -31,7 +31,7 @@ export class Bmc {
   async finish(answer: Answer): Promise<Answer> {
     const monitor = answer.headers.get('location');
     if (answer.status !== 202 || monitor === null) return answer;
-    const deadline = Date.now() + 60_000;
+    const deadline = Date.now() + 120_000;
     for (;;) {
       const now = await this.send('GET', new URL(monitor, this.address).pathname);
       if (now.status !== 202) return now;

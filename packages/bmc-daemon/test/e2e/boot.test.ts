@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { guestImage } from '../harness/guest-image.js';
 import { becomes, Lab, type Guest } from './lab.js';
 import { describeEndToEnd } from './prerequisites.js';
-
-// For the whole file, whose last call it is that counts. Guests that nothing accelerates share two cores with other suites.
-jest.setTimeout(240_000);
 
 const used = { enabled: 'Disabled', target: 'None' };
 

@@ -16,7 +16,10 @@ import { Bmc, Machine } from './bmc.js';
 import { ImageServer } from './image-server.js';
 
 /** OVMF takes 3 s where nothing accelerates it, on a busy machine many times that. */
-const BOOT_MS = 90_000;
+const BOOT_MS = 180_000;
+
+/** What a busy machine needs, where a test does not set it. */
+const PATIENT = ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30', 'EMULATOR_TASK_AFTER_SECONDS = 60'];
 
 /** Where a daemon keeps images that is not told where. */
 const POOL = 'rackless-images';
@@ -124,6 +127,7 @@ export class Lab {
         `EMULATOR_LIBVIRT_URI = '${lab.libvirtd.uri}'`,
         `EMULATOR_STATE_DIR = 'state'`,
         `EMULATOR_LOG_LEVEL = 'debug'`,
+        ...PATIENT.filter((line) => !settings.some((other) => nameOf(other) === nameOf(line))),
         ...settings,
         '',
       ].join('\n'),
@@ -195,7 +199,7 @@ export class Lab {
   /** What virsh prints. */
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     return stdout;
   }
@@ -205,12 +209,17 @@ export class Lab {
   }
 }
 
+/** `EMULATOR_STATE_DIR` of `EMULATOR_STATE_DIR = 'state'`. */
+function nameOf(line: string): string | undefined {
+  return words(line)[0];
+}
+
 function words(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
 /** Asks until the answer is this one. @throws {Error} with the last answer after `timeoutMs`. */
-export async function becomes<T>(ask: () => Promise<T>, expected: T, timeoutMs = 60_000): Promise<void> {
+export async function becomes<T>(ask: () => Promise<T>, expected: T, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { guestImage } from '../harness/guest-image.js';
 import { fault } from './bmc.js';
 import { becomes, Lab, type Guest } from './lab.js';
 import { describeEndToEnd } from './prerequisites.js';
-
-// For the whole file, whose last call it is that counts. Guests that nothing accelerates share two cores with other suites.
-jest.setTimeout(120_000);
 
 const disk = 'RACKLESS-DISK label=DISK platform=pc';
 const iso = 'RACKLESS-ISO label=CD platform=pc';
@@ -19,7 +16,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
   let image: string;
 
   beforeAll(async () => {
-    lab = await Lab.start({ settings: ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 3'] });
+    lab = await Lab.start({ settings: ['EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 8'] });
     image = await lab.images.publish('boot.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'CD' }));
     guest = await lab.guest();
   });

@@ -63,7 +63,7 @@ export class SerialLine {
    * @returns what matched.
    * @throws {Error} with what was said since, after `timeoutMs`.
    */
-  async says(pattern: RegExp, timeoutMs = 30_000): Promise<string> {
+  async says(pattern: RegExp, timeoutMs = 120_000): Promise<string> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const found = pattern.exec(this.#said.slice(this.#read));

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until } from './host.js';
 
-jest.setTimeout(120_000);
 let host: TestHost;
 let driver: HypervisorDriver;
 
 beforeAll(async () => {
   host = await TestHost.start();
   driver = await host.driver();
-}, 60_000);
+});
 afterAll(() => host.stop());
 
 const override = async (uuid: string) => {

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type FirmwareType, type HypervisorDriver } from '../../src/drivers/driver.js';
 import { guestImage } from '../harness/guest-image.js';
 import { reaches, TestHost, type Guest } from './host.js';
 
-jest.setTimeout(120_000);
 let host: TestHost;
 let disk: string;
 
 beforeAll(async () => {
   host = await TestHost.start();
   disk = await guestImage({ kind: 'disk', system: 'grub', label: 'DISK' });
-}, 120_000);
+});
 afterAll(() => host.stop());
 
 const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=${platform}`;
@@ -21,7 +20,7 @@ async function bootAs(driver: HypervisorDriver, guest: Guest, firmware: Firmware
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
   const before = guest.serial.story.length;
   await driver.power(guest.uuid, 'create');
-  const story = await guest.serial.reaches(before + 2, 60_000);
+  const story = await guest.serial.reaches(before + 2);
   await driver.power(guest.uuid, 'destroy');
   await reaches(driver, guest, 'shutoff');
   return story.at(-1);
@@ -42,7 +41,7 @@ describe.each([
     // The variable store of the first time is thrown away.
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
     await driver.close();
-  }, 180_000);
+  });
 });
 
 describe('a change of the boot mode', () => {
@@ -65,11 +64,11 @@ describe('a change of the boot mode', () => {
     const driver = await host.driver();
     const guest = await host.guest({ disk, memoryMiB: 128 });
     await driver.power(guest.uuid, 'create');
-    expect((await guest.serial.reaches(2, 60_000)).at(-1)).toBe(booted('pc'));
+    expect((await guest.serial.reaches(2)).at(-1)).toBe(booted('pc'));
     await driver.setBoot(guest.uuid, { firmware: 'efi' });
     await driver.power(guest.uuid, 'reset');
-    expect((await guest.serial.reaches(4, 60_000)).slice(2)).toEqual(['<power on>', booted('efi')]);
+    expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', booted('efi')]);
     await driver.power(guest.uuid, 'destroy');
     await driver.close();
-  }, 120_000);
+  });
 });

@@ -80,6 +80,7 @@ export class TestHost {
       storagePool: null,
       gracefulRestartWaitMs: 60_000,
       timeoutMs: 30_000,
+      diskSizeWaitMs: 30_000,
       maxImageBytes: 1_000_000_000,
       imageCaFile: null,
       log: { info: note, warn: note, debug: () => undefined },
@@ -109,7 +110,7 @@ export class TestHost {
 
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     return stdout;
   }
@@ -176,7 +177,7 @@ export class TestHost {
 }
 
 /** Polls until the probe gives something true. @throws {Error} with the probe's own last error. */
-export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 60_000): Promise<void> {
+export async function until(what: string, probe: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {

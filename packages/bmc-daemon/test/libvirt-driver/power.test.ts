@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 
-jest.setTimeout(120_000);
 let host: TestHost;
 let driver: HypervisorDriver;
 
 beforeAll(async () => {
   host = await TestHost.start();
   driver = await host.driver();
-}, 60_000);
+});
 afterAll(() => host.stop());
 
 async function failure(promise: Promise<unknown>): Promise<string> {
@@ -65,7 +64,8 @@ describe('power of a real guest', () => {
 
   it('restarts hard where the guest does not obey the button in time (B5)', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
-    const impatient = await host.driver({ gracefulRestartWaitMs: 300 });
+    // Time enough for the guest to notice the button first.
+    const impatient = await host.driver({ gracefulRestartWaitMs: 4_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
@@ -77,14 +77,14 @@ describe('power of a real guest', () => {
 
   it('gives a graceful restart up for whatever is asked next (B5)', async () => {
     const guest = await host.guest({ ignoresPowerButton: true });
-    const impatient = await host.driver({ gracefulRestartWaitMs: 1_000 });
+    const impatient = await host.driver({ gracefulRestartWaitMs: 4_000 });
     await impatient.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await impatient.power(guest.uuid, 'reboot');
     await guest.serial.reaches(3);
     await impatient.power(guest.uuid, 'destroy');
     // Longer than the restart would have waited.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
     expect(await stateOf(guest)).toBe('shutoff');
     expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
     await impatient.close();
@@ -180,7 +180,7 @@ describe('a QEMU that hangs', () => {
     const [hung, other] = await Promise.all([host.guest(), host.guest()]);
     await Promise.all([hung, other].map(({ uuid }) => driver.power(uuid, 'create')));
     await Promise.all([hung, other].map(({ serial }) => serial.reaches(2)));
-    const quick = await host.driver({ timeoutMs: 1_000 });
+    const quick = await host.driver({ timeoutMs: 3_000, diskSizeWaitMs: 1_000 });
     process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
     expect((await quick.getSystem(hung.uuid)).state).toBe('running');
     // Known again from metadata, which is kept by a call that does not wait for the QEMU.
@@ -197,13 +197,13 @@ describe('a QEMU that hangs', () => {
     expect((await quick.getSystem(hung.uuid)).state).toBe('shutoff');
     await quick.close();
     await driver.power(other.uuid, 'destroy');
-  }, 60_000);
+  });
 });
 
 describe('a libvirtd that hangs, goes and comes', () => {
   it('fails reads in time, and is used again when it answers (B12)', async () => {
     const guest = await host.guest();
-    const quick = await host.driver({ timeoutMs: 300 });
+    const quick = await host.driver({ timeoutMs: 2_000 });
     await quick.getSystem(guest.uuid);
     host.libvirtd.signal('SIGSTOP');
     try {
@@ -245,5 +245,5 @@ describe('a libvirtd that hangs, goes and comes', () => {
     await host.virsh('destroy', guest.name);
     for (const each of [late, driver]) await reaches(each, guest, 'shutoff');
     await late.close();
-  }, 60_000);
+  });
 });

@@ -11,7 +11,7 @@ let host: TestHost;
 
 beforeAll(async () => {
   host = await TestHost.start();
-}, 60_000);
+});
 afterAll(() => host.stop());
 
 const override = async (driver: HypervisorDriver, { uuid }: Guest) => {

@@ -130,7 +130,7 @@ export class SerialLine {
   }
 
   /** Resolves when {@link story} is this long. @throws {Error} with the story so far after `timeoutMs`. */
-  async reaches(length: number, timeoutMs = 60_000): Promise<readonly string[]> {
+  async reaches(length: number, timeoutMs = 120_000): Promise<readonly string[]> {
     const deadline = Date.now() + timeoutMs;
     while (this.story.length < length) {
       const left = deadline - Date.now();

@@ -1,19 +1,18 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
 import { emptyDrive, ideDrive, TestHost, until, type Guest } from './host.js';
 import { bootableIso } from './tiny-guest.js';
 
-jest.setTimeout(120_000);
 let host: TestHost;
 
 beforeAll(async () => {
   host = await TestHost.start();
   await mkdir(host.file('pool'));
   await host.virsh('pool-create-as', 'shared', 'dir', '--target', host.file('pool'));
-}, 60_000);
+});
 afterAll(() => host.stop());
 
 const image = (url: URL, more: Partial<ImageRequest> = {}): ImageRequest => ({

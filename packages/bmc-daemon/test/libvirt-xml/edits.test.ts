@@ -44,7 +44,7 @@ let libvirtd: PrivateLibvirtd;
 const image = (name: string): string => join(libvirtd.dir, 'tmp', name);
 
 async function virsh(...words: readonly string[]): Promise<string> {
-  const { stdout } = await run('virsh', ['--quiet', '--connect', libvirtd.uri, ...words], { timeout: 15_000 });
+  const { stdout } = await run('virsh', ['--quiet', '--connect', libvirtd.uri, ...words], { timeout: 60_000 });
   return stdout;
 }
 
@@ -290,7 +290,7 @@ describe('devicePath', () => {
     new Promise((resolve, reject) => {
       let said = '';
       const serial = connect(socket);
-      const late = setTimeout(() => serial.destroy(new Error(`the firmware said only: ${said}`)), 90_000);
+      const late = setTimeout(() => serial.destroy(new Error(`the firmware said only: ${said}`)), 180_000);
       serial.setEncoding('latin1');
       serial.on('data', (chunk: string) => {
         said += chunk;
@@ -306,34 +306,28 @@ describe('devicePath', () => {
   it.each([
     ['q35', (): string => disk('sda', 'sata') + disk('sdc', 'scsi') + disk('sde', 'usb')],
     ['pc', (): string => disk('hda', 'ide') + disk('sdc', 'scsi') + disk('sde', 'usb')],
-  ])(
-    'names the devices of a %s machine as UEFI firmware does (B4)',
-    async (machine, disksOf) => {
-      const name = `paths-${machine}`;
-      const socket = image(`${name}.sock`);
-      const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
+  ])('names the devices of a %s machine as UEFI firmware does (B4)', async (machine, disksOf) => {
+    const name = `paths-${machine}`;
+    const socket = image(`${name}.sock`);
+    const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
         <serial type='unix'><source mode='bind' path='${socket}'/></serial>`;
-      const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
-      await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
-      // Every disk, then the network cards: none of them boots, and the firmware says where it could not boot from.
-      await define(withBootOrder(await inactiveXml(name), 'hd').xml);
-      await virsh('start', '--paused', name);
-      try {
-        const { devices } = readDomain(await liveXml(name));
-        const paths = [...devices.disks, ...devices.interfaces.slice(0, 1)].map((device) =>
-          devicePath(device, devices),
-        );
-        expect(paths).not.toContain(null);
-        const said = untilSaid(
-          socket,
-          paths.map((path) => `from ${path ?? ''}`),
-        );
-        await virsh('resume', name);
-        expect(await said).toContain('BdsDxe');
-      } finally {
-        await virsh('destroy', name);
-      }
-    },
-    120_000,
-  );
+    const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
+    await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
+    // Every disk, then the network cards: none of them boots, and the firmware says where it could not boot from.
+    await define(withBootOrder(await inactiveXml(name), 'hd').xml);
+    await virsh('start', '--paused', name);
+    try {
+      const { devices } = readDomain(await liveXml(name));
+      const paths = [...devices.disks, ...devices.interfaces.slice(0, 1)].map((device) => devicePath(device, devices));
+      expect(paths).not.toContain(null);
+      const said = untilSaid(
+        socket,
+        paths.map((path) => `from ${path ?? ''}`),
+      );
+      await virsh('resume', name);
+      expect(await said).toContain('BdsDxe');
+    } finally {
+      await virsh('destroy', name);
+    }
+  });
 });
