@@ -83,3 +83,165 @@ export function typeOfStatus(status: number): string {
       return status >= 500 ? 'internal_server_error' : 'invalid_request_error';
   }
 }
+
+/** A client's fault: 400 unless it says otherwise. */
+function requestFault(message: string, more: Partial<ProxyErrorOptions> = {}): ProxyError {
+  return new ProxyError({ status: 400, kind: 'request', message, ...more });
+}
+
+/** How much of what a client sent is repeated to it. */
+const MAX_QUOTED = 200;
+/** How many model names an error lists; `/v1/models` has them all. */
+const MAX_LISTED = 50;
+
+function quote(text: string): string {
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+}
+
+function megabytes(bytes: number): string {
+  return String(Number((bytes / 1_048_576).toFixed(3)));
+}
+
+/** The body is no JSON object. @param fault what is wrong, and the byte where it shows. */
+export function invalidJson(fault: { readonly message: string; readonly offset: number }): ProxyError {
+  return requestFault(`Invalid JSON payload: ${fault.message} at byte ${fault.offset}.`, { cause: fault });
+}
+
+/** Two members of one name, or a name in escapes: this proxy and the upstream could read different things. */
+export function ambiguousMember(name: string, why: 'duplicate' | 'escaped'): ProxyError {
+  const what = why === 'duplicate' ? 'stands there more than once' : 'is spelled with escapes';
+  return requestFault(`Invalid JSON payload: the key '${name}' ${what}.`, { param: name });
+}
+
+/** The body is no multipart/form-data. */
+export function invalidMultipart(why: string): ProxyError {
+  return requestFault(`Invalid multipart payload: ${why}.`);
+}
+
+/** A body of another kind than the path takes. @param got the content type as sent. */
+export function unsupportedContentType(got: string, wanted: string): ProxyError {
+  return requestFault(`Unsupported content type '${quote(got)}': send ${wanted}.`, { status: 415 });
+}
+
+/** Compressed bodies would have to be undone before their model is known. RFC 9110 §12.5.3: says what is accepted. */
+export function unsupportedContentEncoding(got: string): ProxyError {
+  return requestFault(`Unsupported content encoding '${quote(got)}': send the body uncompressed.`, {
+    status: 415,
+    headers: { 'accept-encoding': 'identity' },
+  });
+}
+
+/** @param bytes of the body where its length is known beforehand. */
+export function requestTooLarge(limitBytes: number, bytes: number | undefined): ProxyError {
+  const size = bytes === undefined ? '' : ` Request size is ${megabytes(bytes)} MB.`;
+  return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
+}
+
+/** @param path below `/v1/`: `chat/completions`. */
+export function missingModel(path: string, known: readonly string[]): ProxyError {
+  return invalidModel(path, 'None', known);
+}
+
+/** @param model what the client asked for. */
+export function unknownModel(path: string, model: string, known: readonly string[]): ProxyError {
+  return invalidModel(path, quote(model), known);
+}
+
+/** A model that is configured, but not as anything that this proxy speaks. @param reason of `ProxySettings.unserved`. */
+export function unservedModel(path: string, model: string, reason: string): ProxyError {
+  return requestFault(
+    `/${path}: Invalid model name passed in model=${quote(model)}. It is configured, but ${reason}.`,
+    {
+      param: 'model',
+    },
+  );
+}
+
+/** LiteLLM's sentence, which clients look for, and what it leaves them to find out. */
+function invalidModel(path: string, shown: string, known: readonly string[]): ProxyError {
+  const more = known.length > MAX_LISTED ? ` and ${known.length - MAX_LISTED} more` : '';
+  const names = known.length === 0 ? 'none' : `${known.slice(0, MAX_LISTED).join(', ')}${more}`;
+  return requestFault(
+    `/${path}: Invalid model name passed in model=${shown}. Call \`/v1/models\` to view available models for your key. ` +
+      `Known models: ${names}.`,
+    { param: 'model' },
+  );
+}
+
+/** `model` is there and is no text. */
+export function modelNotText(path: string): ProxyError {
+  return requestFault(`/${path}: Invalid type for 'model': expected a string.`, { param: 'model' });
+}
+
+/** @param name `messages`. */
+export function missingParameter(path: string, name: string): ProxyError {
+  return requestFault(`/${path}: Missing required parameter: '${name}'.`, { param: name });
+}
+
+export function noSuchPath(method: string, path: string): ProxyError {
+  return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
+}
+
+/** @param allow the methods that the path has: `GET, HEAD`. */
+export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
+  return requestFault(`${quote(path)} has no ${quote(method)}, it has ${allow}.`, { status: 405, headers: { allow } });
+}
+
+/** What `/v1/models/{id}` says of a model that there is not; OpenAI's words. */
+export function modelNotFound(model: string): ProxyError {
+  return requestFault(`The model '${quote(model)}' does not exist.`, {
+    status: 404,
+    param: 'model',
+    code: 'model_not_found',
+  });
+}
+
+/** RFC 9110 §11.6.1: a 401 names a scheme. */
+const challenge = { 'www-authenticate': 'Bearer' };
+
+export function noKeyPassed(): ProxyError {
+  return new ProxyError({
+    status: 401,
+    kind: 'authentication',
+    type: 'auth_error',
+    message: 'Authentication Error, No api key passed in.',
+    headers: challenge,
+  });
+}
+
+/** Says nothing of the key that was sent. */
+export function wrongKeyPassed(): ProxyError {
+  return new ProxyError({
+    status: 401,
+    kind: 'authentication',
+    type: 'token_not_found_in_db',
+    param: 'key',
+    message: 'Authentication Error, Invalid proxy server token passed.',
+    headers: challenge,
+  });
+}
+
+/** The rest of a body has not come for a long time. */
+export function stalledRequest(): ProxyError {
+  return requestFault('The request did not arrive in time.', { status: 408 });
+}
+
+/** What could not even be read as HTTP. */
+export function unreadableRequest(status: number, message: string): ProxyError {
+  return requestFault(message, { status });
+}
+
+/** RFC 9112 §3.2: HTTP/1.1 requires a Host header. */
+export function missingHost(): ProxyError {
+  return requestFault('The request has no Host header.');
+}
+
+/** The fault is ours: the client hears of it, its cause stays in the log. */
+export function internalError(cause: unknown): ProxyError {
+  return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
+}
+
+/** Any thrown value as an error with an answer: a {@link ProxyError} as it is, everything else is our fault. */
+export function toProxyError(thrown: unknown): ProxyError {
+  return thrown instanceof ProxyError ? thrown : internalError(thrown);
+}

@@ -1,4 +1,4 @@
-/** Who is asking. Keys and their limits come with the next issue: this is their seam. */
+/** Who is asking. Keys of many users and their limits come with the next issue: this is their seam. */
 import type { IncomingMessage } from 'node:http';
 import type { ProxyError } from '../errors.js';
 
@@ -9,7 +9,7 @@ export interface Client {
 }
 
 /** Decides by the head of a request alone, before its body is read; synchronous, as it stands on the hot path. */
-export type Authenticate = (request: IncomingMessage) => Client | ProxyError;
+export type Authenticate = (request: Pick<IncomingMessage, 'headers'>) => Client | ProxyError;
 
 const anybody: Client = { alias: null };
 

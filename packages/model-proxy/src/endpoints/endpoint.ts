@@ -4,8 +4,10 @@ export interface Endpoint {
   readonly path: string;
   /** Without it the request is refused: `messages`. null: nothing but `model` is asked for. */
   readonly requiredParameter: string | null;
-  /** `model_info.mode` of its models, and the metrics' label. */
+  /** `model_info.mode` of its models, and the metrics' label. `other`: forwarded without a look at its parameters. */
   readonly mode: string;
+  /** How requests carry `model`: as a member of a JSON object, or as a field of a form (audio, pictures). */
+  readonly requestBody: 'json' | 'multipart';
   /** Where answers carry the model's name; the first path that is there. Streamed events of `responses` nest it. */
   readonly answerModel: readonly (readonly string[])[];
   /** Shape that `fill_null_fields` completes; null: none. */
@@ -18,4 +20,11 @@ export interface NullableFields {
   readonly choice: readonly string[];
   readonly message: readonly string[];
   readonly usage: readonly string[];
+}
+
+/** An endpoint with what most have: JSON, the answer's `model` at its top, nothing to fill. */
+export function defineEndpoint(
+  endpoint: Pick<Endpoint, 'path' | 'mode'> & Partial<Omit<Endpoint, 'path' | 'mode'>>,
+): Endpoint {
+  return { requiredParameter: null, requestBody: 'json', answerModel: [['model']], nullable: null, ...endpoint };
 }

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import type { IncomingHttpHeaders } from 'node:http';
+import { noKeyPassed, ProxyError, wrongKeyPassed } from '../errors.js';
+import { openToAll } from './authenticate.js';
+import { requireKeys } from './client-keys.js';
+
+const authenticate = requireKeys(new Set(['sk-one', 'sk-two']));
+const ask = (headers: IncomingHttpHeaders) => authenticate({ headers });
+
+describe('client keys', () => {
+  it.each<IncomingHttpHeaders>([
+    { authorization: 'Bearer sk-one' },
+    { authorization: 'bearer  sk-two' },
+    { authorization: 'sk-one' },
+    { 'x-api-key': 'sk-one' },
+    { 'api-key': 'sk-one' },
+    { 'x-litellm-api-key': 'Bearer sk-one' },
+    { 'x-litellm-api-key': 'sk-one', authorization: 'Bearer for-the-upstream' },
+  ])('are taken from %j (C9)', (headers) => {
+    expect(ask(headers)).toEqual({ alias: null });
+  });
+
+  it.each<IncomingHttpHeaders>([
+    { authorization: 'Bearer sk-three' },
+    { authorization: 'Bearer sk-on' },
+    { authorization: 'Bearer' },
+    { 'api-key': 'SK-ONE' },
+    { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
+  ])('refuse %j as LiteLLM does, without a word of the key (C9)', (headers) => {
+    const refused = ask(headers);
+    if (!(refused instanceof ProxyError)) throw new Error('accepted');
+    expect([refused.status, refused.body]).toEqual([401, wrongKeyPassed().body]);
+    expect(refused.body).toEqual({
+      error: {
+        message: 'Authentication Error, Invalid proxy server token passed.',
+        type: 'token_not_found_in_db',
+        param: 'key',
+        code: '401',
+      },
+    });
+  });
+
+  it.each<IncomingHttpHeaders>([{}, { authorization: '' }, { cookie: 'key=sk-one' }])(
+    'are missing in %j (C9)',
+    (headers) => {
+      const refused = ask(headers);
+      if (!(refused instanceof ProxyError)) throw new Error('accepted');
+      expect(refused.body).toEqual(noKeyPassed().body);
+      expect(refused.body).toEqual({
+        error: { message: 'Authentication Error, No api key passed in.', type: 'auth_error', param: null, code: '401' },
+      });
+    },
+  );
+
+  it('are not asked for where none is configured (C9)', () => {
+    expect(openToAll({ headers: { authorization: 'Bearer anything' } })).toEqual({ alias: null });
+  });
+});

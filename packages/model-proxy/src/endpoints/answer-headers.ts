@@ -1,0 +1,105 @@
+/** The headers of every answer: ids, LiteLLM's own, and what the upstream said. @see https://docs.litellm.ai/docs/proxy/response_headers */
+import type { ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { Deployment } from '../providers/deployment.js';
+import type { Exchange } from './exchange.js';
+
+/**
+ * The headers that an answer has whatever it is: name, value, name, value; names lower case. Those without a value are left out.
+ * @param upstream the head of the upstream's answer, where there was one.
+ */
+export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
+  const { request, route, serving } = exchange;
+  const headers = [
+    'x-request-id',
+    exchange.id,
+    'x-litellm-call-id',
+    exchange.callId,
+    'x-litellm-version',
+    serving.version,
+  ];
+  if (route !== null) {
+    headers.push('x-litellm-model-id', route.deployment.id, 'x-litellm-model-api-base', shownApiBase(route.deployment));
+    if (isHeaderText(route.modelGroup)) headers.push('x-litellm-model-group', route.modelGroup);
+  }
+  if (exchange.sentAt !== 0) addDurations(headers, exchange);
+  if (upstream !== null) addUpstreamHeaders(headers, upstream);
+  // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
+  if (request.headers.origin !== undefined)
+    headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
+  if (serving.isDraining()) headers.push('connection', 'close');
+  return headers;
+}
+
+/** Sends the head of an answer. Node takes a flat list as it is, without a copy for each name. */
+export function writeHead(response: ServerResponse, status: number, headers: string[]): void {
+  response.writeHead(status, headers);
+}
+
+function addDurations(headers: string[], exchange: Exchange): void {
+  const now = performance.now();
+  headers.push(
+    'x-litellm-response-duration-ms',
+    milliseconds(now - exchange.startedAt),
+    'x-litellm-overhead-duration-ms',
+    milliseconds(overheadOf(exchange, now)),
+  );
+}
+
+/** How long this proxy kept the request, in milliseconds: neither the client's sending nor the upstream's work counts. */
+export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exchange, now: number): number {
+  const upstreamDone = answeredAt !== 0 ? answeredAt : firstByteAt !== 0 ? firstByteAt : now;
+  return sentAt - receivedAt + (now - upstreamDone);
+}
+
+function milliseconds(value: number): string {
+  return String(Math.round(value * 1000) / 1000);
+}
+
+const shownApiBases = new WeakMap<Deployment, string>();
+
+/** Without what may be a secret in a URL. */
+export function shownApiBase(deployment: Deployment): string {
+  const known = shownApiBases.get(deployment);
+  if (known !== undefined) return known;
+  const shown = maskUrl(deployment.apiBase);
+  shownApiBases.set(deployment, shown);
+  return shown;
+}
+
+/**
+ * Of the upstream's headers, those that are about the connection or the body as it was there, or that would act on this
+ * proxy's clients in its name.
+ */
+const notShown =
+  /^(?:connection|keep-alive|transfer-encoding|content-(?:length|type|encoding)|date|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*)$/;
+
+/** Upstream's name → ours; null: not shown. Upstreams send the same names again and again; strangers can not fill it. */
+const shownNames = new Map<string, string | null>();
+const MAX_SHOWN_NAMES = 1000;
+
+function shownName(name: string): string | null {
+  const known = shownNames.get(name);
+  if (known !== undefined) return known;
+  const shown = notShown.test(name) ? null : `llm_provider-${name}`;
+  if (shownNames.size < MAX_SHOWN_NAMES) shownNames.set(name, shown);
+  return shown;
+}
+
+function addUpstreamHeaders(headers: string[], upstream: readonly string[]): void {
+  for (let index = 0; index + 1 < upstream.length; index += 2) {
+    const name = upstream[index] ?? '';
+    const value = upstream[index + 1] ?? '';
+    const shown = shownName(name);
+    if (shown === null || value === '' || !isHeaderText(value)) continue;
+    headers.push(shown, value);
+    // Clients pace themselves by these names.
+    if (name.startsWith('x-ratelimit-')) headers.push(name, value);
+  }
+}
+
+/** RFC 9110 §5.5; Node would throw for anything else. */
+function isHeaderText(value: string): boolean {
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(value);
+}

@@ -1,0 +1,32 @@
+/** Answers that are made here, not upstream. */
+import { answerHeaders, writeHead } from './answer-headers.js';
+import type { Exchange } from './exchange.js';
+
+/** Sends a value as JSON. */
+export function answerJson(exchange: Exchange, status: number, value: unknown): void {
+  answerText(exchange, status, 'application/json', JSON.stringify(value));
+}
+
+/** Sends a text of any kind. @param more further headers: name, value, name, value. */
+export function answerText(
+  exchange: Exchange,
+  status: number,
+  contentType: string,
+  text: string,
+  more: readonly string[] = [],
+): void {
+  const { request, response } = exchange;
+  const headers = answerHeaders(exchange, null);
+  // What is shown is of this moment.
+  headers.push(
+    'content-type',
+    contentType,
+    'content-length',
+    String(Buffer.byteLength(text)),
+    'cache-control',
+    'no-store',
+  );
+  headers.push(...more);
+  writeHead(response, status, headers);
+  response.end(request.method === 'HEAD' ? undefined : text);
+}

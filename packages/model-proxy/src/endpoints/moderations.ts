@@ -1,0 +1,4 @@
+import { defineEndpoint } from './endpoint.js';
+
+/** Moderations. @see https://platform.openai.com/docs/api-reference/moderations */
+export const moderations = defineEndpoint({ path: 'moderations', mode: 'moderation', requiredParameter: 'input' });

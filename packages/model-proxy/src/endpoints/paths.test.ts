@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { endpoints } from './index.js';
+import { createPaths, otherTarget, plainPath } from './paths.js';
+
+const paths = createPaths(endpoints);
+const found = (url: string) => {
+  const target = paths.exact(url) ?? paths.match(plainPath(url));
+  return target === undefined ? undefined : [target.endpoint.path, target.model];
+};
+
+describe('the path of a request', () => {
+  it.each([
+    ['/v1/chat/completions', 'chat/completions', null],
+    ['/chat/completions', 'chat/completions', null],
+    ['//v1//chat///completions/', 'chat/completions', null],
+    ['/v1/chat/completions/?api-version=1', 'chat/completions', null],
+    ['http://proxy:4000/v1/chat/completions', 'chat/completions', null],
+    ['/completions', 'completions', null],
+    ['/v1/embeddings', 'embeddings', null],
+    ['/v1/responses', 'responses', null],
+    ['/rerank', 'rerank', null],
+    ['/v2/rerank', 'rerank', null],
+    ['/v1/moderations', 'moderations', null],
+    ['/v1/audio/transcriptions', 'audio/transcriptions', null],
+    ['/engines/gpt-4/completions', 'completions', 'gpt-4'],
+    ['/engines/org/gpt%204/chat/completions', 'chat/completions', 'org/gpt 4'],
+    ['/openai/deployments/gpt-4/chat/completions?api-version=2024-02-01', 'chat/completions', 'gpt-4'],
+    ['/openai/deployments/e/embeddings', 'embeddings', 'e'],
+  ])('%s means %s (C4)', (url, path, model) => {
+    expect(found(url)).toEqual([path, model]);
+  });
+
+  it.each([
+    '/',
+    '/v1',
+    '/v1/chat',
+    '/engines/completions',
+    '/engines/%E0%A4%A/completions',
+    '/v2/chat/completions',
+    '*',
+  ])('%s is no endpoint with a literal (C4)', (url) => {
+    expect(found(url)).toBeUndefined();
+  });
+});
+
+describe('a path that no literal has', () => {
+  it.each([
+    ['/v1/messages', 'messages'],
+    ['/score', 'score'],
+    ['/v1/messages/count_tokens', 'messages/count_tokens'],
+    ['/v3/new-thing', 'v3/new-thing'],
+  ])('%s goes to %s below the api_base (C4)', (path, below) => {
+    expect(otherTarget(path)?.endpoint.path).toBe(below);
+  });
+
+  it.each([
+    '/',
+    '/v1/',
+    '/v1/../admin',
+    '/v1/./x',
+    '/v1/%2e%2e/admin',
+    '/v1/a%2fb',
+    '/v1/a\\..\\b',
+    '/v1/a b',
+    '/.env',
+    '/v1/a?b',
+  ])('%s leads nowhere (C4)', (path) => {
+    expect(otherTarget(path)).toBeUndefined();
+  });
+});

@@ -1,0 +1,61 @@
+/** Answers that are errors, and how a client that is still sending gets to read them. */
+import { Buffer } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { ProxyError } from '../errors.js';
+import { answerHeaders, writeHead } from './answer-headers.js';
+import type { Exchange } from './exchange.js';
+
+/** What is left of a request of this size is read without a thought, and its connection kept. */
+const SMALL_BODY_BYTES = 65_536;
+/** How long a client that was refused may take over its next piece, and over all of them: as nginx's `lingering_close`. */
+const LINGER_IDLE_MS = 5000;
+const LINGER_MS = 30_000;
+
+/**
+ * Answers with an error. Only while nothing of another answer has gone out.
+ * @param upstream the head of the upstream's answer where the error is the upstream's.
+ */
+export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null = null): void {
+  const { request, response } = exchange;
+  exchange.error = error;
+  if (response.headersSent || response.destroyed) return;
+  const body = Buffer.from(JSON.stringify(error.body));
+  const headers = answerHeaders(exchange, upstream);
+  headers.push('content-type', 'application/json', 'content-length', String(body.length));
+  for (const [name, value] of Object.entries(error.headers)) headers.push(name, value);
+  if (isNearlyRead(request)) {
+    writeHead(response, error.status, headers);
+    response.end(request.method === 'HEAD' ? undefined : body);
+    return;
+  }
+  headers.push('connection', 'close');
+  writeHead(response, error.status, headers);
+  response.write(body);
+  linger(exchange);
+}
+
+/** Whether Node may read what is left of a request by itself, which it does once the answer has ended. */
+function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return true;
+  const length = headers['content-length'];
+  if (length === undefined) return headers['transfer-encoding'] === undefined;
+  // One that waits to be told to send is not going to.
+  return Number(length) <= SMALL_BODY_BYTES && headers.expect === undefined;
+}
+
+/**
+ * Reads on and throws away until the client has sent all of it: a connection that is closed with bytes unread is reset, and the
+ * client would see that in place of the answer (RFC 9112 §9.6).
+ */
+function linger({ request, response }: Exchange): void {
+  const give = () => request.destroy();
+  const whole = setTimeout(give, LINGER_MS);
+  const idle = setTimeout(give, LINGER_IDLE_MS);
+  request.removeAllListeners('data').on('data', () => idle.refresh());
+  request.on('end', () => response.end());
+  response.on('close', () => {
+    clearTimeout(whole);
+    clearTimeout(idle);
+  });
+  request.resume();
+}

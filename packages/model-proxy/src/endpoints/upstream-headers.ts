@@ -1,0 +1,60 @@
+/** What an upstream is told: our own headers, never the client's, unless the configuration wants some of them passed on. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Deployment } from '../providers/deployment.js';
+
+/** The same for every request to a deployment, so made once for each: name, value, name, value. */
+const fixedHeaders = new WeakMap<Deployment, readonly string[]>();
+
+export interface UpstreamHeadersOptions {
+  readonly deployment: Deployment;
+  readonly version: string;
+  /** `x-request-id`, so that a request can be found in the upstream's log. */
+  readonly id: string;
+  /** As the client sent it where it holds a form's boundary; JSON otherwise. */
+  readonly contentType: string;
+  /** `forward_client_headers_to_llm_api`; null: none of the client's. */
+  readonly clientHeaders: IncomingHttpHeaders | null;
+}
+
+/** The headers of a request to an upstream: name, value, name, value; names lower case. */
+export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
+  const { deployment, version, id, contentType, clientHeaders } = options;
+  let fixed = fixedHeaders.get(deployment);
+  if (fixed === undefined) {
+    fixed = makeFixed(deployment, version);
+    fixedHeaders.set(deployment, fixed);
+  }
+  const headers = fixed.slice();
+  if (!names(fixed).has('content-type')) headers.push('content-type', contentType);
+  headers.push('x-request-id', id);
+  if (clientHeaders !== null) addClientHeaders(headers, clientHeaders);
+  return headers;
+}
+
+/** Later ones take the place of earlier ones: what is configured wins. */
+function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: string): readonly string[] {
+  const merged = {
+    accept: 'application/json, text/event-stream, */*;q=0.5',
+    // What comes compressed could not be rewritten.
+    'accept-encoding': 'identity',
+    'user-agent': `rackless-model-proxy/${version}`,
+    ...provider.headers(apiKey),
+    ...extraHeaders,
+  };
+  return Object.entries(merged).flat();
+}
+
+/** Headers that carry a client's key, belong to this proxy or to one in front of it, or are set by us. */
+const keptBack = /^x-(?:litellm-|stainless-|request-id$)|key|token|secret|auth|password|cookie|credential/;
+
+function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
+  const taken = names(headers);
+  for (const [name, value] of Object.entries(clientHeaders)) {
+    if (typeof value !== 'string' || taken.has(name)) continue;
+    if (name === 'anthropic-beta' || (name.startsWith('x-') && !keptBack.test(name))) headers.push(name, value);
+  }
+}
+
+function names(headers: readonly string[]): ReadonlySet<string> {
+  return new Set(headers.filter((_text, index) => index % 2 === 0));
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { findUsage } from './usage.js';
+
+const found = (text: string) => findUsage(Buffer.from(text));
+
+describe('findUsage', () => {
+  it.each([
+    ['{"id":"a","usage":{"prompt_tokens":9,"completion_tokens":12,"total_tokens":21}}', 9, 12, 21],
+    ['{"usage" : { "completion_tokens" : 12, "prompt_tokens" : 9 } , "id":1}', 9, 12, 21],
+    ['{"usage":{"prompt_tokens_details":null,"prompt_tokens":9,"total_tokens":9}}', 9, 0, 9],
+    ['data: {"response":{"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}}\n\ndata: [DONE]\n\n', 3, 4, 7],
+    ['{"content":"{\\"usage\\":{\\"prompt_tokens\\":1}}","usage":{"prompt_tokens":2}}', 2, 0, 2],
+  ])('counts the tokens of %s (C12)', (text, inputTokens, outputTokens, totalTokens) => {
+    expect(found(text)).toEqual({ inputTokens, outputTokens, totalTokens });
+  });
+
+  it.each([
+    '',
+    '{"usage":null}',
+    '{"usage":{}}',
+    '{"usage":"prompt_tokens"}',
+    '{"text":"\\"usage\\":{\\"prompt_tokens\\":1}"}',
+    '{"kind":"usage","prompt_tokens":1}',
+  ])('finds nothing in %s (C12)', (text) => {
+    expect(found(text)).toBeNull();
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { ProxyError } from './errors.js';
+import { createTrace, curlLine, type TracedRequest } from './trace.js';
+
+const key = 'sk-0123456789abcdefghij';
+const request = (body: string): TracedRequest => ({
+  method: 'POST',
+  url: 'https://user:pw@host/v1/chat/completions?token=geheim',
+  headers: ['authorization', `Bearer ${key}`, 'x-api-key', 'short', 'content-type', 'application/json'],
+  body: [Buffer.from(body.slice(0, 5)), Buffer.from(body.slice(5))],
+  deployment: { apiKey: key },
+});
+
+describe('the trace', () => {
+  it('shows a request as a curl line with its keys masked (C12)', () => {
+    expect(curlLine(request('{"model":"m",\n"api_key":"geheim","max_tokens":5}'))).toBe(
+      "curl -X POST 'https://host/v1/chat/completions?******' -H 'authorization: Bearer sk****ij' -H 'x-api-key: ****' " +
+        `-H 'content-type: application/json' -d '{"model":"m", "api_key":"****","max_tokens":5}'`,
+    );
+  });
+
+  it('is a line that a shell takes as one, whatever a client sent (C12)', () => {
+    const line = curlLine(request(`{"content":"it's $(id) \`id\`"}`)).replace(/^curl /, "printf '%s\\n' ");
+    expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8' }).stdout.trimEnd().split('\n').at(-1)).toBe(
+      `{"content":"it's $(id) \`id\`"}`,
+    );
+  });
+
+  it('cuts what is long, and says by how much (C12)', () => {
+    const line = curlLine(request('x'.repeat(20_000)));
+    expect(line.length).toBeLessThan(17_000);
+    expect(line).toContain('… (3616 bytes more)');
+  });
+
+  it('shows an answer raw, under the id of the request, without its secrets (C12)', () => {
+    const told: unknown[] = [];
+    const call = createTrace({ debug: (message, fields) => told.push([message, fields]) }).sending('r1', request('{}'));
+    call.head(200, ['content-type', 'text/plain', 'set-cookie', 'a=b']);
+    call.data(Buffer.from(`your key ${key}\n`));
+    call.data(Buffer.from('is "token": "geheim"'));
+    call.end();
+    expect(told.slice(1)).toEqual([
+      [
+        `RAW RESPONSE: 200 [content-type: text/plain; set-cookie: ****] your key sk****ij\nis "token": "****"`,
+        { id: 'r1' },
+      ],
+    ]);
+  });
+
+  it('shows an answer that broke off, with the reason (C12)', () => {
+    const told: string[] = [];
+    const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', request('{}'));
+    call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'refused' }));
+    expect(told.at(-1)).toBe('RAW RESPONSE broke off, connection: refused: ');
+  });
+});
