@@ -51,7 +51,7 @@ function storeOn(shelf: ImageShelf, used = new Set<string>()): { store: ImageSto
   const store = new ImageStore({
     openShelf: () => Promise.resolve(shelf),
     sourcesInUse: () => Promise.resolve(used),
-    limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+    limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
     warn: (message) => warnings.push(message),
   });
   return { store, warnings };
@@ -140,7 +140,7 @@ describe('ImageStore', () => {
     const store = new ImageStore({
       openShelf: () => Promise.resolve(shelf),
       sourcesInUse: () => answer(),
-      limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+      limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
       warn: (message) => warnings.push(message),
     });
     (await store.acquire(image(url))).release();
@@ -176,7 +176,7 @@ describe('ImageStore', () => {
         return create ? shelf : null;
       },
       sourcesInUse: () => Promise.resolve(new Set()),
-      limits: { connectTimeoutMs: 5_000, idleTimeoutMs: 5_000, maxBytes: 1_000_000 },
+      limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
       warn: () => undefined,
     });
     await Promise.all([
