@@ -13,7 +13,7 @@ const floors = {
     ['log.ts', 'tls.ts'],
     ['log-line.ts'],
     ['redact.ts'],
-    ['html.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
+    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
   ],
   libvirt: [
     ['index.ts'],
@@ -39,13 +39,16 @@ const floors = {
     ['metrics.ts', 'version.ts'],
   ],
   'model-proxy': [
+    ['cli.ts', 'cli/'],
+    ['proxy.ts'],
+    ['app.ts', 'pages/', 'config/'],
     ['auth/', 'endpoints/'],
     ['routing/'],
     ['upstream/'],
     ['settings.ts'],
     ['providers/'],
     ['json/'],
-    ['errors.ts'],
+    ['errors.ts', 'metrics.ts', 'trace.ts', 'version.ts'],
   ],
 };
 

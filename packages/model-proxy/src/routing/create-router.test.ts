@@ -43,12 +43,17 @@ function deployment(modelName: string, upstreamModel: string, more: Partial<Depl
 interface Given {
   readonly aliases?: Readonly<Record<string, string>>;
   readonly hidden?: readonly string[];
+  readonly unserved?: readonly string[];
   readonly random?: Random;
 }
 
-function routerOf(deployments: readonly Deployment[], { aliases = {}, hidden = [], random }: Given = {}) {
+function routerOf(
+  deployments: readonly Deployment[],
+  { aliases = {}, hidden = [], unserved = [], random }: Given = {},
+) {
   const modelGroupAlias = new Map(Object.entries(aliases));
-  return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden) }, random);
+  const reasons = new Map(unserved.map((name) => [name, 'bedrock has an API of its own']));
+  return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons }, random);
 }
 
 describe('a public name', () => {
@@ -98,6 +103,12 @@ describe('a public name', () => {
     expect(router.route('a.b(x)-y')?.upstreamModel).toBe('x:y');
     expect(router.route('axb(x)-y')).toBeUndefined();
     expect(routerOf([deployment('x-*', '*/*')]).route('x-1')?.upstreamModel).toBe('1/1');
+  });
+
+  it('that can not be served is left to no wildcard (C4)', () => {
+    const router = routerOf([any], { aliases: { '*': 'chat' }, unserved: ['claude'] });
+    expect(router.route('claude')).toBeUndefined();
+    expect(router.route('claude-2')?.deployment).toBe(any);
   });
 
   it('that a hidden alias with a star takes in leads to its group where nothing else does (C2)', () => {

@@ -17,10 +17,10 @@ interface Group {
  * @param random decides among deployments of one name, by their weights (LiteLLM's simple-shuffle).
  */
 export function createRouter(
-  settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases'>,
+  settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved'>,
   random: Random = Math.random,
 ): Router {
-  const { deployments, modelGroupAlias, hiddenAliases } = settings;
+  const { deployments, modelGroupAlias, hiddenAliases, unserved } = settings;
   const byName = new Map<string, Deployment[]>();
   for (const deployment of deployments) {
     const group = byName.get(deployment.modelName);
@@ -67,6 +67,8 @@ export function createRouter(
       const route =
         (target === undefined ? undefined : routeGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
       if (route !== undefined) return route;
+      // A name of its own is not for a wildcard to take: its requests would go where nobody meant them to.
+      if (unserved?.has(model) === true) return undefined;
       const wild = routeWildcard(model);
       if (wild !== undefined) return wild;
       const pattern = aliasPatterns.find((candidate) => candidate.pattern.test(model));

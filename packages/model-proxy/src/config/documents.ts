@@ -1,0 +1,54 @@
+/** The files of a configuration: the one that was named and those that it includes. */
+import path from 'node:path';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import type { Findings } from './faults.js';
+import { parseYaml } from './yaml-document.js';
+import type { YamlMapping, YamlNode } from './yaml-node.js';
+
+/** A setting that names further files, relative to the one that names them. */
+const INCLUDE = 'include';
+
+/**
+ * Reads a file and what it includes, and so on.
+ * @param file as it was named; messages name it so.
+ * @returns the top of each file that could be read, the named one first.
+ */
+export function readDocuments(file: string, directory: string, findings: Findings): readonly YamlMapping[] {
+  const roots: YamlMapping[] = [];
+  const seen = new Set<string>();
+  const read = (name: string, asker: YamlNode | undefined): void => {
+    const absolute = path.resolve(directory, name);
+    // Included twice, its models would be there twice.
+    if (seen.has(absolute)) return;
+    seen.add(absolute);
+    findings.watchedFiles.add(absolute);
+    let text: string;
+    try {
+      text = readTextFile(absolute);
+    } catch (error) {
+      const what = `the configuration ${asker === undefined ? '' : `${name} `}can not be read: ${fileReason(error)}`;
+      if (asker === undefined) findings.faultAt({ file: name, line: 0 }, `${name}: ${what}`);
+      else findings.fault(asker, [INCLUDE], what);
+      return;
+    }
+    const { root, faults } = parseYaml(text, name);
+    for (const { line, message } of faults)
+      findings.faultAt({ file: name, line: line ?? 0 }, `${name}${line === undefined ? '' : `:${line}`}: ${message}`);
+    if (root === undefined) return;
+    roots.push(root);
+    for (const item of includesOf(root, findings)) read(path.join(path.dirname(name), String(item.value)), item);
+  };
+  read(file, undefined);
+  return roots;
+}
+
+function includesOf(root: YamlMapping, findings: Findings) {
+  const include = root.members.get(INCLUDE);
+  if (include === undefined || (include.kind === 'scalar' && include.value === null)) return [];
+  const items = include.kind === 'sequence' ? include.items : [include];
+  return items.flatMap((item, index) => {
+    if (item.kind === 'scalar' && typeof item.value === 'string' && item.value !== '') return [item];
+    findings.fault(item, include.kind === 'sequence' ? [INCLUDE, index] : [INCLUDE], 'must be the path of a YAML file');
+    return [];
+  });
+}

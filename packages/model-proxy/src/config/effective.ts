@@ -1,0 +1,94 @@
+/** What a configuration comes to, as YAML that says the same. No secret is in it. */
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { Deployment, Timeouts } from '../providers/deployment.js';
+import type { LoadedConfig } from './load.js';
+
+const MASK = '******';
+
+/** A value as YAML in one line: JSON is YAML. */
+const inline = (value: unknown) => JSON.stringify(value);
+
+/** Members of extra_headers and extra_body that nobody has to see. */
+const secretName = /key|token|secret|auth|password|cookie|credential/i;
+
+function masked(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, maskedMember(name, member)]));
+}
+
+function maskedMember(name: string, member: unknown): unknown {
+  if (secretName.test(name) && typeof member === 'string') return MASK;
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  return masked(Object.fromEntries(Object.entries(member)));
+}
+
+const seconds = (ms: number | null) => (ms === null ? 0 : ms / 1000);
+
+function timeoutLines(plain: Timeouts, stream: Timeouts): readonly string[] {
+  return [
+    `timeout: ${seconds(plain.totalMs)}`,
+    ...(plain.firstByteMs === null ? [] : [`first_byte_timeout: ${seconds(plain.firstByteMs)}`]),
+    `stream_timeout: ${seconds(stream.firstByteMs)}`,
+    `connect_timeout: ${seconds(plain.connectMs)}`,
+    `idle_timeout: ${seconds(plain.idleMs)}`,
+  ];
+}
+
+function deploymentLines(deployment: Deployment): readonly string[] {
+  const { tls, extraHeaders, extraBody, additionalDropParams, allowedOpenaiParams, modelInfo } = deployment;
+  const params = [
+    `model: ${inline(`${deployment.provider.name}/${deployment.upstreamModel}`)}`,
+    `api_base: ${inline(maskUrl(deployment.apiBase))}`,
+    `api_key: ${deployment.apiKey === null ? 'null' : inline(MASK)}`,
+    `ssl_verify: ${inline(tls.verify)}`,
+    ...(tls.clientCertificate === null
+      ? []
+      : [
+          `ssl_certificate: ${inline(tls.clientCertificate.certFile)}`,
+          `ssl_certificate_key: ${inline(tls.clientCertificate.keyFile)}`,
+        ]),
+    ...timeoutLines(deployment.timeouts, deployment.streamTimeouts),
+    `drop_params: ${deployment.dropParams}`,
+    ...(additionalDropParams.length === 0 ? [] : [`additional_drop_params: ${inline(additionalDropParams)}`]),
+    ...(allowedOpenaiParams.length === 0 ? [] : [`allowed_openai_params: ${inline(allowedOpenaiParams)}`]),
+    ...(Object.keys(extraHeaders).length === 0 ? [] : [`extra_headers: ${inline(masked(extraHeaders))}`]),
+    ...(Object.keys(extraBody).length === 0 ? [] : [`extra_body: ${inline(masked(extraBody))}`]),
+    `weight: ${deployment.weight}`,
+    ...(deployment.useInPassThrough ? ['use_in_pass_through: true'] : []),
+    ...Object.entries(deployment.defaults).map(([name, value]) => `${name}: ${inline(value)}`),
+  ];
+  return [
+    `  - model_name: ${inline(deployment.modelName)}`,
+    '    litellm_params:',
+    ...params.map((line) => `      ${line}`),
+    `    model_info: ${inline({ ...modelInfo, id: deployment.id })}`,
+  ];
+}
+
+/** The whole text, with a newline at its end. */
+export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
+  const { host, port, tls, logLevel, drainMs } = listen;
+  const scheme = tls === null ? 'http' : 'https';
+  const aliases = [...proxy.modelGroupAlias].map(([alias, model]) => [
+    alias,
+    proxy.hiddenAliases?.has(alias) === true ? { model, hidden: true } : model,
+  ]);
+  return [
+    `# ${scheme}, ${host === '' ? 'every address' : host} port ${port}; log level ${logLevel}; ${drainMs / 1000} s to end requests in`,
+    ...(tls === null ? [] : [`# certificate ${tls.certFile}, key ${tls.keyFile}`]),
+    proxy.deployments.length === 0 ? 'model_list: []' : 'model_list:',
+    ...proxy.deployments.flatMap(deploymentLines),
+    ...[...(proxy.unserved ?? [])].map(([name, reason]) => `  # ${inline(name)} is not served: ${reason}`),
+    'litellm_settings:',
+    `  model_name_in_response: ${proxy.modelNameInResponse}`,
+    `  fill_null_fields: ${proxy.fillNullFields}`,
+    'general_settings:',
+    `  master_key: ${proxy.clientKeys === null ? 'null' : inline(MASK)}`,
+    `  always_include_stream_usage: ${proxy.alwaysIncludeStreamUsage}`,
+    `  forward_client_headers_to_llm_api: ${proxy.forwardClientHeaders}`,
+    `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
+    ...(aliases.length === 0
+      ? []
+      : ['router_settings:', `  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,61 @@
+/** `os.environ/NAME`: a value that the environment holds, anywhere in a configuration. */
+import type { Findings } from './faults.js';
+import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = 'os.environ/';
+
+/** Puts the environment's texts in the place of references; one to a variable that is not set is a fault. */
+export function resolveReferences(
+  node: YamlMapping,
+  environment: Environment,
+  findings: Findings,
+  path: KeyPath = [],
+): YamlMapping {
+  const members = new Map<string, YamlNode>();
+  for (const [key, member] of node.members) members.set(key, resolve(member, environment, findings, [...path, key]));
+  return { ...node, members };
+}
+
+function resolve(node: YamlNode, environment: Environment, findings: Findings, path: KeyPath): YamlNode {
+  if (node.kind === 'mapping') return resolveReferences(node, environment, findings, path);
+  if (node.kind === 'sequence') {
+    const items = node.items.map((item, index) => resolve(item, environment, findings, [...path, index]));
+    return { ...node, items };
+  }
+  if (typeof node.value !== 'string' || !node.value.startsWith(PREFIX)) return node;
+  const variable = node.value.slice(PREFIX.length).trim();
+  const text = environment[variable];
+  if (text === undefined) {
+    findings.fault(
+      node,
+      path,
+      variable === ''
+        ? `${PREFIX} needs the name of an environment variable behind it`
+        : `the environment variable ${variable} is not set`,
+    );
+    // Whatever else could be said of this value would be about a value that is not there.
+    return { ...node, value: null };
+  }
+  return { ...node, value: text, variable };
+}
+
+/**
+ * The variables of the block `environment_variables`, over those of the process, as LiteLLM has it. Their own values may be references to
+ * the process's.
+ */
+export function withVariables(
+  environment: Environment,
+  block: YamlMapping | undefined,
+  path: KeyPath,
+  findings: Findings,
+): Environment {
+  if (block === undefined) return environment;
+  const own: Record<string, string> = {};
+  for (const [name, member] of resolveReferences(block, environment, findings, path).members) {
+    if (member.kind !== 'scalar') findings.fault(member, [...path, name], 'must be a string, a number or a boolean');
+    else if (member.value !== null) own[name] = String(member.value);
+  }
+  return { ...environment, ...own };
+}

@@ -1,0 +1,147 @@
+/** What holds from the start of the process to its end: flags over the environment over the file over the defaults. */
+import path from 'node:path';
+import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import type { ListenSettings } from '../settings.js';
+import { defaults } from './defaults.js';
+import type { Environment } from './environment-references.js';
+import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
+import { booleanWord } from './setting-types.js';
+import type { settingsTable } from './settings.js';
+
+/** The command line: texts as they were given, switches as true. Names are those of the flags. */
+export interface Flags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly debug?: boolean;
+  readonly detailed_debug?: boolean;
+  readonly ssl_keyfile_path?: string;
+  readonly ssl_certfile_path?: string;
+  readonly drain_timeout?: string;
+  /** Without a file: the one model that there is. */
+  readonly model?: string;
+  readonly alias?: string;
+  readonly api_base?: string;
+  readonly headers?: string;
+  readonly request_timeout?: string;
+  readonly drop_params?: boolean;
+}
+
+export interface ListenInput {
+  readonly flags: Flags;
+  readonly environment: Environment;
+  readonly settings: Block<typeof settingsTable>;
+  readonly workingDirectory: string;
+  readonly findings: Findings;
+}
+
+/** A text and who gave it, for messages: `command line: --port`, `environment: PORT`. */
+interface Given {
+  readonly text: string;
+  readonly place: string;
+  readonly origin: typeof COMMAND_LINE;
+}
+
+/** Reads them. Faults are noted, a default stands in for a value at fault. */
+export function readListenSettings(input: ListenInput): ListenSettings {
+  const { flags, environment, settings, findings } = input;
+  const given = (flag: string | undefined, flagName: string, variable: string): Given | undefined => {
+    if (flag !== undefined) return { text: flag, place: `command line: ${flagName}`, origin: COMMAND_LINE };
+    const text = environment[variable];
+    return text === undefined || text === ''
+      ? undefined
+      : { text, place: `environment: ${variable}`, origin: ENVIRONMENT };
+  };
+  const word = (variable: string) => booleanWord(environment[variable] ?? '') ?? false;
+
+  const detailedDebug = flags.detailed_debug === true || word('DETAILED_DEBUG');
+  const debug = detailedDebug || flags.debug === true || word('DEBUG') || settings.values.setVerbose === true;
+  const host = given(flags.host, '--host', 'HOST');
+  if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
+  return {
+    host: host?.text ?? defaults.host,
+    port: readNumber(given(flags.port, '--port', 'PORT'), {
+      fallback: defaults.port,
+      pattern: /^\d{1,5}$/,
+      most: 65_535,
+      expected: 'a port from 0 to 65535',
+      findings,
+    }),
+    tls: readTls(
+      given(flags.ssl_certfile_path, '--ssl_certfile_path', 'SSL_CERTFILE_PATH'),
+      given(flags.ssl_keyfile_path, '--ssl_keyfile_path', 'SSL_KEYFILE_PATH'),
+      input,
+    ),
+    logLevel: debug ? 'debug' : readLogLevel(environment, findings),
+    detailedDebug,
+    jsonLogs: booleanWord(environment['JSON_LOGS'] ?? '') ?? settings.values.jsonLogs ?? null,
+    drainMs:
+      readNumber(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), {
+        fallback: defaults.drainSeconds,
+        pattern: /^\d{1,6}(\.\d+)?$/,
+        most: 86_400,
+        expected: 'a number of seconds from 0 to 86400',
+        findings,
+      }) * 1000,
+  };
+}
+
+interface NumberRules {
+  readonly fallback: number;
+  readonly pattern: RegExp;
+  readonly most: number;
+  readonly expected: string;
+  readonly findings: Findings;
+}
+
+function readNumber(given: Given | undefined, rules: NumberRules): number {
+  const { fallback, pattern, most, expected, findings } = rules;
+  if (given === undefined) return fallback;
+  const text = given.text.trim();
+  if (pattern.test(text) && Number(text) <= most) return Number(text);
+  findings.faultAt(given.origin, `${given.place} must be ${expected}, not ${JSON.stringify(given.text)}`);
+  return fallback;
+}
+
+function readTls(certificate: Given | undefined, key: Given | undefined, input: ListenInput): ListenSettings['tls'] {
+  const { findings, workingDirectory } = input;
+  if (certificate === undefined && key === undefined) return null;
+  if (key === undefined || certificate === undefined) {
+    const [present, missing] =
+      certificate === undefined ? [key, '--ssl_certfile_path'] : [certificate, '--ssl_keyfile_path'];
+    findings.faultAt(COMMAND_LINE, `${present?.place ?? ''} needs ${missing} beside it: HTTPS needs both`);
+    return null;
+  }
+  const certFile = path.resolve(workingDirectory, certificate.text);
+  const keyFile = path.resolve(workingDirectory, key.text);
+  findings.watchedFiles.add(certFile).add(keyFile);
+  try {
+    loadTls({ sslCert: certFile, sslKey: keyFile });
+  } catch (error) {
+    if (!(error instanceof TlsFilesError)) throw error;
+    const { place, origin } = error.message.includes('the key') ? key : certificate;
+    findings.faultAt(origin, `${place} can not be used: ${error.message}`);
+  }
+  return { certFile, keyFile };
+}
+
+/** Python's names, which LITELLM_LOG takes, to ours. */
+const LEVELS: Readonly<Record<string, ListenSettings['logLevel']>> = {
+  CRITICAL: 'error',
+  ERROR: 'error',
+  WARNING: 'warn',
+  WARN: 'warn',
+  INFO: 'info',
+  DEBUG: 'debug',
+};
+
+function readLogLevel(environment: Environment, findings: Findings): ListenSettings['logLevel'] {
+  const name = environment['LITELLM_LOG'];
+  if (name === undefined || name === '') return 'info';
+  const level = LEVELS[name.toUpperCase()];
+  if (level === undefined)
+    findings.warnAt(
+      ENVIRONMENT,
+      `environment: LITELLM_LOG is none of ${Object.keys(LEVELS).join(', ')}: taken as INFO`,
+    );
+  return level ?? 'info';
+}

@@ -1,0 +1,237 @@
+/** The whole configuration: file, flags and environment, checked to the end and resolved to what the proxy runs with. */
+import type { ListenSettings, ProxySettings } from '../settings.js';
+import { findBlock, holds, mergeBlocks, type FoundBlock } from './blocks.js';
+import { defaults } from './defaults.js';
+import { readDocuments } from './documents.js';
+import { resolveReferences, withVariables, type Environment } from './environment-references.js';
+import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
+import { readListenSettings, type Flags } from './listen-settings.js';
+import { readModelList, type Entry } from './model-list.js';
+import { readAliases } from './model-group-alias.js';
+import { credentialTable, generalTable, routerTable, settingsTable } from './settings.js';
+import { singleModelDocument } from './single-model.js';
+import { TlsResolver } from './tls-settings.js';
+import { generalNames, NotBuilt, noteUnknownKeys, routerNames, settingsNames, topNames } from './unknown-keys.js';
+import { isLoopback } from '@rackless/daemon/loopback.js';
+import type { YamlMapping, YamlNode } from './yaml-node.js';
+
+export type { Environment } from './environment-references.js';
+export type { Flags } from './listen-settings.js';
+export { ConfigError } from './faults.js';
+
+export interface LoadOptions {
+  /** Path of the file as it was given; undefined: no file, the flags say which model there is. */
+  readonly file?: string | undefined;
+  readonly flags?: Flags;
+  readonly environment?: Environment;
+  /** What relative paths of flags and of the environment are relative to. */
+  readonly workingDirectory?: string;
+}
+
+export interface LoadedConfig {
+  readonly listen: ListenSettings;
+  readonly proxy: ProxySettings;
+  /** The process's environment with the file's `environment_variables` over it. */
+  readonly environment: Environment;
+  /** One line each, beginning with the place. */
+  readonly warnings: readonly string[];
+  /** Absolute paths of all files that this was made of: a change of one is a reason to load again. */
+  readonly watchedFiles: readonly string[];
+}
+
+/** `DEBUG`, … of a process without any. */
+const noVariables: Environment = {};
+
+/**
+ * Loads a configuration.
+ * @throws {ConfigError} with every fault that it has.
+ */
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const { file, flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
+  const findings = new Findings();
+  const notBuilt = new NotBuilt();
+  const documents = readAll(file, flags, workingDirectory, findings);
+  // A file that can not be read leaves nothing to be said of what is in it.
+  if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, notBuilt);
+
+  const variables = withVariables(
+    environment,
+    environmentBlock(documents, findings),
+    ['environment_variables'],
+    findings,
+  );
+  const roots = documents.map((root) => resolveReferences(withoutEnvironment(root), variables, findings));
+
+  const settingsBlock = settingsOf(roots, findings);
+  const settings = readBlock(settingsTable, settingsBlock?.node, settingsBlock?.path ?? [], findings);
+  const general = readNamed(roots, generalTable, ['general_settings', 'general'], findings);
+  const router = readNamed(roots, routerTable, ['router_settings', 'router'], findings);
+  const notes = { findings, notBuilt };
+  noteUnknownKeys(settings.rest, settingsBlock?.path ?? [], settingsNames, notes);
+  noteUnknownKeys(general.block.rest, general.path, generalNames, notes);
+  noteUnknownKeys(router.block.rest, router.path, routerNames, notes);
+  for (const root of roots) noteTopKeys(root, settingsBlock, notes);
+
+  const tls = new TlsResolver({ environment: variables, workingDirectory, findings });
+  // What no deployment inherits is looked at all the same.
+  tls.resolve(undefined, settings);
+  const { deployments, unserved } = readModelList(listOf(roots, 'model_list', findings), {
+    settings,
+    router: router.block,
+    credentials: readCredentials(listOf(roots, 'credential_list', findings), findings),
+    tls,
+    environment: variables,
+    findings,
+    notBuilt,
+  });
+  const aliases = readAliases(router.block, deployments, findings);
+  const listen = readListenSettings({ flags, environment: variables, settings, workingDirectory, findings });
+  const masterKey = readMasterKey(general.block, variables, findings);
+  if (findings.faultCount > 0) throw failed(findings, notBuilt);
+
+  if (deployments.length === 0)
+    findings.warnAt(COMMAND_LINE, `${file ?? 'command line'}: there is no model in it to be served`);
+  if (masterKey === null && !isLoopback(listen.host))
+    findings.warnAt(
+      COMMAND_LINE,
+      `no general_settings.master_key: everybody who reaches ${listen.host} port ${listen.port} may use every model`,
+    );
+  return {
+    listen,
+    proxy: {
+      deployments,
+      modelGroupAlias: aliases.groups,
+      hiddenAliases: aliases.hidden,
+      unserved,
+      modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
+      fillNullFields: settings.values.fillNullFields ?? false,
+      alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,
+      maxRequestBytes: Math.floor((general.block.values.maxRequestSizeMb ?? defaults.maxRequestSizeMb) * 2 ** 20),
+      forwardClientHeaders: general.block.values.forwardClientHeaders ?? false,
+      clientKeys: masterKey === null ? null : new Set([masterKey]),
+    },
+    environment: variables,
+    warnings: [...findings.warnings, ...notBuilt.warnings],
+    watchedFiles: [...findings.watchedFiles],
+  };
+}
+
+function failed(findings: Findings, notBuilt: NotBuilt): ConfigError {
+  return new ConfigError(findings.faults, [...findings.warnings, ...notBuilt.warnings], [...findings.watchedFiles]);
+}
+
+function readAll(
+  file: string | undefined,
+  flags: Flags,
+  workingDirectory: string,
+  findings: Findings,
+): readonly YamlMapping[] {
+  if (file === '') {
+    findings.faultAt(COMMAND_LINE, 'command line: --config must be the path of a YAML file');
+    return [];
+  }
+  const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings);
+  const single = singleModelDocument(flags, findings);
+  // Of two that say the same the first holds: a flag wins over the file.
+  if (single !== undefined) return [single, ...documents];
+  if (file === undefined)
+    findings.faultAt(
+      COMMAND_LINE,
+      'command line: --config FILE is missing: it says which models there are (or --model names one)',
+    );
+  return documents;
+}
+
+const ENVIRONMENT_BLOCK = 'environment_variables';
+
+function environmentBlock(roots: readonly YamlMapping[], findings: Findings): YamlMapping | undefined {
+  const found = roots.map((root) => findBlock(root, [], { names: [ENVIRONMENT_BLOCK] }, findings));
+  return mergeBlocks(found.filter((block) => block !== undefined))?.node;
+}
+
+/** Its references were resolved already, against the process's environment alone. */
+function withoutEnvironment(root: YamlMapping): YamlMapping {
+  return { ...root, members: new Map([...root.members].filter(([key]) => key !== ENVIRONMENT_BLOCK)) };
+}
+
+function settingsOf(roots: readonly YamlMapping[], findings: Findings): FoundBlock | undefined {
+  const found = roots.map((root) =>
+    findBlock(
+      root,
+      [],
+      {
+        names: ['litellm_settings', 'settings'],
+        looksLike: (node) => holds(node, 'ssl_verify') || holds(node, 'drop_params'),
+        taken: topNames.settings,
+      },
+      findings,
+    ),
+  );
+  return mergeBlocks(found.filter((block) => block !== undefined));
+}
+
+function readNamed<T extends typeof generalTable | typeof routerTable>(
+  roots: readonly YamlMapping[],
+  table: T,
+  names: readonly [string, ...string[]],
+  findings: Findings,
+): { readonly block: Block<T>; readonly path: readonly string[] } {
+  const found = roots.map((root) => findBlock(root, [], { names }, findings));
+  const merged = mergeBlocks(found.filter((block) => block !== undefined));
+  const path = merged?.path.map(String) ?? [names[0]];
+  return { block: readBlock(table, merged?.node, path, findings), path };
+}
+
+function noteTopKeys(
+  root: YamlMapping,
+  settings: FoundBlock | undefined,
+  notes: { readonly findings: Findings; readonly notBuilt: NotBuilt },
+): void {
+  const isKnown = (key: string) => topNames.settings.includes(key) || key === settings?.path[0];
+  noteUnknownKeys(
+    [...root.members].filter(([key]) => !isKnown(key)),
+    [],
+    topNames,
+    notes,
+  );
+}
+
+/** The items of a list of all files, one behind the other. */
+function listOf(roots: readonly YamlMapping[], name: string, findings: Findings): readonly Entry[] {
+  return roots.flatMap((root) => {
+    const list = root.members.get(name);
+    if (list === undefined || (list.kind === 'scalar' && list.value === null)) return [];
+    if (list.kind === 'sequence') return list.items.map((node, index): Entry => ({ node, path: [name, index] }));
+    findings.fault(list, [name], 'must be a list');
+    return [];
+  });
+}
+
+function readCredentials(entries: readonly Entry[], findings: Findings): ReadonlyMap<string, YamlMapping> {
+  const credentials = new Map<string, YamlMapping>();
+  for (const { node, path } of entries) {
+    if (node.kind !== 'mapping') {
+      findings.fault(node, path, 'must be a mapping with credential_name and credential_values');
+      continue;
+    }
+    const { values } = readBlock(credentialTable, node, path, findings);
+    const given: YamlNode | undefined = node.members.get(credentialTable.credentialValues.name);
+    if (values.credentialName === undefined || given?.kind !== 'mapping')
+      findings.fault(node, path, 'needs credential_name and credential_values');
+    else credentials.set(values.credentialName, given);
+  }
+  return credentials;
+}
+
+/** LiteLLM's variable, where the file says nothing. An empty key would let everybody in or nobody: nobody can mean it. */
+function readMasterKey(
+  general: Block<typeof generalTable>,
+  environment: Environment,
+  findings: Findings,
+): string | null {
+  const variable = environment['LITELLM_MASTER_KEY'];
+  const key = general.values.masterKey ?? (general.places.has('masterKey') ? undefined : variable);
+  if (key === '')
+    findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must not be empty: unset it, or give it a key');
+  return key === undefined || key === '' ? null : key;
+}

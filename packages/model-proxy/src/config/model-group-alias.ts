@@ -1,0 +1,39 @@
+/** `router_settings.model_group_alias`: other names of model groups. */
+import type { Deployment } from '../providers/deployment.js';
+import type { Block, Findings } from './faults.js';
+import type { routerTable } from './settings.js';
+
+export interface Aliases {
+  /** Public name to model group. */
+  readonly groups: ReadonlyMap<string, string>;
+  /** Those that are not listed. */
+  readonly hidden: ReadonlySet<string>;
+}
+
+/** Reads both forms: `name: group` and `name: {model: group, hidden: true}`. Faults are noted. */
+export function readAliases(
+  { values, places }: Block<typeof routerTable>,
+  deployments: readonly Deployment[],
+  findings: Findings,
+): Aliases {
+  const groups = new Map<string, string>();
+  const hidden = new Set<string>();
+  const place = places.get('modelGroupAlias');
+  if (place?.node.kind !== 'mapping' || values.modelGroupAlias === undefined) return { groups, hidden };
+  const known = new Set(deployments.map(({ modelName }) => modelName));
+  const hasWildcards = [...known].some((name) => name.includes('*'));
+  for (const [alias, node] of place.node.members) {
+    const at = [...place.path, alias];
+    const model = node.kind === 'mapping' ? node.members.get('model') : node;
+    if (model?.kind !== 'scalar' || typeof model.value !== 'string' || model.value === '') {
+      findings.fault(node, at, 'must be the name of a model group, or a mapping with model and hidden');
+      continue;
+    }
+    const isHidden = node.kind === 'mapping' ? node.members.get('hidden') : undefined;
+    if (isHidden?.kind === 'scalar' && isHidden.value === true) hidden.add(alias);
+    groups.set(alias, model.value);
+    if (!known.has(model.value) && !hasWildcards)
+      findings.warn(node, at, `there is no ${JSON.stringify(model.value)} in model_list`);
+  }
+  return { groups, hidden };
+}

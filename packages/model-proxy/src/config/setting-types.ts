@@ -1,0 +1,131 @@
+/** What a row of the tables of settings says, and the kinds of rows that there are. */
+import { z } from 'zod';
+
+/** One row. `null` in a file says the same as leaving the key out. */
+export interface SettingDefinition<T> {
+  /** LiteLLM's name where it has one: `api_base`. */
+  readonly name: string;
+  readonly aliases: readonly string[];
+  /** Of the plain value. */
+  readonly type: z.ZodType<T>;
+  /** What the value has to be: stands behind "must be". For a part of a mapping or list, what that part has to be. */
+  readonly expected: string;
+  readonly expectedPart?: string;
+  /** For the documentation; code has its defaults in defaults.ts. */
+  readonly default: string;
+  /** One or two sentences, for the documentation. */
+  readonly doc: string;
+  /** Never shown. */
+  readonly secret?: true;
+}
+
+interface Row {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly default?: string;
+  readonly doc: string;
+  readonly secret?: true;
+}
+
+const NO_DEFAULT = 'none';
+
+function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?: string): SettingDefinition<T> {
+  return {
+    aliases: [],
+    default: NO_DEFAULT,
+    ...given,
+    type,
+    expected,
+    ...(expectedPart === undefined ? {} : { expectedPart }),
+  };
+}
+
+/** A string that says something. */
+export const text = (given: Row) => row(z.string().min(1), 'a string that is not empty', given);
+
+/** A string; an empty one says the same as none (an environment variable that was left empty). */
+export const optionalText = (given: Row) =>
+  row(
+    z.string().transform((value) => (value === '' ? null : value)),
+    'a string',
+    given,
+  );
+
+/** `https://host/v1`, without a final slash. */
+export const httpUrl = (given: Row) =>
+  row(
+    z
+      .string()
+      .trim()
+      .refine(isHttpUrl)
+      .transform((value) => value.replace(/\/+$/, '')),
+    'a URL such as https://host/v1',
+    given,
+  );
+
+function isHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, hash } = new URL(value);
+  return /^https?:$/.test(protocol) && hostname !== '' && hash === '';
+}
+
+const trueOrFalse = z.preprocess(
+  // LiteLLM takes the words as texts too, and from the environment there is nothing else.
+  (value) => (typeof value === 'string' ? (booleanWord(value) ?? value) : value),
+  z.boolean(),
+);
+
+/** `true` and `false` as people write them in environment variables; undefined: it is neither. */
+export function booleanWord(text: string): boolean | undefined {
+  const word = text.trim().toLowerCase();
+  if (['true', '1', 'yes', 'on'].includes(word)) return true;
+  return ['false', '0', 'no', 'off'].includes(word) ? false : undefined;
+}
+
+export const boolean = (given: Row) => row(trueOrFalse, 'true or false', given);
+
+/** A number, or a text that is one (from the environment). */
+const numeric = (least: number, most: number) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
+    z.number().min(least).max(most),
+  );
+
+export const number = (least: number, most: number, given: Row) =>
+  row(numeric(least, most), `a number from ${least} to ${most}`, given);
+
+/** More does not fit into a timer of Node's (2^31 ms). */
+const MOST_SECONDS = 2_000_000;
+
+/** A time in seconds; 0: no bound. */
+export const seconds = (given: Row) =>
+  row(numeric(0, MOST_SECONDS), `a number of seconds from 0 (no bound) to ${MOST_SECONDS}`, given);
+
+export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>
+  row(z.enum(values), `one of ${values.join(', ')}`, given);
+
+export const texts = (given: Row) =>
+  row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
+
+/** Any mapping; what is in it goes on as it is. */
+export const mapping = (given: Row) => row(z.record(z.string(), z.unknown()), 'a mapping', given);
+
+/** Names to texts; numbers and booleans are texts as well. */
+export const textMapping = (given: Row) =>
+  row(
+    z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)),
+    'a mapping of names to strings',
+    given,
+    'a string',
+  );
+
+/** `ssl_verify`: true, false (also as texts), or a path. */
+export const verification = (given: Row) =>
+  row(
+    z.union([z.boolean(), z.string().min(1)]).transform((value) => {
+      const word = typeof value === 'string' ? value.toLowerCase() : '';
+      return word === 'true' ? true : word === 'false' ? false : value;
+    }),
+    'true, false, or the path of a CA bundle',
+    given,
+  );

@@ -1,0 +1,71 @@
+/** The flags that stand for a file with one model, or that change what a file says: `--model`, `--request_timeout`, …. */
+import { COMMAND_LINE, type Findings } from './faults.js';
+import type { Flags } from './listen-settings.js';
+import type { YamlMapping, YamlNode } from './yaml-node.js';
+
+/** Stands for a file's name in messages; there are no lines in it. */
+const FILE = COMMAND_LINE.file;
+
+const scalar = (value: string | number | boolean): YamlNode => ({ kind: 'scalar', file: FILE, line: 0, value });
+
+function mapping(members: Readonly<Record<string, YamlNode | undefined>>): YamlMapping {
+  const set = Object.entries(members).filter((member): member is [string, YamlNode] => member[1] !== undefined);
+  return { kind: 'mapping', file: FILE, line: 0, members: new Map(set) };
+}
+
+const optional = (value: string | boolean | undefined) => (value === undefined ? undefined : scalar(value));
+
+/**
+ * What the flags would be as a file.
+ * @returns undefined: they say nothing that a file says.
+ */
+export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
+  const settings = mapping({
+    request_timeout: optional(flags.request_timeout),
+    drop_params: flags.drop_params === true ? scalar(true) : undefined,
+  });
+  const hasSettings = settings.members.size > 0;
+  if (flags.model === undefined) {
+    for (const name of ['alias', 'api_base', 'headers'] as const)
+      if (flags[name] !== undefined) findings.faultAt(COMMAND_LINE, `${FILE}: --${name} needs --model beside it`);
+    return hasSettings ? mapping({ litellm_settings: settings }) : undefined;
+  }
+  const name = flags.alias ?? flags.model;
+  return mapping({
+    model_list: {
+      kind: 'sequence',
+      file: FILE,
+      line: 0,
+      items: [
+        mapping({
+          model_name: scalar(name),
+          litellm_params: mapping({
+            model: scalar(flags.model),
+            api_base: optional(flags.api_base),
+            extra_headers: headersNode(flags.headers, findings),
+          }),
+        }),
+      ],
+    },
+    // Whatever name a client asks for, there is but this model.
+    router_settings: mapping({
+      model_group_alias: mapping({ '*': mapping({ model: scalar(name), hidden: scalar(true) }) }),
+    }),
+    ...(hasSettings ? { litellm_settings: settings } : {}),
+  });
+}
+
+function headersNode(text: string | undefined, findings: Findings): YamlNode | undefined {
+  if (text === undefined) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    parsed = undefined; // said below, as of every other text that is none
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    findings.faultAt(COMMAND_LINE, `${FILE}: --headers must be a JSON object of names and strings`);
+    return undefined;
+  }
+  return mapping(Object.fromEntries(Object.entries(parsed).map(([key, value]) => [key, scalar(String(value))])));
+}

@@ -1,0 +1,158 @@
+/** `ssl_verify` and the client certificate: which of the places that may name them wins, and whether the files can be used. */
+import { X509Certificate } from 'node:crypto';
+import path from 'node:path';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import type { UpstreamTls } from '../providers/deployment.js';
+import type { Environment } from './environment-references.js';
+import { ENVIRONMENT, type Findings } from './faults.js';
+import type { KeyPath, YamlNode } from './yaml-node.js';
+
+type TlsKey = 'sslVerify' | 'sslCertificate' | 'sslCertificateKey';
+
+/** A block that has the three settings. */
+export interface TlsBlock {
+  readonly values: Readonly<Record<TlsKey, string | boolean | undefined>>;
+  readonly places: { get(key: TlsKey): { readonly node: YamlNode; readonly path: KeyPath } | undefined };
+}
+
+/** A value, and how a message about it begins. */
+interface Given<T> {
+  readonly value: T;
+  readonly directory: string;
+  fault(sentence: string): void;
+}
+
+export interface TlsOptions {
+  readonly environment: Environment;
+  /** What relative paths of the environment are relative to. */
+  readonly workingDirectory: string;
+  readonly findings: Findings;
+}
+
+/** Resolves TLS settings; looks at each file once. */
+export class TlsResolver {
+  readonly #options: TlsOptions;
+  /** Absolute path to what is wrong with it; undefined: nothing. */
+  readonly #authorities = new Map<string, string | undefined>();
+  readonly #pairs = new Map<string, string | undefined>();
+
+  constructor(options: TlsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What holds for one deployment: its own, then the environment's, then the general settings'. Where a file can not be used there
+   * is a fault for each place that names it.
+   */
+  resolve(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls {
+    return { verify: this.#verify(own, general), clientCertificate: this.#clientCertificate(own, general) };
+  }
+
+  #verify(own: TlsBlock | undefined, general: TlsBlock): boolean | string {
+    const given =
+      this.#inBlock(own, 'sslVerify') ?? this.#inEnvironment('SSL_VERIFY') ?? this.#inBlock(general, 'sslVerify');
+    const value = given === undefined ? true : verifyWord(given.value);
+    if (given !== undefined && typeof value === 'string') return this.#authorityFile(value, given);
+    if (value !== true) return value;
+    // As OpenSSL's own programs take it: instead of the built-in authorities.
+    const file = this.#inEnvironment('SSL_CERT_FILE');
+    return file === undefined ? true : this.#authorityFile(file.value, file);
+  }
+
+  #authorityFile(name: string, given: Given<unknown>): string {
+    const file = path.resolve(given.directory, name);
+    this.#options.findings.watchedFiles.add(file);
+    if (!this.#authorities.has(file)) this.#authorities.set(file, authoritiesFault(file));
+    const reason = this.#authorities.get(file);
+    if (reason !== undefined) given.fault(`the CA bundle ${file} can not be used: ${reason}`);
+    return file;
+  }
+
+  #clientCertificate(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls['clientCertificate'] {
+    const sources: readonly (readonly [Given<unknown> | undefined, Given<unknown> | undefined])[] = [
+      [this.#inBlock(own, 'sslCertificate'), this.#inBlock(own, 'sslCertificateKey')],
+      [this.#inEnvironment('SSL_CERTIFICATE'), this.#inEnvironment('SSL_CERTIFICATE_KEY')],
+      [this.#inBlock(general, 'sslCertificate'), this.#inBlock(general, 'sslCertificateKey')],
+    ];
+    for (const [certificate, key] of sources) {
+      if (certificate === undefined) {
+        key?.fault('needs ssl_certificate beside it');
+        continue;
+      }
+      const certFile = path.resolve(certificate.directory, String(certificate.value));
+      const keyFile = key === undefined ? certFile : path.resolve(key.directory, String(key.value));
+      const { watchedFiles } = this.#options.findings;
+      watchedFiles.add(certFile).add(keyFile);
+      const pair = `${certFile}\0${keyFile}`;
+      if (!this.#pairs.has(pair)) this.#pairs.set(pair, pairFault(certFile, keyFile));
+      const reason = this.#pairs.get(pair);
+      if (reason !== undefined) certificate.fault(`can not be used: ${reason}`);
+      return { certFile, keyFile };
+    }
+    return null;
+  }
+
+  #inBlock(block: TlsBlock | undefined, key: TlsKey): Given<string | boolean> | undefined {
+    const value = block?.values[key];
+    const place = block?.places.get(key);
+    if (value === undefined || place === undefined) return undefined;
+    const { node, path: at } = place;
+    return {
+      value,
+      directory: path.dirname(path.resolve(this.#options.workingDirectory, node.file)),
+      fault: (sentence) => this.#options.findings.fault(node, at, sentence),
+    };
+  }
+
+  #inEnvironment(name: string): Given<string> | undefined {
+    const value = this.#options.environment[name];
+    if (value === undefined || value === '') return undefined;
+    const { workingDirectory: directory, findings } = this.#options;
+    return {
+      value,
+      directory,
+      fault: (sentence) => findings.faultAt(ENVIRONMENT, `environment: ${name}: ${sentence}`),
+    };
+  }
+}
+
+function verifyWord(value: string | boolean): string | boolean {
+  if (typeof value === 'boolean') return value;
+  const word = value.toLowerCase();
+  if (word === 'true' || word === '1') return true;
+  return word === 'false' || word === '0' ? false : value;
+}
+
+const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]*-----END (TRUSTED )?CERTIFICATE-----/g;
+
+/** Why a CA bundle can not be used; undefined: it can. */
+function authoritiesFault(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readTextFile(file);
+  } catch (error) {
+    return fileReason(error);
+  }
+  const blocks = text.match(CERTIFICATE) ?? [];
+  if (blocks.length === 0) return 'there is no PEM certificate in it';
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block);
+    } catch {
+      // OpenSSL's own words name neither the file nor the certificate.
+      return `certificate ${index + 1} of ${blocks.length} in it is damaged`;
+    }
+  }
+  return undefined;
+}
+
+function pairFault(certFile: string, keyFile: string): string | undefined {
+  try {
+    loadTls({ sslCert: certFile, sslKey: keyFile });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TlsFilesError)) throw error;
+    return error.message;
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseYaml } from './yaml-document.js';
+import { nodeAt, toPlain } from './yaml-node.js';
+
+/** The value, or each fault as `line: message`. */
+function read(text: string): unknown {
+  const { root, faults } = parseYaml(text, 'config.yaml');
+  return root === undefined ? faults.map(({ line, message }) => `${line ?? '-'}: ${message}`) : toPlain(root);
+}
+
+/** The line of the value at a path. */
+function lineOf(text: string, ...path: readonly (string | number)[]): number | undefined {
+  const { root } = parseYaml(text, 'config.yaml');
+  return root === undefined ? undefined : nodeAt(root, path).line;
+}
+
+describe('YAML as LiteLLM reads it', () => {
+  it.each<[string, unknown]>([
+    ['a: yes\nb: Off\nc: on\nd: NO\n', { a: true, b: false, c: true, d: false }],
+    ['a: 010\nb: 0x1f\nc: 1_000\nd: 0b11\ne: 1:30\n', { a: 8, b: 31, c: 1000, d: 3, e: 90 }],
+    ['a: 1.5\nb: .inf\nc: 6.0e+2\n', { a: 1.5, b: Infinity, c: 600 }],
+    ['a: ~\nb:\nc: null\n', { a: null, b: null, c: null }],
+    ['a: "yes"\nb: \'010\'\nc: !!str 010\nd: !!int "7"\n', { a: 'yes', b: '010', c: '010', d: 7 }],
+    ['a: 2024-06-01\nb: 2024-06-01T10:00:00Z\n', { a: '2024-06-01', b: '2024-06-01T10:00:00Z' }],
+    ['1: a\nyes: b\n~: c\n', { '1': 'a', true: 'b', null: 'c' }],
+    ['a: |\n  x\n  y\nb: >-\n  x\n  y\n', { a: 'x\ny\n', b: 'x y' }],
+    ['a: {b: [1, {c: d}]}\r\n', { a: { b: [1, { c: 'd' }] } }],
+    ['%YAML 1.1\n---\na: 1\n...\n', { a: 1 }],
+    ['__proto__: {a: 1}\nconstructor: 2\n', JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}') as unknown],
+  ])('%j (C3)', (text, expected) => {
+    expect(read(text)).toEqual(expected);
+  });
+
+  it('merges with <<, its own keys first, then the earlier mapping (C3)', () => {
+    const text = [
+      'x: &x {a: 1, b: 1}',
+      'y: &y',
+      '  b: 2',
+      '  c: 2',
+      'one: {<<: *x, b: own}',
+      'two:',
+      '  b: before',
+      '  <<: [*x, *y]',
+      'three: {"<<": 1}',
+      'four: {<<: {d: 1}}',
+      '',
+    ].join('\n');
+    expect(read(text)).toEqual({
+      x: { a: 1, b: 1 },
+      y: { b: 2, c: 2 },
+      one: { a: 1, b: 'own' },
+      two: { a: 1, b: 'before', c: 2 },
+      three: { '<<': 1 },
+      four: { d: 1 },
+    });
+    expect(lineOf(text, 'two', 'c')).toBe(4);
+    expect(lineOf(text, 'two')).toBe(6);
+  });
+
+  it('knows the line of every value: that of its key, or its own in a list (C3)', () => {
+    const text = '# first\nmodel_list:\n  - model_name: a\n    params:\n      model: |\n        x\n\n  - *none_yet\n';
+    expect(lineOf(text)).toBeUndefined();
+    const whole = text
+      .replace('*none_yet', 'model_name: b\r\n    params: &p {}\r\n  - *p')
+      .replace('|\n        x', 'x');
+    expect(lineOf(whole, 'model_list')).toBe(2);
+    expect(lineOf(whole, 'model_list', 0, 'params', 'model')).toBe(5);
+    expect(lineOf(whole, 'model_list', 1, 'params')).toBe(8);
+    expect(lineOf(whole, 'model_list', 2)).toBe(9);
+  });
+});
+
+describe('what is no configuration', () => {
+  it.each([
+    ['', ['-: the file is empty']],
+    ['# nothing\n\n', ['-: the file is empty']],
+    ['---\n', ['-: the file is empty']],
+    ['- a\n', ['1: the file must be a mapping with model_list in it, not a list']],
+    ['\njust text\n', ['2: the file must be a mapping with model_list in it, not a single value']],
+    ['a: 1\n---\nb: 2\n', ['2: there is more than one YAML document (---) in the file']],
+    ['---\na: 1\n---\nb: 2\n', ['3: there is more than one YAML document (---) in the file']],
+    ['a:\n\t- b\n', ['2: this is no YAML: tab characters must not be used in indentation']],
+    ['a: b: c\n', ['1: this is no YAML: bad indentation of a mapping entry']],
+    ['a: 1\nb: *nobody\n', ['2: this is no YAML: there is no anchor &nobody before *nobody']],
+    ['a: &a\n  b: *a\n', ['2: this is no YAML: there is no anchor &a before *a']],
+    ['a: !vault x\n', ['1: this is no YAML: unknown scalar tag !<!vault>']],
+    ['a: !!python/dict {b: 1}\n', ['1: the tag !!python/dict is not known']],
+    ['a: {b: 1}\n? [x]\n: 1\n', ['2: a key must be a word, not a list or a mapping']],
+    ['a:\n  <<: text\n', ['2: << needs a mapping, or a list of them']],
+    [
+      'a: 1\nb: {c: 1,\n  c: 2}\na: 3\n',
+      [
+        '3: c stands twice in the same mapping, the first time on line 2',
+        '4: a stands twice in the same mapping, the first time on line 1',
+      ],
+    ],
+  ])('%j is refused with its line (C3)', (text, faults) => {
+    expect(read(text)).toEqual(faults);
+  });
+
+  it('is not filled into memory by aliases of aliases (C3)', () => {
+    const lines = Array.from({ length: 12 }, (_, index) => {
+      const values = Array.from({ length: 10 }, () => (index === 0 ? 'x' : `*a${index - 1}`));
+      return `a${index}: &a${index} [${values.join(', ')}]`;
+    });
+    expect(read(lines.join('\n'))).toEqual(['-: this is no YAML: its aliases make more than 200000 values of it']);
+  });
+});
