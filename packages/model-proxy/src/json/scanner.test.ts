@@ -303,18 +303,14 @@ describe('JSON scanner', () => {
       }
       return undefined;
     };
-    expect(at(['{"a":', '1;', '}'])).toEqual([1, 'expected "," or "}", found ";" at byte 6', 6]);
-    expect(at(['{"a":[1', '}'])).toEqual([1, 'expected "," or "]", found "}" at byte 7', 7]);
-    expect(at(['[1]'])).toEqual([0, 'expected an object, found "[" at byte 0', 0]);
-    expect(at(['\ufeff{}'])).toEqual([0, 'expected an object, found byte 0xef at byte 0', 0]);
-    expect(at(['{"a":tRue'])).toEqual([0, 'expected true, false or null, found "R" at byte 6', 6]);
-    expect(at(['{"a":-', 'x'])).toEqual([1, 'expected a digit, found "x" at byte 6', 6]);
-    expect(at(['{"a', '\n'])).toEqual([
-      1,
-      'control characters in strings have to be escaped, found byte 0x0a at byte 3',
-      3,
-    ]);
-    expect(at(['{} ', ' x'])).toEqual([1, 'expected nothing behind the object, found "x" at byte 4', 4]);
+    expect(at(['{"a":', '1;', '}'])).toEqual([1, 'expected "," or "}", found ";"', 6]);
+    expect(at(['{"a":[1', '}'])).toEqual([1, 'expected "," or "]", found "}"', 7]);
+    expect(at(['[1]'])).toEqual([0, 'expected an object, found "["', 0]);
+    expect(at(['\ufeff{}'])).toEqual([0, 'expected an object, found byte 0xef', 0]);
+    expect(at(['{"a":tRue'])).toEqual([0, 'expected true, false or null, found "R"', 6]);
+    expect(at(['{"a":-', 'x'])).toEqual([1, 'expected a digit, found "x"', 6]);
+    expect(at(['{"a', '\n'])).toEqual([1, 'control characters in strings have to be escaped, found byte 0x0a', 3]);
+    expect(at(['{} ', ' x'])).toEqual([1, 'expected nothing behind the object, found "x"', 4]);
   });
 
   it('tells an empty text from one that breaks off (C6)', () => {

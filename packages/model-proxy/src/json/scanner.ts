@@ -356,7 +356,7 @@ export class JsonObjectScanner {
     const expected = expectations.get(state) ?? (state === COMMA ? this.#expectedBehindValue() : 'expected a digit');
     const shown =
       byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : `byte 0x${byte.toString(16).padStart(2, '0')}`;
-    return new JsonError(`${expected}, found ${shown} at byte ${at}`, at);
+    return new JsonError(`${expected}, found ${shown}`, at);
   }
 
   #expectedBehindValue(): string {

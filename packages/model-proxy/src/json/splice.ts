@@ -53,9 +53,9 @@ export interface MemberChanges {
   /** Leave, each with its comma. */
   readonly removed?: ReadonlySet<JsonMember>;
   /** Get another value; the texts are JSON. One that is removed, too, is removed. */
-  readonly replaced?: ReadonlyMap<JsonMember, string>;
+  readonly replaced?: ReadonlyMap<JsonMember, string | Buffer>;
   /** Come behind the last member: name and JSON text. The caller sees to it that there is none of that name. */
-  readonly added?: readonly (readonly [key: string, text: string])[];
+  readonly added?: readonly (readonly [key: string, text: string | Buffer])[];
 }
 
 /** The edits that make these changes; commas stand between members, and nowhere else, whatever leaves and comes. */
@@ -71,7 +71,8 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
       survivors++;
       const text = changes.replaced?.get(member);
       if (text !== undefined) {
-        edits.push({ start: member.valueStart, end: member.valueEnd, replacement: Buffer.from(text) });
+        const replacement = typeof text === 'string' ? Buffer.from(text) : text;
+        edits.push({ start: member.valueStart, end: member.valueEnd, replacement });
       }
       continue;
     }
@@ -85,11 +86,16 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
     else edits.push({ start: member.keyStart, end: after?.keyStart ?? last.valueEnd, replacement: nothing });
   }
 
-  const added = changes.added ?? [];
-  if (added.length > 0) {
-    const place = members[members.length - 1]?.valueEnd ?? object.start + 1;
-    const text = added.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',');
-    edits.push({ start: place, end: place, replacement: Buffer.from(survivors > 0 ? `,${text}` : text) });
+  const place = members[members.length - 1]?.valueEnd ?? object.start + 1;
+  let comma = survivors > 0 ? ',' : '';
+  for (const [key, text] of changes.added ?? []) {
+    const head = Buffer.from(`${comma}${JSON.stringify(key)}:`);
+    comma = ',';
+    edits.push({
+      start: place,
+      end: place,
+      replacement: Buffer.concat([head, typeof text === 'string' ? Buffer.from(text) : text]),
+    });
   }
   return edits;
 }

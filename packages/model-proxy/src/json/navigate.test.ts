@@ -1,0 +1,106 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { findLastMember } from './last-member.js';
+import { arrayElements, findValue, objectMembers, skipValue } from './navigate.js';
+
+const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
+
+/** Escapes where JSON.stringify has none, so that quotes stand behind backslashes of any number. */
+function spell(text: unknown, indent: number): Buffer {
+  return Buffer.from(JSON.stringify(text, undefined, indent).replaceAll('/', '\\/'));
+}
+
+const names = ['model', 'usage', 'a"b', '\\', 'é', 'data'];
+const object = fc.dictionary(
+  fc.constantFrom(...names),
+  fc.oneof(value, fc.constantFrom('\\', '"', '\\"', '{', '}', 'x'.repeat(200))),
+);
+
+describe('finding the way in JSON', () => {
+  it('finds the same members and elements as JSON.parse (C5)', () => {
+    fc.assert(
+      fc.property(object, fc.array(value), fc.nat(3), (members, elements, indent) => {
+        const text = spell(members, indent);
+        const found = objectMembers(text, 0, text.length);
+        const entries = found?.map(({ key, valueStart, valueEnd }) => [
+          key,
+          JSON.parse(text.toString('utf8', valueStart, valueEnd)) as unknown,
+        ]);
+        expect(entries).toEqual(Object.entries(JSON.parse(text.toString()) as object));
+        const list = spell(elements, indent);
+        const spans = arrayElements(list, 0, list.length);
+        expect(spans?.map(({ start, end }) => JSON.parse(list.toString('utf8', start, end)) as unknown)).toEqual(
+          JSON.parse(list.toString()),
+        );
+        expect(skipValue(text, 0, text.length)).toBe(text.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('finds a value by its path from the front, and a member from the end (C5)', () => {
+    fc.assert(
+      fc.property(object, fc.constantFrom('model', 'usage', 'data'), fc.nat(3), (members, name, indent) => {
+        const text = Buffer.concat([
+          Buffer.from(' \n'),
+          spell({ outer: members, ...members }, indent),
+          Buffer.from('\n'),
+        ]);
+        const expected = Object.hasOwn(members, name) ? [JSON.parse(JSON.stringify(members[name])) as unknown] : [];
+        const read = (span: { start: number; end: number } | undefined): unknown[] =>
+          span === undefined ? [] : [JSON.parse(text.toString('utf8', span.start, span.end))];
+        expect(read(findValue(text, 0, text.length, [name]))).toEqual(expected);
+        expect(read(findValue(text, 0, text.length, ['outer', name]))).toEqual(expected);
+        expect(read(findLastMember(text, name))).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('reads no further than it may, and finds nothing that is cut there (C7)', () => {
+    const text = Buffer.from('{"id":"x\\"","n":12,"model":"gpt","t":true}');
+    const whole = (name: string): number => text.indexOf(`"${name}"`) + name.length + 3;
+    const found = (name: string, end: number): boolean => findValue(text, 0, end, [name]) !== undefined;
+    for (const [name, length] of [
+      ['id', 5],
+      ['model', 5],
+    ] as const) {
+      for (let end = 0; end <= text.length; end++) expect(found(name, end)).toBe(end >= whole(name) + length);
+    }
+    // 12 may be 123: where a number ends is only known behind it.
+    for (let end = 0; end <= text.length; end++) expect(found('n', end)).toBe(end > whole('n') + 2);
+    expect(findValue(text, 0, text.length, ['model', 'deeper'])).toBeUndefined();
+    expect(findValue(text, 0, text.length, ['absent'])).toBeUndefined();
+  });
+
+  it('gives up on what is no JSON, however it is cut or changed (C5)', () => {
+    fc.assert(
+      fc.property(object, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.boolean(), (members, place, byte, cut) => {
+        const text = spell({ model: 'x', ...members }, 0);
+        const at = place % text.length;
+        const bytes = cut ? text.subarray(0, at) : Buffer.from(text);
+        if (!cut) bytes[at] = byte;
+        for (const span of [findValue(bytes, 0, bytes.length, ['model']), findLastMember(bytes, 'model')]) {
+          if (span === undefined) continue;
+          expect(span.start).toBeLessThan(span.end);
+          expect(span.end).toBeLessThanOrEqual(bytes.length);
+        }
+        const entries = objectMembers(bytes, 0, bytes.length) ?? [];
+        for (const { valueStart, valueEnd } of entries) expect(valueStart).toBeLessThan(valueEnd);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('reads an object from its end without its beginning (C5)', () => {
+    const text = Buffer.from('{"data":["a\\\\","b\\"c",[1]],"model" : "m" , "usage":{"model":"no"}}');
+    for (let start = 0; start < text.length; start++) {
+      const tail = text.subarray(start);
+      const span = findLastMember(tail, 'model');
+      const expected = start < text.indexOf('"model" :') ? '"m"' : undefined;
+      expect(span && tail.toString('utf8', span.start, span.end)).toBe(expected);
+    }
+    expect(findLastMember(text.subarray(0, text.length - 3), 'model')).toBeUndefined();
+    expect(findLastMember(Buffer.from('[1,2]'), 'model')).toBeUndefined();
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { rewriteAnswer, type AnswerRewrite, type NullableMembers } from './rewrite-answer.js';
+
+const prefixed: AnswerRewrite = { modelPaths: [['model']], model: (name) => `vllm/${name}`, nullable: null };
+
+function rewrite(text: string | Buffer, options: Partial<AnswerRewrite> = {}, chunkBytes = 16_384): string {
+  const bytes = Buffer.from(text);
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes));
+  return Buffer.concat(rewriteAnswer(chunks, { ...prefixed, ...options })).toString('latin1');
+}
+
+const chat: NullableMembers = {
+  answer: ['system_fingerprint', 'service_tier'],
+  choice: ['stop_reason'],
+  message: ['tool_calls', 'function_call'],
+  usage: ['prompt_tokens_details'],
+};
+
+describe('answers', () => {
+  it('change their model and no other byte (C5)', () => {
+    expect(rewrite(' { "id":"a" ,\n"model" : "gpt\\/oss", "x":1.0e2,"\\u0078":[ ] }\n')).toBe(
+      ' { "id":"a" ,\n"model" : "vllm/gpt/oss", "x":1.0e2,"\\u0078":[ ] }\n',
+    );
+  });
+
+  it('keep a model that is missing, null or no text, and a name that is to stay (C5)', () => {
+    for (const text of [
+      '{"id":"a"}',
+      '{"model":null}',
+      '{"model":1}',
+      '{"model":{"model":"x"}}',
+      '{"choices":[{"model":"x"}]}',
+    ]) {
+      expect(rewrite(text)).toBe(text);
+    }
+    expect(rewrite('{"model":"a\\u0062"}', { model: (name) => name })).toBe('{"model":"a\\u0062"}');
+    expect(rewrite('{"model":"x"}', { model: null })).toBe('{"model":"x"}');
+  });
+
+  it('come back as they came where they are no JSON object (C5)', () => {
+    for (const text of [
+      '',
+      'model',
+      '[{"model":"x"}]',
+      '"model":"x"',
+      '{"model":"x',
+      '{"model":"x\n"}',
+      '{model:"x"}',
+      '{"a" "model":"x"}',
+    ]) {
+      expect(rewrite(text)).toBe(text);
+      expect(rewrite(text, { nullable: chat })).toBe(text);
+    }
+  });
+
+  it('change the first of several places that has a name (C5)', () => {
+    const modelPaths = [['model'], ['response', 'model']];
+    expect(rewrite('{"response":{"model":"a"}}', { modelPaths })).toBe('{"response":{"model":"vllm/a"}}');
+    expect(rewrite('{"model":null,"response":{"model":"a"}}', { modelPaths })).toBe(
+      '{"model":null,"response":{"model":"vllm/a"}}',
+    );
+    expect(rewrite('{"response":{"model":"a"},"model":"b"}', { modelPaths })).toBe(
+      '{"response":{"model":"a"},"model":"vllm/b"}',
+    );
+  });
+
+  it('of any length find their model at the front, behind their data and in their midst (C5)', () => {
+    const data = JSON.stringify(
+      Array.from({ length: 20_000 }, (_, index) => [index / 7, '"model":"no"', { model: 'no' }]),
+    );
+    const texts = [
+      (name: string) => `{"object":"list","model":"${name}","data":${data}}`,
+      (name: string) => `{"object":"list","data":${data},"model":"${name}","usage":{"model":1}}\n`,
+      (name: string) => `{"data":${data},"model" :"${name}" ,"more":${data}}`,
+      (name: string) => `{"data":${data},"response":{"model":"${name}"},"more":${data}}`,
+    ];
+    for (const text of texts) {
+      for (const chunkBytes of [1021, 65_536, 10_000_000]) {
+        const options = { modelPaths: [['model'], ['response', 'model']] };
+        expect(rewrite(text('a'), options, chunkBytes) === text('vllm/a')).toBe(true);
+      }
+    }
+    const without = `{"data":${data}}`;
+    expect(rewrite(without) === without).toBe(true);
+    const broken = `{"data":${data}`;
+    expect(rewrite(broken) === broken).toBe(true);
+  });
+
+  it('that are long share the memory of what was received (C5)', () => {
+    const chunks = [Buffer.from('{"model":"a","data":"'), Buffer.alloc(100_000, 'x'), Buffer.from('"}')];
+    const pieces = rewriteAnswer(chunks, prefixed);
+    expect(pieces.map(({ length }) => length)).toEqual([9, 8, 9, 100_000, 2]);
+    expect(pieces[3]).toBe(chunks[1]);
+  });
+
+  it('get the nullable members that they lack, in every choice, with no byte else changed (C5)', () => {
+    expect(
+      rewrite(
+        '{"id":"a", "model":"m","choices":[ {"index":0,"message":{"role":"assistant","content":"{}","tool_calls":[{}]}} ,{"message":{ },"stop_reason":"x"}],"usage":{"prompt_tokens":1},"service_tier":"flex" }',
+        { nullable: chat },
+      ),
+    ).toBe(
+      '{"id":"a", "model":"vllm/m","choices":[ {"index":0,"message":{"role":"assistant","content":"{}","tool_calls":[{}],"function_call":null},"stop_reason":null} ,' +
+        '{"message":{"tool_calls":null,"function_call":null },"stop_reason":"x"}],"usage":{"prompt_tokens":1,"prompt_tokens_details":null},"service_tier":"flex","system_fingerprint":null }',
+    );
+  });
+
+  it('that have every nullable member, null or not, stay (C5)', () => {
+    const text =
+      '{"choices":[{"message":{"tool_calls":null,"function_call":{}},"stop_reason":1}],"usage":null,"system_fingerprint":"f","service_tier":null}';
+    expect(rewrite(text, { nullable: chat })).toBe(text);
+  });
+
+  it('that are no completions get nothing (C5)', () => {
+    for (const text of [
+      '{"error":{"message":"m"}}',
+      '{"choices":null}',
+      '{"object":"list","data":[]}',
+      '{"choices":[}',
+    ]) {
+      expect(rewrite(text, { nullable: chat })).toBe(text);
+    }
+    expect(rewrite('{"choices":[1,null]}', { nullable: chat })).toBe(
+      '{"choices":[1,null],"system_fingerprint":null,"service_tier":null}',
+    );
+  });
+
+  it('of any size are filled, cut anywhere (C5)', () => {
+    const content = 'x'.repeat(200_000);
+    const text = `{"model":"m","choices":[{"message":{"content":"${content}"}}]}`;
+    const filled = JSON.parse(rewrite(text, { nullable: chat }, 1021)) as unknown;
+    expect(filled).toEqual({
+      model: 'vllm/m',
+      choices: [{ message: { content, tool_calls: null, function_call: null }, stop_reason: null }],
+      system_fingerprint: null,
+      service_tier: null,
+    });
+  });
+});

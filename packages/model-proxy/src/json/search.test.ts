@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { containsText } from './search.js';
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const sorted = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return sorted.slice(1).map((place, index) => bytes.subarray(sorted[index], place));
+}
+
+describe('searching chunks', () => {
+  it('finds what the joined chunks contain, wherever they are cut (C10)', () => {
+    const property = fc.property(
+      fc.string({ unit: fc.constantFrom('a', 'b', '_'), maxLength: 60 }),
+      fc.array(fc.nat(1000), { maxLength: 20 }),
+      fc.string({ unit: fc.constantFrom('a', 'b', '_'), minLength: 1, maxLength: 6 }),
+      fc.nat(60),
+      (text, places, needle, start) => {
+        const bytes = Buffer.from(text);
+        const chunks = cut(bytes, places);
+        const part = { start: Math.min(start, bytes.length), end: bytes.length };
+        const rest = text.slice(part.start);
+        expect(containsText(chunks, part, [Buffer.from(needle)])).toBe(rest.includes(needle));
+        const all: string[] = [];
+        for (let at = rest.indexOf(needle); at !== -1; at = rest.indexOf(needle, at + 1))
+          all.push(rest.slice(at, at + 32));
+        const seen: string[] = [];
+        containsText(chunks, part, [Buffer.from(needle)], (following) => {
+          seen.push(following);
+          return false;
+        });
+        expect(seen).toEqual(all);
+      },
+    );
+    fc.assert(property, { numRuns: 500 });
+  });
+});
