@@ -18,4 +18,26 @@ export interface Provider {
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
   /** Headers that carry the key and what else the dialect wants; names lower case. Without a key: none that carries one. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
+  /** OpenAI's parameters that the dialect spells otherwise: `seed` → `random_seed`. */
+  readonly renamedParameters?: ReadonlyMap<string, string>;
+  /** What the dialect needs beside that; see {@link Translation}. */
+  readonly translate?: Translation;
 }
+
+/** The values of a request's own members, each read when it is asked for and none of the others with it. */
+export interface RequestMembers {
+  /** The value's bytes, JSON; undefined: it is absent or null, or does not go upstream. A view where it lies in one chunk. */
+  bytes(name: string): Buffer | undefined;
+  /**
+   * Whether one of the texts stands anywhere in the value; its chunks are not joined.
+   * @param texts ASCII.
+   * @param isIt decides by the text and up to 32 bytes in all from its first on; left out: any place will do.
+   */
+  contains(name: string, texts: readonly Buffer[], isIt?: (following: string) => boolean): boolean;
+}
+
+/**
+ * Rewrites members for an upstream that wants them otherwise.
+ * @returns the new values as JSON; null: the member is left out. Members that it does not name stay, byte for byte.
+ */
+export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;

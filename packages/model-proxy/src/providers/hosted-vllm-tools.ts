@@ -1,0 +1,84 @@
+/** `tools` as vLLM's chat takes them: functions only, their schemas without what older versions refuse. */
+import { arrayElements, objectMembers } from '../json/navigate.js';
+import type { JsonEdit, JsonMember } from '../json/object.js';
+import { memberEdits, spliceChunks } from '../json/splice.js';
+
+/**
+ * Leaves out `strict`, and `additionalProperties` where it is false, wherever they are keywords; an argument or an example of such a name stays
+ * (LiteLLM takes it away, too). Custom tools become functions.
+ * @param tools the member's value, JSON.
+ * @returns the same buffer if there was nothing to do.
+ */
+export function vllmTools(tools: Buffer): Buffer {
+  const edits: JsonEdit[] = [];
+  cleanValue(tools, 0, edits);
+  const cleaned = edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
+  return withoutCustomTools(cleaned);
+}
+
+/** Their members are names that somebody gave, not keywords. */
+const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** They hold values, not schemas. */
+const values = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
+
+function cleanValue(bytes: Buffer, at: number, edits: JsonEdit[]): void {
+  const members = objectMembers(bytes, at, bytes.length);
+  if (members === undefined) {
+    for (const element of arrayElements(bytes, at, bytes.length) ?? []) cleanValue(bytes, element.start, edits);
+    return;
+  }
+  const removed = new Set(members.filter((member) => isRefused(bytes, member)));
+  edits.push(...memberEdits({ members, start: at }, { removed }));
+  for (const member of members) {
+    if (removed.has(member) || values.has(member.key)) continue;
+    if (!maps.has(member.key)) cleanValue(bytes, member.valueStart, edits);
+    else cleanMap(bytes, member.valueStart, edits);
+  }
+}
+
+function cleanMap(bytes: Buffer, at: number, edits: JsonEdit[]): void {
+  for (const member of objectMembers(bytes, at, bytes.length) ?? []) cleanValue(bytes, member.valueStart, edits);
+}
+
+function isRefused(bytes: Buffer, { key, valueStart, valueEnd }: JsonMember): boolean {
+  if (key === 'strict') return true;
+  return key === 'additionalProperties' && bytes.toString('latin1', valueStart, valueEnd) === 'false';
+}
+
+function withoutCustomTools(tools: Buffer): Buffer {
+  const edits: JsonEdit[] = [];
+  for (const [index, { start, end }] of (arrayElements(tools, 0, tools.length) ?? []).entries()) {
+    const type = objectMembers(tools, start, end)?.findLast(({ key }) => key === 'type');
+    if (type === undefined || tools.toString('latin1', type.valueStart, type.valueEnd) !== '"custom"') continue;
+    const tool: unknown = JSON.parse(tools.toString('utf8', start, end));
+    edits.push({ start, end, replacement: Buffer.from(JSON.stringify(functionOf(tool, index))) });
+  }
+  return edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
+}
+
+/** What a custom tool without a schema of its own takes: one text. */
+const rawInput = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },
+  required: ['input'],
+};
+
+function functionOf(tool: unknown, index: number): object {
+  const outer = asObject(tool);
+  const custom = asObject(outer['custom']);
+  const name = custom['name'] ?? outer['name'];
+  const description = custom['description'] ?? outer['description'];
+  const schema = custom['input_schema'] ?? outer['input_schema'];
+  return {
+    type: 'function',
+    function: {
+      name: typeof name === 'string' && name !== '' ? name : `custom_tool_${index}`,
+      ...(typeof description === 'string' ? { description } : {}),
+      parameters: typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? schema : rawInput,
+    },
+  };
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from '@jest/globals';
+import { findProvider, isKnownProvider } from './index.js';
+import { checkedParameters, isConsumed, isOpenaiModel, openaiParameters } from './parameters.js';
+
+const chat = 'chat/completions';
+
+describe('providers and their parameters', () => {
+  it('understand what LiteLLM says of a model that OpenAI does not own (C10)', () => {
+    const expected = [
+      'audio',
+      'extra_headers',
+      'frequency_penalty',
+      'function_call',
+      'functions',
+      'logit_bias',
+      'logprobs',
+      'max_completion_tokens',
+      'max_retries',
+      'max_tokens',
+      'modalities',
+      'n',
+      'parallel_tool_calls',
+      'prediction',
+      'presence_penalty',
+      'response_format',
+      'seed',
+      'stop',
+      'stream',
+      'stream_options',
+      'temperature',
+      'tool_choice',
+      'tools',
+      'top_logprobs',
+      'top_p',
+    ];
+    expect([...findProvider('openai').supportedParameters(chat, 'my-model')].sort()).toEqual(expected);
+    expect([...findProvider('hosted_vllm').supportedParameters(chat, 'my-model')].sort()).toEqual(
+      [...expected, 'reasoning_effort', 'thinking'].sort(),
+    );
+    expect([...findProvider('somebody').supportedParameters(chat, 'my-model')].sort()).toEqual(expected);
+  });
+
+  it('know OpenAI’s own models, which understand everything, from those that bear a name like theirs (C10)', () => {
+    const own = [
+      'gpt-4',
+      'gpt-4o-mini',
+      'gpt-4.1',
+      'gpt-5',
+      'gpt-5.1-codex',
+      'o1',
+      'o3-mini',
+      'o4-mini',
+      'gpt-3.5-turbo-16k',
+      'chatgpt-4o-latest',
+      'text-embedding-3-small',
+      'ft:gpt-4o:acme::x',
+    ];
+    const others = [
+      'gpt-oss-120b',
+      'gpt-4all',
+      'gptq',
+      'o10',
+      'openchat',
+      'my-gpt-4',
+      'gpt-j',
+      'text-embedding-bge',
+      'Qwen/Qwen3-32B',
+    ];
+    expect(own.filter((name) => !isOpenaiModel(name))).toEqual([]);
+    expect(others.filter((name) => isOpenaiModel(name))).toEqual([]);
+    expect(findProvider('openai').supportedParameters(chat, 'gpt-5')).toEqual(checkedParameters(chat));
+    expect(findProvider('hosted_vllm').supportedParameters(chat, 'gpt-5').has('service_tier')).toBe(false);
+  });
+
+  it('are checked for chat, text completions and embeddings, and nothing else is (C10)', () => {
+    expect(checkedParameters('responses').size).toBe(0);
+    expect(checkedParameters('rerank').size).toBe(0);
+    expect([...checkedParameters('embeddings')]).toEqual(['dimensions', 'encoding_format', 'user']);
+    expect(checkedParameters('completions')).toEqual(checkedParameters(chat));
+    expect(openaiParameters.has('dimensions') && openaiParameters.has('temperature')).toBe(true);
+    for (const name of ['top_k', 'guided_json', 'chat_template_kwargs', 'best_of', 'echo'])
+      expect(openaiParameters.has(name)).toBe(false);
+  });
+
+  it('support only what is checked, for every dialect and endpoint (C10)', () => {
+    const names = [
+      'openai',
+      'hosted_vllm',
+      'text-completion-openai',
+      'litellm_proxy',
+      'cerebras',
+      'deepinfra',
+      'deepseek',
+      'fireworks_ai',
+      'groq',
+      'mistral',
+      'nvidia_nim',
+      'openrouter',
+      'perplexity',
+      'sambanova',
+      'xai',
+      'anybody',
+    ];
+    for (const name of names) {
+      for (const endpoint of [chat, 'completions', 'embeddings']) {
+        const supported = findProvider(name).supportedParameters(endpoint, 'm');
+        expect([...supported].filter((parameter) => !checkedParameters(endpoint).has(parameter))).toEqual([]);
+        expect(supported.size).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it('never pass on what would let a client choose the address, the key or the headers (C9)', () => {
+    const dangerous = [
+      'api_base',
+      'base_url',
+      'api_key',
+      'api_version',
+      'extra_headers',
+      'headers',
+      'default_headers',
+      'organization',
+      'custom_llm_provider',
+      'model_list',
+      'litellm_params',
+      'litellm_anything',
+    ];
+    for (const endpoint of [chat, 'completions', 'embeddings', 'responses', 'anything']) {
+      expect(dangerous.filter((name) => !isConsumed(name, endpoint))).toEqual([]);
+    }
+    expect(isConsumed('metadata', chat)).toBe(true);
+    // OpenAI's own at this endpoint.
+    expect(isConsumed('metadata', 'responses')).toBe(false);
+    expect(isConsumed('messages', chat)).toBe(false);
+  });
+
+  it('are addressed as LiteLLM addresses them (C10)', () => {
+    const { name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase } = findProvider('hosted_vllm');
+    expect({ name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase }).toEqual({
+      name: 'hosted_vllm',
+      displayName: 'Hosted_vllmException',
+      apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
+      apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],
+      defaultApiBase: null,
+    });
+    expect(findProvider('openai').displayName).toBe('OpenAIException');
+    expect(findProvider('openai').headers('k')).toEqual({ authorization: 'Bearer k' });
+    expect(findProvider('openai').headers(null)).toEqual({});
+    expect(isKnownProvider('somebody')).toBe(false);
+    expect(findProvider('somebody').apiKeyEnvironment).toEqual([]);
+    expect(findProvider('groq').defaultApiBase).toBe('https://api.groq.com/openai/v1');
+  });
+});

@@ -1,0 +1,364 @@
+import { describe, expect, it } from '@jest/globals';
+import { ProxyError } from '../errors.js';
+import { JsonObjectScanner } from '../json/scanner.js';
+import type { Deployment } from './deployment.js';
+import { findProvider } from './index.js';
+import { prepareRequestBody, type PreparedBody, type RequestBodyOptions } from './request-body.js';
+
+const timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
+
+function deployment(provider: string, more: Partial<Deployment> = {}): Deployment {
+  return {
+    id: 'd1',
+    modelName: 'public',
+    provider: findProvider(provider),
+    upstreamModel: 'served',
+    apiBase: 'https://upstream.test/v1',
+    apiKey: null,
+    tls: { verify: true, clientCertificate: null },
+    timeouts,
+    streamTimeouts: timeouts,
+    dropParams: false,
+    additionalDropParams: [],
+    allowedOpenaiParams: [],
+    defaults: {},
+    extraBody: {},
+    extraHeaders: {},
+    modelInfo: {},
+    useInPassThrough: false,
+    weight: 1,
+    ...more,
+  };
+}
+
+interface Given extends Partial<Deployment> {
+  readonly to?: string;
+  readonly endpoint?: string;
+  readonly usage?: boolean;
+  readonly chunkBytes?: number;
+  readonly upstream?: string;
+}
+
+function prepare(text: string, given: Given = {}): PreparedBody {
+  const {
+    to = 'openai',
+    endpoint = 'chat/completions',
+    usage = false,
+    chunkBytes = 64,
+    upstream = 'served',
+    ...more
+  } = given;
+  const scanner = new JsonObjectScanner();
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(bytes.subarray(at, at + chunkBytes));
+  const options: RequestBodyOptions = {
+    endpoint: { path: endpoint },
+    deployment: deployment(to, more),
+    upstreamModel: upstream,
+    alwaysIncludeStreamUsage: usage,
+  };
+  return prepareRequestBody(scanner.finish(), options);
+}
+
+function sent(text: string, given: Given = {}): string {
+  return Buffer.concat(prepare(text, given).body).toString();
+}
+
+function refusal(text: string, given: Given = {}): unknown {
+  try {
+    prepare(text, given);
+  } catch (error) {
+    if (error instanceof ProxyError) return { status: error.status, ...error.body.error };
+  }
+  return 'accepted';
+}
+
+/** The member that an error 400 names. */
+function refusedParameter(text: string, given: Given = {}): unknown {
+  try {
+    prepare(text, given);
+  } catch (error) {
+    if (error instanceof ProxyError && error.status === 400) return error.param;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('the body for the upstream', () => {
+  it('has the upstream’s name for the model, and every other byte as it came (C5, C6)', () => {
+    expect(
+      sent(
+        '{ "messages" : [ ],\n"model":"public", "top_k" : 1.50, "guided_json":{"a":[]}, "chat_template_kwargs":{} }\n',
+      ),
+    ).toBe(
+      '{ "messages" : [ ],\n"model":"served", "top_k" : 1.50, "guided_json":{"a":[]}, "chat_template_kwargs":{} }\n',
+    );
+    expect(sent('{"input":"x"}', { endpoint: 'embeddings', upstream: 'a "b"' })).toBe(
+      '{"input":"x","model":"a \\"b\\""}',
+    );
+  });
+
+  it('lacks OpenAI’s parameters that the upstream does not understand, if they may be dropped (C10)', () => {
+    const text = '{"model":"p","messages":[],"service_tier":"flex","reasoning_effort":"high","temperature":0}';
+    expect(sent(text, { dropParams: true })).toBe('{"model":"served","messages":[],"temperature":0}');
+    expect(prepare(text, { dropParams: true }).droppedParameters).toEqual(['service_tier', 'reasoning_effort']);
+    expect(sent(text, { dropParams: true, to: 'hosted_vllm' })).toBe(
+      '{"model":"served","messages":[],"reasoning_effort":"high","temperature":0}',
+    );
+    expect(sent(text, { upstream: 'gpt-5' })).toBe(text.replace('"p"', '"gpt-5"'));
+  });
+
+  it('is refused otherwise, naming every one of them in LiteLLM’s words (C10)', () => {
+    expect(refusal('{"model":"p","messages":[],"verbosity":"low","store":true}', { to: 'hosted_vllm' })).toEqual({
+      status: 400,
+      message:
+        "litellm.UnsupportedParamsError: hosted_vllm does not support parameters: ['verbosity', 'store'], for model=served. To drop these, " +
+        'set `litellm.drop_params=True` or for proxy:\n\n`litellm_settings:\n drop_params: true`\n. \n If you want to use these params ' +
+        "dynamically send allowed_openai_params=['verbosity', 'store'] in your request.",
+      type: 'invalid_request_error',
+      param: 'verbosity',
+      code: '400',
+    });
+  });
+
+  it('obeys the request before the deployment, and "true" as true (C10)', () => {
+    const text = (drop: string): string => `{"model":"p","drop_params":${drop},"store":true}`;
+    expect(sent(text('true'))).toBe('{"model":"served"}');
+    expect(sent(text('"True"'))).toBe('{"model":"served"}');
+    expect(refusedParameter(text('false'), { dropParams: true })).toBe('store');
+    expect(refusedParameter(text('"false"'), { dropParams: true })).toBe('store');
+    expect(sent(text('null'), { dropParams: true })).toBe('{"model":"served"}');
+  });
+
+  it('is never refused for user, n of 1, stream, stream_options and max_retries (C10)', () => {
+    const text = '{"model":"p","user":"u","n":1,"stream":true,"stream_options":{},"max_retries":3}';
+    expect(sent(text, { to: 'mistral' })).toBe('{"model":"served","stream":true}');
+    expect(sent(text)).toBe('{"model":"served","n":1,"stream":true,"stream_options":{}}');
+    expect(sent(text, { upstream: 'gpt-4o' })).toBe(
+      '{"model":"gpt-4o","user":"u","n":1,"stream":true,"stream_options":{}}',
+    );
+    expect(refusedParameter('{"model":"p","n":2}', { to: 'mistral' })).toBe('n');
+    expect(prepare(text, { to: 'mistral' }).droppedParameters).toEqual([]);
+  });
+
+  it('takes null for absent (C10)', () => {
+    expect(sent('{"model":"p","store":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
+    expect(sent('{"model":"p","seed":null}', { defaults: { seed: 7 } })).toBe('{"model":"served","seed":7}');
+  });
+
+  it('keeps what allowed_openai_params allow, of the deployment and of the request (C10)', () => {
+    expect(sent('{"model":"p","store":true}', { allowedOpenaiParams: ['store'] })).toBe(
+      '{"model":"served","store":true}',
+    );
+    expect(sent('{"allowed_openai_params":["store"],"model":"p","store":true}')).toBe(
+      '{"model":"served","store":true}',
+    );
+    expect(sent('{"model":"p","metadata":{"a":1}}', { allowedOpenaiParams: ['metadata'] })).toBe(
+      '{"model":"served","metadata":{"a":1}}',
+    );
+    expect(sent('{"model":"p","api_base":"x"}', { allowedOpenaiParams: ['api_base'] })).toBe('{"model":"served"}');
+    expect(refusedParameter('{"model":"p","allowed_openai_params":"store"}')).toBe('allowed_openai_params');
+  });
+
+  it('lacks what additional_drop_params name, at any depth, supported or not (C10)', () => {
+    const text =
+      '{"model":"p","response_format":{},"store":1,"tools":[{"a":1, "input_examples":[1]},{"input_examples":2},{"b":{"input_examples":3}}],"top_k":1}';
+    const additionalDropParams = [
+      'response_format',
+      'store',
+      'top_k',
+      'tools[*].input_examples',
+      'tools[2].b.input_examples',
+      'absent.x',
+      'tools[9].x',
+    ];
+    expect(sent(text, { additionalDropParams })).toBe('{"model":"served","tools":[{"a":1},{},{"b":{}}]}');
+    expect(sent('{"model":"p","additional_drop_params":["seed"],"seed":1}')).toBe('{"model":"served"}');
+    expect(sent('{"model":"p","stop":["a", "b" ,"c"]}', { additionalDropParams: ['stop[1]'] })).toBe(
+      '{"model":"served","stop":["a" ,"c"]}',
+    );
+    expect(sent('{"model":"p"}', { additionalDropParams: ['model', 'seed'], defaults: { seed: 1 } })).toBe(
+      '{"model":"served"}',
+    );
+  });
+
+  it('gets the deployment’s defaults where the request has none of its own (C10)', () => {
+    expect(sent('{"model":"p","temperature":1}', { defaults: { temperature: 0.2, seed: 7, top_k: [1] } })).toBe(
+      '{"model":"served","temperature":1,"seed":7,"top_k":[1]}',
+    );
+    expect(sent('{"model":"p"}', { defaults: { store: true }, dropParams: true })).toBe('{"model":"served"}');
+    expect(refusedParameter('{"model":"p"}', { defaults: { store: true } })).toBe('store');
+  });
+
+  it('gets extra_body at its top: the request’s own, and over it the deployment’s (C10)', () => {
+    expect(
+      sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "store":true},"seed":1}', {
+        extraBody: { b: { c: 1 }, stop: 'x' },
+      }),
+    ).toBe('{"model":"served","seed":3,"a":1.0,"b":{"c":1},"store":true,"stop":"x"}');
+    expect(sent('{"model":"p","extra_body":null}')).toBe('{"model":"served"}');
+    expect(sent('{"model":"p","extra_body":[1]}')).toBe('{"model":"served"}');
+  });
+
+  it('is never redirected, rekeyed or renamed by the client, not even through extra_body or escapes (C9)', () => {
+    const dangerous =
+      '"api_base":"http://evil","api_key":"k","base_url":"u","extra_headers":{"authorization":"x"},"headers":{},"litellm_x":1,"timeout":1,"mock_response":"m"';
+    expect(sent(`{${dangerous},"model":"p"}`)).toBe('{"model":"served"}');
+    expect(sent('{"model":"p","api\\u005fbase":"http://evil"}')).toBe('{"model":"served"}');
+    expect(sent(`{"model":"p","extra_body":{"model":"other","stream":true,"extra_body":{},${dangerous},"ok":1}}`)).toBe(
+      '{"model":"served","ok":1}',
+    );
+    expect(sent('{"model":"p","api_base":"http://evil","metadata":{}}', { endpoint: 'responses' })).toBe(
+      '{"model":"served","metadata":{}}',
+    );
+  });
+
+  it('asks for the usage of streams where that is configured, and keeps what was asked for (C7)', () => {
+    const usage = true;
+    expect(sent('{"model":"p","stream":true}', { usage })).toBe(
+      '{"model":"served","stream":true,"stream_options":{"include_usage":true}}',
+    );
+    expect(sent('{"model":"p","stream":true,"stream_options":{"x":1}}', { usage })).toBe(
+      '{"model":"served","stream":true,"stream_options":{"x":1,"include_usage":true}}',
+    );
+    for (const text of [
+      '{"model":"served","stream":true,"stream_options":{"include_usage":false}}',
+      '{"model":"served","stream":false}',
+      '{"model":"served"}',
+    ]) {
+      expect(sent(text, { usage })).toBe(text);
+    }
+    expect(sent('{"model":"p","stream":true}', { usage, endpoint: 'responses' })).toBe(
+      '{"model":"served","stream":true}',
+    );
+  });
+
+  it('is spelled as the dialect wants it (C10)', () => {
+    expect(sent('{"max_completion_tokens":5,"model":"p","seed":1,"max_tokens":9}', { to: 'mistral' })).toBe(
+      '{"model":"served","max_tokens":5,"random_seed":1}',
+    );
+    expect(sent('{"model":"p","max_completion_tokens":5}')).toBe('{"model":"served","max_completion_tokens":5}');
+  });
+
+  it('of other endpoints passes whatever it has (C4)', () => {
+    const text = '{"model":"served","store":true,"reasoning":{},"input":"x","user":"u"}';
+    for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
+      expect(sent(text, { endpoint })).toBe(text);
+    expect(refusedParameter('{"model":"p","dimensions":5}', { endpoint: 'embeddings' })).toBe('dimensions');
+    expect(sent('{"model":"p","dimensions":5}', { endpoint: 'embeddings', to: 'hosted_vllm' })).toBe(
+      '{"model":"served","dimensions":5}',
+    );
+  });
+
+  it('treats members that stand there twice alike (C6)', () => {
+    expect(sent('{"model":"p","store":1,"seed":1,"store":2,"seed":2}', { dropParams: true })).toBe(
+      '{"model":"served","seed":1,"seed":2}',
+    );
+    expect(sent('{"seed":1,"model":"p","seed":2}', { extraBody: { seed: 3 } })).toBe('{"model":"served","seed":3}');
+  });
+});
+
+describe('the body for vLLM', () => {
+  const to = 'hosted_vllm';
+
+  it('has tools without strict and additionalProperties: false, where these are keywords (C10)', () => {
+    const tools =
+      '[ {"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{"strict":{"type":"string"},' +
+      '"o":{"type":"object","additionalProperties":false, "x":1},"additionalProperties":{"type":"null"}},"additionalProperties":false}}},' +
+      '{"type":"function","function":{"name":"g","parameters":{"additionalProperties":{"type":"string"},"default":{"strict":1}}}} ]';
+    const expected =
+      '[ {"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"strict":{"type":"string"},' +
+      '"o":{"type":"object", "x":1},"additionalProperties":{"type":"null"}}}}},' +
+      '{"type":"function","function":{"name":"g","parameters":{"additionalProperties":{"type":"string"},"default":{"strict":1}}}} ]';
+    expect(sent(`{"model":"p","tools":${tools}}`, { to })).toBe(`{"model":"served","tools":${expected}}`);
+    expect(sent(`{"model":"p","tools":${tools}}`)).toBe(`{"model":"served","tools":${tools}}`);
+    const plain = '[{"type":"function","function":{"name":"strictly","parameters":{"a":1.0}}}]';
+    expect(sent(`{"model":"p","tools":${plain}}`, { to })).toBe(`{"model":"served","tools":${plain}}`);
+  });
+
+  it('has custom tools as functions (C10)', () => {
+    const tools =
+      '[{"type":"custom","custom":{"name":"c","description":"d"}},{"type":"custom","name":"e","input_schema":{"type":"object"}}, {"type":"custom"}]';
+    expect(JSON.parse(sent(`{"model":"p","tools":${tools}}`, { to }))).toEqual({
+      model: 'served',
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'c',
+            description: 'd',
+            parameters: {
+              type: 'object',
+              properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },
+              required: ['input'],
+            },
+          },
+        },
+        { type: 'function', function: { name: 'e', parameters: { type: 'object' } } },
+        {
+          type: 'function',
+          function: {
+            name: 'custom_tool_2',
+            parameters: {
+              type: 'object',
+              properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },
+              required: ['input'],
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('has reasoning_effort for thinking (C10)', () => {
+    const effort = (thinking: string): string => sent(`{"model":"p","thinking":${thinking}}`, { to });
+    const enabled = (tokens: number): string => `{"type":"enabled","budget_tokens":${tokens}}`;
+    expect([10_000, 9_999, 5_000, 2_000, 1_999].map((tokens) => effort(enabled(tokens)))).toEqual(
+      ['high', 'medium', 'medium', 'low', 'minimal'].map((word) => `{"model":"served","reasoning_effort":"${word}"}`),
+    );
+    expect(effort('{"type":"enabled"}')).toBe('{"model":"served","reasoning_effort":"minimal"}');
+    expect(effort('{"type":"disabled"}')).toBe('{"model":"served"}');
+    expect(effort('true')).toBe('{"model":"served"}');
+    expect(sent(`{"model":"p","reasoning_effort":"low","thinking":${enabled(20_000)}}`, { to })).toBe(
+      '{"model":"served","reasoning_effort":"low"}',
+    );
+  });
+
+  it('has an object for an image’s address, video_url for videos and thoughts as content (C10)', () => {
+    const messages = (...list: string[]): string => `{"model":"served","messages":[${list.join(' , ')}]}`;
+    const image = (url: string): string =>
+      `{"role":"user","content":[{"type":"image_url", "image_url" : ${url}},{"type":"text","text":"image_url"}]}`;
+    const given = messages(
+      image('"https://x/y.png"'),
+      image('{"url":"z"}'),
+      '{"role":"user","content":[{"type":"file","file":{"file_id":"https://x/v.MP4?a"}},{"type":"file","file":{"file_data":"data:video/webm;base64,AA"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA"}},{"type":"file","file":{"file_id":"id-1","format":"video/mp4"}}]}',
+      '{"role":"assistant","content":"so","thinking_blocks":[{"type":"thinking","thinking":"h\\u006dm","signature":"s"},{"type":"redacted_thinking","data":"e"}]}',
+      '{"role":"assistant","thinking_blocks":[{"type":"thinking"}],"content":[{"type":"text","text":"a"}]}',
+      '{"role":"assistant","thinking_blocks":null,"content":"b"}',
+      '{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"t"}]}',
+    );
+    const expected = messages(
+      image('{"url":"https://x/y.png"}'),
+      image('{"url":"z"}'),
+      '{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x/v.MP4?a"}},{"type":"video_url","video_url":{"url":"data:video/webm;base64,AA"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA"}},{"type":"video_url","video_url":{"url":"id-1"}}]}',
+      '{"role":"assistant","content":[{"type":"thinking","thinking":"h\\u006dm"},{"type":"redacted_thinking","data":"e"},{"type":"text","text":"so"}]}',
+      '{"role":"assistant","content":[{"type":"thinking","thinking":""},{"type":"text","text":"a"}]}',
+      '{"role":"assistant","content":"b"}',
+      '{"role":"assistant","content":[{"type":"thinking","thinking":"t"}]}',
+    );
+    for (const chunkBytes of [1, 7, 64, 100_000]) expect(sent(given, { to, chunkBytes })).toBe(expected);
+    expect(sent(given)).toBe(given);
+  });
+
+  it('passes messages that it understands without joining their chunks (C6)', () => {
+    const text = `{"model":"served","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(200_000)}"}}]}]}`;
+    const { body } = prepare(text, { to, chunkBytes: 65_536 });
+    expect(body.length).toBeGreaterThan(4);
+    expect(Buffer.concat(body).toString() === text).toBe(true);
+  });
+
+  it('stays as it is for what is no chat (C4)', () => {
+    const text = '{"model":"served","tools":[{"strict":true}],"thinking":{"type":"enabled"}}';
+    expect(sent(text, { to, endpoint: 'responses' })).toBe(text);
+  });
+});

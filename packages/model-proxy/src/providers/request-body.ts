@@ -1,0 +1,302 @@
+/**
+ * A request's body as its upstream gets it: another `model`, parameters left out, added and spelled otherwise, and every other byte as
+ * the client sent it. Only members that are changed are read at all.
+ *
+ * What is done follows LiteLLM (`get_optional_params`), in this order: members that speak to the proxy leave; `additional_drop_params`;
+ * defaults of the deployment; OpenAI's parameters that the dialect does not understand leave or are refused; the dialect's own
+ * spelling; `extra_body`, which wins over everything.
+ */
+import { ProxyError } from '../errors.js';
+import { objectMembers } from '../json/navigate.js';
+import type { JsonMember, JsonObject } from '../json/object.js';
+import { containsText } from '../json/search.js';
+import { memberEdits, spliceJson } from '../json/splice.js';
+import { bytesBetween, valueOf } from '../json/text.js';
+import type { Deployment } from './deployment.js';
+import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
+import { checkedParameters, isConsumed, neverRefused, neverRefusedWhenOne } from './parameters.js';
+import type { RequestMembers } from './provider.js';
+import { unsupportedParameters } from './unsupported-parameters.js';
+
+export interface RequestBodyOptions {
+  readonly endpoint: { readonly path: string };
+  readonly deployment: Deployment;
+  /** The upstream's name for the model, without the provider's prefix. */
+  readonly upstreamModel: string;
+  /** Adds `stream_options.include_usage` to streamed requests. */
+  readonly alwaysIncludeStreamUsage: boolean;
+}
+
+export interface PreparedBody {
+  /** Views of what was received, and what came between. */
+  readonly body: Buffer[];
+  /** OpenAI's parameters that the upstream does not understand and that were left out. */
+  readonly droppedParameters: string[];
+}
+
+/**
+ * Makes the upstream's body.
+ * @param object the request, verified. Of two members with one name both are treated alike; the caller has refused two `model`s.
+ * @throws {ProxyError} 400 where a parameter is not supported and not to be dropped, or one that speaks to the proxy makes no sense.
+ */
+export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): PreparedBody {
+  const request = new OutgoingRequest(object, options);
+  request.consume();
+  request.dropAdditional();
+  request.addDefaults();
+  request.check();
+  request.translate();
+  request.mergeExtraBody();
+  request.includeStreamUsage();
+  return request.finish();
+}
+
+/** Members of the request, and what shall become of them; only lives as long as one call. */
+class OutgoingRequest implements RequestMembers {
+  readonly #object: JsonObject;
+  readonly #options: RequestBodyOptions;
+  readonly #path: string;
+  readonly #removed = new Set<JsonMember>();
+  readonly #replaced = new Map<JsonMember, Buffer>();
+  /** Members that come in; each name once. */
+  readonly #added = new Map<string, Buffer>();
+  readonly #dropped: string[] = [];
+  /** What the request says to the proxy. */
+  readonly #consumed = new Map<string, JsonMember>();
+  #dropParams: boolean;
+  #allowed: ReadonlySet<string>;
+  #additional: readonly DropPath[];
+
+  constructor(object: JsonObject, options: RequestBodyOptions) {
+    const { deployment, endpoint } = options;
+    this.#object = object;
+    this.#options = options;
+    this.#path = endpoint.path;
+    this.#dropParams = deployment.dropParams;
+    const plan = planOf(deployment);
+    this.#allowed = plan.allowed;
+    this.#additional = plan.additional;
+  }
+
+  /** `model`, and what never goes upstream: a client must not choose the address, the key or the headers of what is sent there. */
+  consume(): void {
+    const { upstreamModel } = this.#options;
+    let hasModel = false;
+    for (const member of this.#object.members) {
+      if (member.key === 'model') {
+        hasModel = true;
+        this.#replaced.set(member, Buffer.from(JSON.stringify(upstreamModel)));
+      } else if (isConsumed(member.key, this.#path) && !this.#isAllowed(member.key)) {
+        this.#removed.add(member);
+        this.#consumed.set(member.key, member);
+      }
+    }
+    // The path named it: /engines/{model}/completions.
+    if (!hasModel) this.#added.set('model', Buffer.from(JSON.stringify(upstreamModel)));
+    if (this.#consumed.size === 0) return;
+
+    this.#dropParams = asSwitch(this.#spoken('drop_params')) ?? this.#dropParams;
+    const allowed = asNames(this.#spoken('allowed_openai_params'), 'allowed_openai_params');
+    if (allowed.length > 0) this.#allowed = new Set([...this.#allowed, ...allowed]);
+    const additional = asNames(this.#spoken('additional_drop_params'), 'additional_drop_params');
+    if (additional.length > 0) this.#additional = [...this.#additional, ...additional.map(parseDropPath)];
+  }
+
+  /** Of a consumed member that the configuration allows, such as `metadata`. Those that are dangerous nothing allows. */
+  #isAllowed(name: string): boolean {
+    return planOf(this.#options.deployment).allowed.has(name) && !isConsumed(name, '');
+  }
+
+  #spoken(name: string): unknown {
+    const member = this.#consumed.get(name);
+    return member && valueOf(this.#object, member);
+  }
+
+  dropAdditional(): void {
+    const nested = new Map<string, DropPath['steps'][]>();
+    for (const { parameter, steps } of this.#additional) {
+      if (steps.length > 0) nested.set(parameter, [...(nested.get(parameter) ?? []), steps]);
+      else if (parameter !== 'model') this.#remove(parameter);
+    }
+    for (const [parameter, paths] of nested) {
+      const value = this.bytes(parameter);
+      if (value === undefined) continue;
+      const rest = dropPaths(value, paths);
+      if (rest !== value) this.#set(parameter, rest);
+    }
+  }
+
+  addDefaults(): void {
+    const { defaults } = planOf(this.#options.deployment);
+    for (const [name, value] of defaults) {
+      if (this.bytes(name) !== undefined || this.#isDropped(name)) continue;
+      this.#set(name, value);
+    }
+  }
+
+  #isDropped(name: string): boolean {
+    return this.#additional.some(({ parameter, steps }) => parameter === name && steps.length === 0);
+  }
+
+  check(): void {
+    const checked = checkedParameters(this.#path);
+    if (checked.size === 0) return;
+    const { deployment, upstreamModel } = this.#options;
+    const supported = deployment.provider.supportedParameters(this.#path, upstreamModel);
+    const isUnsupported = (name: string): boolean =>
+      checked.has(name) && !supported.has(name) && !this.#allowed.has(name);
+
+    const unsupported = new Set<string>();
+    for (const { key } of this.#object.members) if (isUnsupported(key)) unsupported.add(key);
+    for (const key of this.#added.keys()) if (isUnsupported(key)) unsupported.add(key);
+    if (unsupported.size === 0) return;
+
+    const refused = [...unsupported].filter((name) => {
+      const value = this.bytes(name);
+      if (value === undefined || neverRefused.has(name)) return false;
+      return !(neverRefusedWhenOne.has(name) && value.toString('latin1') === '1');
+    });
+    if (refused.length > 0 && !this.#dropParams) {
+      throw unsupportedParameters(refused, deployment.provider.name, upstreamModel);
+    }
+    this.#dropped.push(...refused);
+    for (const name of unsupported) this.#remove(name);
+  }
+
+  translate(): void {
+    const { provider } = this.#options.deployment;
+    for (const [name, spelling] of provider.renamedParameters ?? []) {
+      const value = checkedParameters(this.#path).has(name) ? this.bytes(name) : undefined;
+      if (value === undefined) continue;
+      this.#remove(name);
+      this.#set(spelling, value);
+    }
+    if (provider.translate === undefined) return;
+    for (const [name, value] of provider.translate(this.#path, this)) {
+      if (value === null) this.#remove(name);
+      else this.#set(name, value);
+    }
+  }
+
+  /** The client's first, then the deployment's: what is configured wins. */
+  mergeExtraBody(): void {
+    const member = this.#consumed.get('extra_body');
+    const extra = member === undefined ? noBytes : this.#received(member);
+    for (const { key, valueStart, valueEnd } of objectMembers(extra, 0, extra.length) ?? []) {
+      // The way round by which a client could ask for another model, or for events where an answer was prepared for.
+      if (key === 'model' || key === 'stream' || isConsumed(key, this.#path)) continue;
+      this.#set(key, extra.subarray(valueStart, valueEnd));
+    }
+    for (const [name, value] of planOf(this.#options.deployment).extraBody) this.#set(name, value);
+  }
+
+  includeStreamUsage(): void {
+    const { alwaysIncludeStreamUsage } = this.#options;
+    if (!alwaysIncludeStreamUsage || (this.#path !== 'chat/completions' && this.#path !== 'completions')) return;
+    if (this.bytes('stream')?.toString('latin1') !== 'true') return;
+    const given = this.bytes('stream_options');
+    const value: unknown = given === undefined ? {} : JSON.parse(given.toString());
+    if (typeof value !== 'object' || value === null || 'include_usage' in value) return;
+    this.#set('stream_options', Buffer.from(JSON.stringify({ ...value, include_usage: true })));
+  }
+
+  finish(): PreparedBody {
+    const edits = memberEdits(this.#object, {
+      removed: this.#removed,
+      replaced: this.#replaced,
+      added: [...this.#added],
+    });
+    return { body: spliceJson(this.#object, edits), droppedParameters: this.#dropped };
+  }
+
+  bytes(name: string): Buffer | undefined {
+    const added = this.#added.get(name);
+    if (added !== undefined) return isNull(added) ? undefined : added;
+    const member = this.#member(name);
+    if (member === undefined) return undefined;
+    const value = this.#replaced.get(member) ?? this.#received(member);
+    return isNull(value) ? undefined : value;
+  }
+
+  contains(name: string, texts: readonly Buffer[], isIt?: (following: string) => boolean): boolean {
+    const member = this.#member(name);
+    const value = this.#added.get(name) ?? (member && this.#replaced.get(member));
+    if (value !== undefined) return containsText([value], { start: 0, end: value.length }, texts, isIt);
+    if (member === undefined) return false;
+    return containsText(this.#object.chunks, { start: member.valueStart, end: member.valueEnd }, texts, isIt);
+  }
+
+  /** The last one of that name that goes upstream. */
+  #member(name: string): JsonMember | undefined {
+    return this.#object.members.findLast((member) => member.key === name && !this.#removed.has(member));
+  }
+
+  #received({ valueStart, valueEnd }: JsonMember): Buffer {
+    return bytesBetween(this.#object.chunks, this.#object.length, valueStart, valueEnd);
+  }
+
+  #remove(name: string): void {
+    this.#added.delete(name);
+    for (const member of this.#object.members) if (member.key === name) this.#removed.add(member);
+  }
+
+  /** In the place of the last one of that name, or behind all others; the name stands there once. */
+  #set(name: string, value: Buffer): void {
+    const member = this.#member(name);
+    if (member === undefined) {
+      this.#added.set(name, value);
+      return;
+    }
+    for (const other of this.#object.members) if (other.key === name && other !== member) this.#removed.add(other);
+    this.#replaced.set(member, value);
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** What a deployment asks for, as JSON; made once for each. */
+interface Plan {
+  readonly allowed: ReadonlySet<string>;
+  readonly additional: readonly DropPath[];
+  readonly defaults: readonly (readonly [string, Buffer])[];
+  readonly extraBody: readonly (readonly [string, Buffer])[];
+}
+
+const plans = new WeakMap<Deployment, Plan>();
+
+function planOf(deployment: Deployment): Plan {
+  let plan = plans.get(deployment);
+  if (plan === undefined) {
+    plan = {
+      allowed: new Set(deployment.allowedOpenaiParams),
+      additional: deployment.additionalDropParams.map(parseDropPath),
+      defaults: texts(deployment.defaults),
+      extraBody: texts(deployment.extraBody),
+    };
+    plans.set(deployment, plan);
+  }
+  return plan;
+}
+
+function texts(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
+}
+
+function isNull(value: Buffer): boolean {
+  return value.length === 4 && value[0] === 0x6e;
+}
+
+/** `"true"` counts: clients send it so, and LiteLLM has learned to understand it. */
+function asSwitch(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string') return undefined;
+  const word = value.toLowerCase();
+  return word === 'true' ? true : word === 'false' ? false : undefined;
+}
+
+function asNames(value: unknown, name: string): string[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw new ProxyError({ status: 400, kind: 'request', param: name, message: `'${name}' has to be a list of names.` });
+}
