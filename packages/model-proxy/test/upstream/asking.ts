@@ -83,6 +83,14 @@ export class Asked {
     );
   }
 
+  /** Waits for the head of the answer. */
+  hasHead(): Promise<this> {
+    return waitFor(
+      () => (this.status > 0 ? this : undefined),
+      () => `no head came; ${this.error?.message ?? 'no error'}`,
+    );
+  }
+
   /** Waits until this many bytes of the answer have come. */
   received(bytes: number): Promise<this> {
     return waitFor(

@@ -2,11 +2,13 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
+import { waitFor } from '../harness/wait.js';
+
 /** A connection that came in. */
 export interface Visit {
   readonly socket: Socket;
   /** Everything that was read, as latin1. */
-  readonly text: string;
+  text: string;
   /** How many connections came before this one. */
   readonly index: number;
 }
@@ -30,7 +32,7 @@ export class ScriptedServer {
     const server = createServer({ noDelay: true });
     const scripted = new ScriptedServer(server);
     server.on('connection', (socket) => {
-      const visit = { socket, text: '', index: scripted.visits.length };
+      const visit: Visit = { socket, text: '', index: scripted.visits.length };
       scripted.visits.push(visit);
       socket.on('error', () => undefined);
       options.onVisit?.(visit);
@@ -58,6 +60,19 @@ export class ScriptedServer {
     return this.visits.filter(({ socket }) => !socket.destroyed).length;
   }
 
+  /** Bytes that the other ends' systems have taken of what was written. */
+  bytesAccepted(): number {
+    return this.visits.reduce((sum, { socket }) => sum + socket.bytesWritten - socket.writableLength, 0);
+  }
+
+  /** Waits until this many connections have come. @returns the last of them. */
+  visited(count: number): Promise<Visit> {
+    return waitFor(
+      () => this.visits[count - 1],
+      () => `${this.visits.length} connections came instead of ${count}`,
+    );
+  }
+
   async close(): Promise<void> {
     for (const { socket } of this.visits) socket.destroy();
     this.#server.close();
@@ -77,4 +92,22 @@ export function requestBody(text: string): string | undefined {
   const length = Number(/content-length: (\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
   const body = text.slice(end + HEAD_END.length);
   return body.length >= length ? body : undefined;
+}
+
+/**
+ * Answers every whole request of a connection, one after the other.
+ * @param answer what is written; null: nothing is.
+ */
+export function answering(
+  answer: (body: string, visit: Visit, request: number) => string | null,
+): (visit: Visit) => void {
+  const progress = new WeakMap<Visit, { read: number; requests: number }>();
+  return (visit) => {
+    const { read, requests } = progress.get(visit) ?? { read: 0, requests: 0 };
+    const body = requestBody(visit.text.slice(read));
+    if (body === undefined) return;
+    progress.set(visit, { read: visit.text.length, requests: requests + 1 });
+    const text = answer(body, visit, requests);
+    if (text !== null) visit.socket.write(text, 'latin1');
+  };
 }

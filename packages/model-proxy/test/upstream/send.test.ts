@@ -1,35 +1,23 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
-import { answerOf, requestBody, ScriptedServer } from './scripted-server.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
 
-const closing: (() => Promise<unknown>)[] = [];
+const closing = closingAfterEach();
 
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-/** A server that answers every whole request with `{"ok":true}`, on connections that it keeps. */
-async function start(answer: (body: string) => string = () => answerOf('{"ok":true}')) {
-  const answered = new Map<number, number>();
-  const server = await ScriptedServer.start((visit) => {
-    const from = answered.get(visit.index) ?? 0;
-    const body = requestBody(visit.text.slice(from));
-    if (body === undefined) return;
-    answered.set(visit.index, visit.text.length);
-    visit.socket.write(answer(body), 'latin1');
-  });
-  closing.push(() => server.close());
+/** A server that answers whole requests, and an upstream to ask it through. */
+async function start(answer: (body: string, visit: Visit) => string | null = () => answerOf('{"ok":true}')) {
+  const server = closing(await ScriptedServer.start(answering(answer)));
   const deployment = deploymentAt(server.apiBase);
-  const upstream = upstreamFor([deployment]);
-  closing.push(() => upstream.close());
+  const upstream = closing(upstreamFor([deployment]));
   return { server, deployment, upstream };
 }
 
-describe('a request', () => {
+describe('a request to an upstream', () => {
   it('arrives whole with its own headers, an exact length and identity as the only coding (C6)', async () => {
     const { server, deployment, upstream } = await start();
     const asked = await ask(upstream, deployment, { body: [Buffer.from('{"a":'), Buffer.from('"é"}')] });
-    expect(asked).toMatchObject({ status: 200, text: '{"ok":true}', ended: true, error: undefined });
+    expect([asked.status, asked.text, asked.told]).toEqual([200, '{"ok":true}', ['head', 'data', 'end']]);
     expect(server.visits[0]?.text).toBe(
       [
         'POST /v1/chat/completions HTTP/1.1',
@@ -44,9 +32,138 @@ describe('a request', () => {
     );
   });
 
+  it.each([
+    ['no chunk', []],
+    ['an empty chunk', [Buffer.alloc(0)]],
+    ['one chunk', [Buffer.alloc(100_000, 'a')]],
+    ['small chunks', [Buffer.from('a'), Buffer.alloc(0), Buffer.from('b')]],
+    ['chunks of 10 MB together', Array.from({ length: 160 }, (_, at) => Buffer.alloc(65_536, at))],
+    ['large chunks, empty ones among them', [Buffer.alloc(0), Buffer.alloc(9_000_000, 'b'), Buffer.alloc(0)]],
+  ])('arrives byte for byte, sent as %s (C6)', async (_name, body) => {
+    const { server, deployment, upstream } = await start();
+    await ask(upstream, deployment, { body });
+    const text = server.visits[0]?.text ?? '';
+    const whole = Buffer.concat(body);
+    expect(text).toContain(`\r\ncontent-length: ${whole.length}\r\n`);
+    expect(text.slice(text.indexOf('\r\n\r\n') + 4) === whole.toString('latin1')).toBe(true);
+  });
+
   it('goes over the same connection as the one before (C8)', async () => {
     const { server, deployment, upstream } = await start();
     for (let at = 0; at < 20; at += 1) expect((await ask(upstream, deployment)).text).toBe('{"ok":true}');
     expect(server.visits).toHaveLength(1);
+  });
+
+  it('waits for no other one, however many there are (C7)', async () => {
+    const waiting: Visit[] = [];
+    const { server, deployment, upstream } = await start((_body, visit) => {
+      waiting.push(visit);
+      // Nobody is answered before the last one has come.
+      if (waiting.length === 500) for (const { socket } of waiting) socket.write(answerOf('{}'));
+      return null;
+    });
+    const asked = Array.from({ length: 500 }, () => send(upstream, deployment));
+    await Promise.all(asked.map((one) => one.over()));
+    expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(500);
+    expect(server.visits).toHaveLength(500);
+  });
+
+  it('keeps path and query of its URL, and has its own Host (C4)', async () => {
+    const { server, deployment, upstream } = await start();
+    await ask(upstream, deployment, {
+      method: 'GET',
+      url: `http://user:secret@localhost:${server.port}/v1/x%2Fy?a=1&b=/#part`,
+      body: [],
+    });
+    expect(server.visits[0]?.text.split('\r\n').slice(0, 2)).toEqual([
+      'GET /v1/x%2Fy?a=1&b=/ HTTP/1.1',
+      `host: localhost:${server.port}`,
+    ]);
+  });
+
+  it('cannot smuggle a header in by a line break: the error names the header, not its value (C9)', async () => {
+    const { server, deployment, upstream } = await start();
+    const sent = send(upstream, deployment, { headers: ['authorization', 'Bearer secret\r\nx-evil: 1'] });
+    expect(sent.told).toEqual([]);
+    const { error } = await sent.over();
+    expect(error?.kind).toBe('internal');
+    expect(error?.message).toContain('invalid authorization header');
+    expect(error?.message).not.toContain('secret');
+    expect(server.visits).toHaveLength(0);
+  });
+});
+
+describe('an answer', () => {
+  it('is told with lower-case names, doubled headers and all (C5)', async () => {
+    const head = 'HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nX-Two: a\r\nX-TWO: b';
+    const { deployment, upstream } = await start(() => answerOf('no', head));
+    const asked = await ask(upstream, deployment);
+    expect([asked.status, asked.headers]).toEqual([
+      429,
+      ['retry-after', '7', 'x-two', 'a', 'x-two', 'b', 'content-length', '2'],
+    ]);
+  });
+
+  it('is told without the interim ones before it (C7)', async () => {
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
+    const { deployment, upstream } = await start(() => interim + answerOf('{}'));
+    const asked = await ask(upstream, deployment);
+    expect([asked.status, asked.told]).toEqual([200, ['head', 'data', 'end']]);
+  });
+
+  it('is told as it is when it is a redirect: nobody follows it (C11)', async () => {
+    const { server, deployment, upstream } = await start(() =>
+      answerOf('', 'HTTP/1.1 307 Moved\r\nLocation: /elsewhere'),
+    );
+    const asked = await ask(upstream, deployment);
+    expect([asked.status, asked.header('location'), asked.ended]).toEqual([307, '/elsewhere', true]);
+    expect(server.visits).toHaveLength(1);
+  });
+
+  it('ends without a body where there is none (C4)', async () => {
+    const { deployment, upstream } = await start(() => 'HTTP/1.1 204 No Content\r\n\r\n');
+    expect((await ask(upstream, deployment)).told).toEqual(['head', 'end']);
+  });
+
+  it('comes chunk by chunk as it is sent (C7)', async () => {
+    const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    const asked = send(upstream, deployment);
+    await asked.hasHead();
+    for (let at = 1; at <= 5; at += 1) {
+      server.visits[0]?.socket.write('3\r\nabc\r\n');
+      await asked.received(3 * at);
+    }
+    server.visits[0]?.socket.write('0\r\n\r\n');
+    expect((await asked.over()).text).toBe('abc'.repeat(5));
+  });
+
+  it('may come before the request was read to its end (C11)', async () => {
+    const server = closing(
+      await ScriptedServer.start(({ socket }) => {
+        socket.pause();
+        socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno');
+      }),
+    );
+    const deployment = deploymentAt(server.apiBase);
+    const asked = await ask(closing(upstreamFor([deployment])), deployment, {
+      body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)),
+    });
+    expect([asked.status, asked.text, asked.told]).toEqual([413, 'no', ['head', 'data', 'end']]);
+  });
+});
+
+describe('closing', () => {
+  it('waits for the answers that are under way and refuses new requests (C2)', async () => {
+    const { server, deployment, upstream } = await start(() => 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab');
+    const asked = send(upstream, deployment);
+    await asked.received(2);
+    let closed = false;
+    const end = upstream.close().then(() => (closed = true));
+    const refused = await ask(upstream, deployment);
+    expect([refused.error?.status, refused.error?.kind]).toEqual([503, 'unavailable']);
+    expect(closed).toBe(false);
+    server.visits[0]?.socket.write('cd');
+    expect((await asked.over()).text).toBe('abcd');
+    await end;
   });
 });

@@ -1,0 +1,193 @@
+import { describe, expect, it } from '@jest/globals';
+import { ProxyError } from '../errors.js';
+import { createEventRewriter, renderErrorEvent, type EventRewriter } from './sse.js';
+
+const PATHS = [['model'], ['response', 'model']];
+
+function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/${name}`): EventRewriter {
+  return createEventRewriter({ modelPaths: PATHS, model });
+}
+
+/** What a client reads of a stream that came in these pieces. */
+function through(pieces: readonly string[], made = rewriter()): string {
+  const out = pieces.flatMap((piece) => made.push(Buffer.from(piece)));
+  return Buffer.concat([...out, ...made.finish()]).toString();
+}
+
+function chunk(content: string, finish: string | null = null, model = 'gpt-oss-120b'): string {
+  const choice = { index: 0, delta: { content }, logprobs: null, finish_reason: finish };
+  return `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices: [choice] })}\n\n`;
+}
+
+const renamed = (text: string) => text.replaceAll('"gpt-oss-120b"', '"hosted_vllm/gpt-oss-120b"');
+
+const stream = [
+  ': keep-alive\n\n',
+  chunk('Hel'),
+  chunk('lo "model":"gpt-oss-120b" \\ é 漢 \u{1f600}'),
+  'event: note\nid: 7\nretry: 100\nunknown: x\nnonsense\ndata: {"model" : "gpt-oss-120b"}\n\n',
+  'data:{"model":"gpt-oss-120b"}\n\n',
+  'data: {"choices":[{"model":"gpt-oss-120b"}]}\n\n',
+  'data: plain text\n\n',
+  'data: {"a":1,\ndata:  "model":\ndata: "gpt-oss-120b"}\n\n',
+  '\n\n\n',
+  chunk('', 'stop'),
+  'data: [DONE]\n\n',
+];
+/** The same as a client is to read it. The second "model" of the third event is text of the answer, the sixth event's is another's. */
+const expected = stream
+  .map((event, at) => {
+    if (at === 2)
+      return event.replace('"model":"gpt-oss-120b","choices"', '"model":"hosted_vllm/gpt-oss-120b","choices"');
+    return at === 5 ? event : renamed(event);
+  })
+  .join('');
+
+describe('a stream of events', () => {
+  it('has the model renamed and every other byte unchanged, comments and unknown fields too (C5, C7)', () => {
+    expect(through(stream)).toBe(expected);
+    expect(expected).not.toBe(stream.join(''));
+  });
+
+  it.each([
+    ['LF', '\n'],
+    ['CRLF', '\r\n'],
+    ['CR', '\r'],
+  ])('is the same wherever it is cut, with lines that end with %s (C7)', (_name, lineEnd) => {
+    const bytes = Buffer.from(stream.join('').replaceAll('\n', lineEnd));
+    const whole = expected.replaceAll('\n', lineEnd);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      const made = rewriter();
+      const out = [...made.push(bytes.subarray(0, at)), ...made.push(bytes.subarray(at)), ...made.finish()];
+      expect(Buffer.concat(out).toString()).toBe(whole);
+    }
+    const made = rewriter();
+    const single = [...bytes].flatMap((byte) => made.push(Buffer.from([byte])));
+    expect(Buffer.concat([...single, ...made.finish()]).toString()).toBe(whole);
+  });
+
+  it('sends an event on as soon as it is whole, and not before (C7)', () => {
+    const made = rewriter();
+    const event = chunk('a');
+    expect(made.push(Buffer.from(event.slice(0, -1)))).toEqual([]);
+    expect(Buffer.concat(made.push(Buffer.from('\n'))).toString()).toBe(renamed(event));
+    expect(made.push(Buffer.from(': half a comm'))).toEqual([]);
+    expect(Buffer.concat(made.push(Buffer.from('ent\n\n'))).toString()).toBe(': half a comment\n\n');
+  });
+
+  it('goes through as the same buffer where nothing has to change (C7)', () => {
+    const made = rewriter((name) => name);
+    for (const text of [chunk('a'), chunk('b') + chunk('c'), ': comment\n\n', 'data: [DONE]\n\n']) {
+      const piece = Buffer.from(text);
+      const out = made.push(piece);
+      expect(out).toHaveLength(1);
+      expect(out[0]).toBe(piece);
+    }
+  });
+
+  it('is one buffer for each chunk, however many events are in it (C7)', () => {
+    const made = rewriter();
+    const out = made.push(Buffer.from(chunk('a') + chunk('b') + chunk('c')));
+    expect(out.map(String)).toEqual([renamed(chunk('a') + chunk('b') + chunk('c'))]);
+  });
+
+  it('tells the name that each event reports, though their beginnings are alike (C5)', () => {
+    const events = [chunk('a'), chunk('b', null, 'gpt-oss-20b'), chunk('c', null, 'gpt-oss-120b'), chunk('d')];
+    expect(through(events)).toBe(events.map((event) => event.replace('"gpt', '"hosted_vllm/gpt')).join(''));
+  });
+
+  it('renames where the responses API nests it, and leaves what is no name (C4, C5)', () => {
+    const event = 'event: response.created\ndata: {"type":"response.created","response":{"id":"r","model":"m"}}\n\n';
+    expect(through([event])).toBe(event.replace('"m"', '"hosted_vllm/m"'));
+    const others = 'data: {"model":null}\n\ndata: {"model":5}\n\ndata: {"model":{"model":"m"}}\n\n';
+    expect(through([others])).toBe(others);
+  });
+
+  it('passes on what is no JSON as it is (C7)', () => {
+    const garbage = 'data: {"model":"a\n\ndata: {]"model"\n\ndata: \u0000{{{{\n\ndata\n\n:\n\ndata:\n\n';
+    expect(through([garbage])).toBe(garbage);
+  });
+
+  it('escapes the name that it writes and reads the escapes of the one that it reads (C5)', () => {
+    expect(
+      through(
+        ['data: {"model":"a\\"\\u0062"}\n\n'],
+        rewriter((name) => `x/${name}\n`),
+      ),
+    ).toBe('data: {"model":"x/a\\"b\\n"}\n\n');
+  });
+
+  it('passes on an event of more than 16 MB as it comes, and rewrites the next ones (C7)', () => {
+    const made = rewriter();
+    const big = Buffer.from(`data: {"model":"gpt-oss-120b","image":"${'x'.repeat(17 * 1024 * 1024)}"}\n\n`);
+    let kept = 0;
+    let out = 0;
+    for (let at = 0; at < big.length; at += 65_536) {
+      const piece = big.subarray(at, at + 65_536);
+      kept += piece.length;
+      for (const passed of made.push(piece)) out += passed.length;
+      expect(kept - out).toBeLessThanOrEqual(16 * 1024 * 1024);
+    }
+    expect(out).toBe(big.length);
+    expect(Buffer.concat(made.push(Buffer.from(chunk('a')))).toString()).toBe(renamed(chunk('a')));
+    expect(made.finish()).toEqual([]);
+  });
+
+  it('rewrites an event of several MB that came in many pieces (C7)', () => {
+    const made = rewriter();
+    const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;
+    const big = Buffer.from(text);
+    const out: Buffer[] = [];
+    for (let at = 0; at < big.length; at += 65_536) out.push(...made.push(big.subarray(at, at + 65_536)));
+    expect(Buffer.concat(out).equals(Buffer.from(renamed(text)))).toBe(true);
+  });
+});
+
+describe('the end of a stream', () => {
+  function endOf(...pieces: string[]) {
+    const made = rewriter();
+    const text = through(pieces, made);
+    return { text, interruption: made.interruption };
+  }
+
+  it('is whole with [DONE], with or without its empty line (C7)', () => {
+    for (const done of ['data: [DONE]\n\n', 'data: [DONE]\n', 'data: [DONE]', 'data:[DONE]\r\n\r\n']) {
+      expect(endOf(chunk('a'), done)).toEqual({ text: renamed(chunk('a')) + done, interruption: null });
+    }
+  });
+
+  it('is whole with a finish_reason, usage behind it or not (C7)', () => {
+    const usage = 'data: {"model":"gpt-oss-120b","choices":[],"usage":{"total_tokens":3}}\n\n';
+    expect(endOf(chunk('a'), chunk('', 'length'), usage)).toEqual({
+      text: renamed(chunk('a') + chunk('', 'length') + usage),
+      interruption: null,
+    });
+  });
+
+  it('renames in a last event that lacks only its empty line (C7)', () => {
+    const last = chunk('', 'stop').trimEnd();
+    expect(endOf(last)).toEqual({ text: renamed(last), interruption: null });
+  });
+
+  it('leaves out half an event and says so (C7)', () => {
+    const half = chunk('b').slice(0, 60);
+    expect(endOf(chunk('a'), half)).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
+    expect(endOf(chunk('a'), 'data: [DO')).toEqual({ text: renamed(chunk('a')), interruption: 'event' });
+  });
+
+  it('says that an answer without its finish is not whole (C7)', () => {
+    expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
+  });
+
+  it('asks no finish of streams that have no choices (C7)', () => {
+    const event = 'event: response.completed\ndata: {"type":"response.completed"}\n\n';
+    expect(endOf(event)).toEqual({ text: event, interruption: null });
+  });
+
+  it('is an error event where something went wrong (C7, C11)', () => {
+    const error = new ProxyError({ status: 500, message: 'the "upstream"\nis gone', kind: 'connection' });
+    expect(renderErrorEvent(error).toString()).toBe(
+      'data: {"error":{"message":"the \\"upstream\\"\\nis gone","type":"internal_server_error","param":null,"code":"500"}}\n\n',
+    );
+  });
+});

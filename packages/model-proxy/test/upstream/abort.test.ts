@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '../harness/wait.js';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+/** The bound of C7 and as much again for this machine: eight suites share two cores. */
+const SOON_MS = 50;
+
+async function start(onData: (visit: Visit) => void) {
+  const server = closing(await ScriptedServer.start(onData));
+  const deployment = deploymentAt(server.apiBase);
+  return { server, deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+/** Whether a connection ended as soon as it has to, measured in this process' own time: delays of the machine stop both. */
+async function endsSoon({ socket }: Visit, abort: () => void): Promise<number> {
+  const closed = once(socket, 'close');
+  const turns = countTurns();
+  abort();
+  await closed;
+  return turns();
+}
+
+/** Counts turns of the event loop of a millisecond each: a measure of delay that a busy machine does not stretch. */
+function countTurns(): () => number {
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
+  return () => {
+    clearInterval(timer);
+    return turns;
+  };
+}
+
+describe('an aborted request', () => {
+  it('ends the connection before the head of the answer, silently (C7)', async () => {
+    const { server, deployment, upstream } = await start(() => undefined);
+    const asked = send(upstream, deployment);
+    const visit = await server.visited(1);
+    await waitFor(
+      () => visit.text.includes('{}') || undefined,
+      () => 'no request came',
+    );
+    expect(await endsSoon(visit, () => asked.call?.abort())).toBeLessThanOrEqual(SOON_MS);
+    expect(asked.told).toEqual([]);
+  });
+
+  it('ends the connection in the middle of the answer (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
+    );
+    const asked = send(upstream, deployment);
+    await asked.received(3);
+    const visit = await server.visited(1);
+    expect(await endsSoon(visit, () => asked.call?.abort())).toBeLessThanOrEqual(SOON_MS);
+    expect(asked.told).toEqual(['head', 'data']);
+  });
+
+  it('ends the connection while the body is still being written (C7)', async () => {
+    let reads = false;
+    const { server, deployment, upstream } = await start(({ socket }) => {
+      if (!reads) socket.pause();
+    });
+    const asked = send(upstream, deployment, { body: Array.from({ length: 320 }, () => Buffer.alloc(65_536)) });
+    const visit = await server.visited(1);
+    await waitFor(
+      () => visit.text !== '' || undefined,
+      () => 'nothing came',
+    );
+    const closed = once(visit.socket, 'close');
+    asked.call?.abort();
+    // Read again, or the end cannot be seen behind what is in the way.
+    reads = true;
+    visit.socket.resume();
+    await closed;
+    expect(visit.text.length).toBeLessThan(20_000_000);
+    expect(asked.told).toEqual([]);
+  });
+
+  it('is not begun when it was aborted while connecting (C7)', async () => {
+    const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
+    const asked = send(upstream, deployment);
+    asked.call?.abort();
+    // A second request shows that the first one had all the time that it needed.
+    expect((await ask(upstream, deployment)).text).toBe('{}');
+    expect(server.visits.map(({ text }) => text).filter((text) => text !== '')).toHaveLength(1);
+    expect(asked.told).toEqual([]);
+  });
+
+  it('may be aborted from its own callbacks, twice, and after its end (C7)', async () => {
+    const { deployment, upstream } = await start(answering(() => answerOf('{"a":1}')));
+    const asked = send(upstream, deployment, {}, () => {
+      asked.call?.abort();
+      asked.call?.abort();
+    });
+    await waitFor(
+      () => asked.told.includes('data') || undefined,
+      () => 'no data came',
+    );
+    const other = await ask(upstream, deployment);
+    other.call?.abort();
+    other.call?.resume();
+    expect([asked.told, other.told]).toEqual([
+      ['head', 'data'],
+      ['head', 'data', 'end'],
+    ]);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('holds the upstream back, and gets everything in the end (C7)', async () => {
+    const total = 64 * 1024 * 1024;
+    let written = 0;
+    const piece = Buffer.alloc(65_536, 'x');
+    const { server, deployment, upstream } = await start(
+      answering((_body, { socket }) => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${total}\r\n\r\n`);
+        const more = () => {
+          while (written < total) {
+            written += piece.length;
+            if (!socket.write(piece)) {
+              socket.once('drain', more);
+              return;
+            }
+          }
+        };
+        more();
+        return null;
+      }),
+    );
+    let received = 0;
+    const asked = send(upstream, deployment, {}, (chunk) => {
+      received += chunk.length;
+      asked.chunks.length = 0;
+      if (received < 1024 * 1024) asked.call?.pause();
+    });
+    await waitFor(
+      () => received > 0 || undefined,
+      () => 'nothing came',
+    );
+    // The server can write no more: everything between it and us is full.
+    let before = -1;
+    await waitFor(
+      () => {
+        const stands = before === server.bytesAccepted() && server.visits[0]?.socket.writableNeedDrain === true;
+        before = server.bytesAccepted();
+        return stands || undefined;
+      },
+      () => 'the upstream writes on',
+    );
+    expect(received).toBeLessThan(1024 * 1024);
+    expect(written).toBeLessThan(total / 2);
+    while (!asked.ended) {
+      asked.call?.resume();
+      await new Promise(setImmediate);
+    }
+    expect(received).toBe(total);
+  });
+
+  it('is told no more than what had been read when it paused (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
+    );
+    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    await asked.received(1);
+    server.visits[0]?.socket.write('1\r\nb\r\n');
+    server.visits[0]?.socket.write('1\r\nc\r\n0\r\n\r\n');
+    const other = await ask(upstream, deployment, {}, () => other);
+    expect(asked.text).toBe('a');
+    for (const text of ['ab', 'abc']) {
+      asked.call?.resume();
+      expect((await asked.received(text.length)).text).toBe(text);
+    }
+    asked.call?.resume();
+    await asked.over();
+    expect(asked.told).toEqual(['head', 'data', 'data', 'data', 'end']);
+  });
+});
