@@ -11,7 +11,7 @@ function callInVain(hypervisor: Hypervisor): void {
   hypervisor.connected().catch(ignore);
 }
 
-/** @returns what `close` is called on; null for the measure, a process without a client. */
+/** @returns what `close` is called on; null in state `nothing`, the measure: a process without a client. */
 async function enter(): Promise<Hypervisor | null> {
   switch (state) {
     case 'nothing':
