@@ -36,7 +36,7 @@ function resolve(node: YamlNode, environment: Environment, findings: Findings, p
         : `the environment variable ${variable} is not set`,
     );
     // Whatever else could be said of this value would be about a value that is not there.
-    return { ...node, value: null };
+    return { ...node, value: null, unresolved: true };
   }
   return { ...node, value: text, variable };
 }

@@ -131,8 +131,9 @@ export function readBlock<T extends Table>(
       rest.push([name, member]);
       continue;
     }
+    const unresolved = member.kind === 'scalar' && member.unresolved === true;
     // A key with nothing behind it is how people leave a setting out.
-    if (member.kind === 'scalar' && member.value === null) continue;
+    if (member.kind === 'scalar' && member.value === null && !unresolved) continue;
     const at = [...path, name];
     const other = places.get(key);
     if (other !== undefined) {
@@ -144,6 +145,7 @@ export function readBlock<T extends Table>(
       continue;
     }
     places.set(key, { node: member, path: at });
+    if (unresolved) continue;
     const result = row.type.safeParse(toPlain(member));
     if (result.success) values[key] = result.data;
     else for (const issue of result.error.issues) noteIssue(row, member, at, issue.path, findings);

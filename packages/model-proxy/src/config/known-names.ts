@@ -35,7 +35,7 @@ export const knownParamsNames: KnownNames = {
     default_api_key_rpm_limit auto_router_config auto_router_config_path auto_router_default_model auto_router_embedding_model
     max_file_size_mb input_cost_per_token output_cost_per_token input_cost_per_second output_cost_per_second
     input_cost_per_character output_cost_per_character cache_read_input_token_cost cache_creation_input_token_cost
-    merge_reasoning_content_in_choices model_info model_name complexity_router_config
+    merge_reasoning_content_in_choices complexity_router_config
     region_name aws_access_key_id aws_secret_access_key aws_session_token aws_region_name aws_session_name aws_profile_name
     aws_role_name aws_web_identity_token aws_sts_endpoint aws_bedrock_runtime_endpoint vertex_project vertex_location vertex_credentials
     azure_ad_token azure_username azure_password azure_scope tenant_id client_id client_secret watsonx_region_name

@@ -4,6 +4,7 @@ import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import type { ListenSettings } from '../settings.js';
 import { defaults } from './defaults.js';
 import type { Environment } from './environment-references.js';
+import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';
 import type { settingsTable } from './settings.js';
@@ -34,23 +35,13 @@ export interface ListenInput {
   readonly findings: Findings;
 }
 
-/** A text and who gave it, for messages: `command line: --port`, `environment: PORT`. */
-interface Given {
-  readonly text: string;
-  readonly place: string;
-  readonly origin: typeof COMMAND_LINE;
-}
-
 /** Reads them. Faults are noted, a default stands in for a value at fault. */
 export function readListenSettings(input: ListenInput): ListenSettings {
   const { flags, environment, settings, findings } = input;
-  const given = (flag: string | undefined, flagName: string, variable: string): Given | undefined => {
-    if (flag !== undefined) return { text: flag, place: `command line: ${flagName}`, origin: COMMAND_LINE };
-    const text = environment[variable];
-    return text === undefined || text === ''
-      ? undefined
-      : { text, place: `environment: ${variable}`, origin: ENVIRONMENT };
-  };
+  const given = (flag: string | undefined, flagName: string, variable: string): GivenText | undefined =>
+    flag === undefined
+      ? fromEnvironment(environment, variable)
+      : { text: flag, place: `command line: ${flagName}`, origin: COMMAND_LINE };
   const word = (variable: string) => booleanWord(environment[variable] ?? '') ?? false;
 
   const detailedDebug = flags.detailed_debug === true || word('DETAILED_DEBUG');
@@ -59,13 +50,13 @@ export function readListenSettings(input: ListenInput): ListenSettings {
   if (host?.text === '') findings.faultAt(host.origin, `${host.place} must be an address`);
   return {
     host: host?.text ?? defaults.host,
-    port: readNumber(given(flags.port, '--port', 'PORT'), {
-      fallback: defaults.port,
-      pattern: /^\d{1,5}$/,
-      most: 65_535,
-      expected: 'a port from 0 to 65535',
-      findings,
-    }),
+    port:
+      readNumber(given(flags.port, '--port', 'PORT'), {
+        pattern: /^\d{1,5}$/,
+        most: 65_535,
+        expected: 'a port from 0 to 65535',
+        findings,
+      }) ?? defaults.port,
     tls: readTls(
       given(flags.ssl_certfile_path, '--ssl_certfile_path', 'SSL_CERTFILE_PATH'),
       given(flags.ssl_keyfile_path, '--ssl_keyfile_path', 'SSL_KEYFILE_PATH'),
@@ -75,34 +66,16 @@ export function readListenSettings(input: ListenInput): ListenSettings {
     detailedDebug,
     jsonLogs: booleanWord(environment['JSON_LOGS'] ?? '') ?? settings.values.jsonLogs ?? null,
     drainMs:
-      readNumber(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), {
-        fallback: defaults.drainSeconds,
-        pattern: /^\d{1,6}(\.\d+)?$/,
-        most: 86_400,
-        expected: 'a number of seconds from 0 to 86400',
-        findings,
-      }) * 1000,
+      (readSeconds(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), findings) ?? defaults.drainSeconds) *
+      1000,
   };
 }
 
-interface NumberRules {
-  readonly fallback: number;
-  readonly pattern: RegExp;
-  readonly most: number;
-  readonly expected: string;
-  readonly findings: Findings;
-}
-
-function readNumber(given: Given | undefined, rules: NumberRules): number {
-  const { fallback, pattern, most, expected, findings } = rules;
-  if (given === undefined) return fallback;
-  const text = given.text.trim();
-  if (pattern.test(text) && Number(text) <= most) return Number(text);
-  findings.faultAt(given.origin, `${given.place} must be ${expected}, not ${JSON.stringify(given.text)}`);
-  return fallback;
-}
-
-function readTls(certificate: Given | undefined, key: Given | undefined, input: ListenInput): ListenSettings['tls'] {
+function readTls(
+  certificate: GivenText | undefined,
+  key: GivenText | undefined,
+  input: ListenInput,
+): ListenSettings['tls'] {
   const { findings, workingDirectory } = input;
   if (certificate === undefined && key === undefined) return null;
   if (key === undefined || certificate === undefined) {

@@ -1,74 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { ConfigError, loadConfig, type Environment, type Flags, type LoadedConfig } from './load.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { configurationFixture, oneModel } from '../../test/support/configuration.js';
 
-let folder: string;
-const at = (name: string) => path.join(folder, name);
+const { at, deployment, faults, load, makeCertificate, warnings, write } = configurationFixture();
 
 beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'model-proxy-config-'));
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=ca'];
-  for (const name of ['ca', 'client', 'other'])
-    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`)], {
-      stdio: 'pipe',
-    });
-  writeFileSync(at('both.pem'), readFileSync(at('client.pem'), 'utf8') + readFileSync(at('client.key'), 'utf8'));
-  writeFileSync(
-    at('bundle.pem'),
-    `# roots\n${readFileSync(at('ca.pem'), 'utf8')}${readFileSync(at('other.pem'), 'utf8')}`,
-  );
-  writeFileSync(at('damaged.pem'), readFileSync(at('bundle.pem'), 'utf8').replace(/MII.{20}/, 'MII'));
-  writeFileSync(at('text'), 'no PEM');
-  mkdirSync(at('folder'));
+  makeCertificate('ca');
+  write('text', 'no PEM');
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
-
-interface Given {
-  readonly flags?: Flags;
-  readonly environment?: Environment;
-}
-
-/** Loads a text as config.yaml; only loopback is listened at, so that nothing is to be warned of that. */
-function load(text: string, { flags = {}, environment = {} }: Given = {}): LoadedConfig {
-  writeFileSync(at('config.yaml'), text);
-  return loadConfig({
-    file: 'config.yaml',
-    flags: { host: '127.0.0.1', ...flags },
-    environment,
-    workingDirectory: folder,
-  });
-}
-
-/** The faults of a text, without the folder's name. */
-function faults(text: string, given: Given = {}): readonly string[] {
-  try {
-    load(text, given);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return error.faults.map((line) => line.replaceAll(`${folder}/`, ''));
-  }
-}
-
-const warnings = (text: string, given: Given = {}) => load(text, given).warnings;
-
-/** A file with one model, more params and more blocks. */
-const one = (params = '', blocks = '') =>
-  `model_list:\n  - model_name: chat\n    litellm_params:\n      model: hosted_vllm/oss\n      api_base: https://up/v1/\n${params
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => `      ${line}\n`)
-    .join('')}${blocks}`;
-
-function deployment(text: string, given: Given = {}) {
-  const [first] = load(text, given).proxy.deployments;
-  if (first === undefined) throw new Error('there is no deployment');
-  return first;
-}
 
 describe('a configuration of the specification', () => {
   it('comes to a deployment with everything resolved (C3)', () => {
@@ -135,8 +73,8 @@ describe('a configuration of the specification', () => {
   });
 
   it('is the same with the short names of the blocks (C3)', () => {
-    const long = one(
-      'drop_params: false',
+    const long = oneModel(
+      ['drop_params: false'],
       'litellm_settings: {ssl_verify: false}\ngeneral_settings: {master_key: k}\nrouter_settings: {timeout: 5}\n',
     );
     const short = long
@@ -153,7 +91,7 @@ describe('a configuration of the specification', () => {
   });
 
   it('may call its blocks anything: their contents tell them, and a warning their names (C3)', () => {
-    const text = one('', 'my_settings: {drop_params: true}\n').replace('litellm_params', 'upstream');
+    const text = oneModel([], 'my_settings: {drop_params: true}\n').replace('litellm_params', 'upstream');
     expect(deployment(text).dropParams).toBe(true);
     expect(deployment(text).apiBase).toBe('https://up/v1');
     expect(warnings(text)).toEqual([
@@ -163,7 +101,9 @@ describe('a configuration of the specification', () => {
   });
 
   it('does not guess between two blocks that could be the params (C3)', () => {
-    const text = one('', '').replace('litellm_params', 'a').concat('    b: {model: x/y, api_base: https://b/v1}\n');
+    const text = oneModel([], '')
+      .replace('litellm_params', 'a')
+      .concat('    b: {model: x/y, api_base: https://b/v1}\n');
     expect(faults(text)).toEqual([
       'config.yaml:3: model_list[0].a: and b could both be litellm_params: call the right one so',
     ]);
@@ -172,16 +112,14 @@ describe('a configuration of the specification', () => {
 
 describe('os.environ/NAME', () => {
   it('is read anywhere, also nested, and by the type that is wanted there (C3)', () => {
-    const text = one(
-      [
-        'api_key: os.environ/KEY',
-        'timeout: os.environ/SECONDS',
-        'drop_params: os.environ/DROP',
-        'extra_headers: {X-Team: os.environ/TEAM}',
-        'extra_body: {deep: [{er: os.environ/TEAM}]}',
-        'ssl_verify: os.environ/CA',
-      ].join('\n'),
-    );
+    const text = oneModel([
+      'api_key: os.environ/KEY',
+      'timeout: os.environ/SECONDS',
+      'drop_params: os.environ/DROP',
+      'extra_headers: {X-Team: os.environ/TEAM}',
+      'extra_body: {deep: [{er: os.environ/TEAM}]}',
+      'ssl_verify: os.environ/CA',
+    ]);
     const environment = { KEY: 'k', SECONDS: '2.5', DROP: 'True', TEAM: 'blue', CA: 'ca.pem' };
     const { apiKey, timeouts, dropParams, extraHeaders, extraBody, tls } = deployment(text, { environment });
     expect({ apiKey, total: timeouts.totalMs, dropParams, extraHeaders, extraBody, verify: tls.verify }).toEqual({
@@ -195,7 +133,9 @@ describe('os.environ/NAME', () => {
   });
 
   it('that is not set stops the start, each with file, line and key (C3)', () => {
-    expect(faults(one('api_key: os.environ/KEY\nextra_body: {a: [os.environ/B, 1]}\nseed: os.environ/'))).toEqual([
+    expect(
+      faults(oneModel(['api_key: os.environ/KEY', 'extra_body: {a: [os.environ/B, 1]}', 'seed: os.environ/'])),
+    ).toEqual([
       'config.yaml:6: model_list[0].litellm_params.api_key: the environment variable KEY is not set',
       'config.yaml:7: model_list[0].litellm_params.extra_body.a[0]: the environment variable B is not set',
       'config.yaml:8: model_list[0].litellm_params.seed: os.environ/ needs the name of an environment variable behind it',
@@ -203,8 +143,8 @@ describe('os.environ/NAME', () => {
   });
 
   it('may name what environment_variables sets, which wins over the process (C3)', () => {
-    const text = one(
-      'api_key: os.environ/KEY',
+    const text = oneModel(
+      ['api_key: os.environ/KEY'],
       'environment_variables: {KEY: os.environ/OTHER, NUMBER: 6379, HOST: "::1", OPENAI_API_KEY: x}\n',
     );
     const environment = { KEY: 'process', OTHER: 'file' };
@@ -219,7 +159,7 @@ describe('os.environ/NAME', () => {
   });
 
   it('never shows what a variable holds (C3)', () => {
-    const text = one('timeout: os.environ/SECRET\nweight: os.environ/SECRET');
+    const text = oneModel(['timeout: os.environ/SECRET', 'weight: os.environ/SECRET']);
     expect(faults(text, { environment: { SECRET: 'sk-secret' } })).toEqual([
       'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no bound) to 2000000, not what the environment variable SECRET holds',
       'config.yaml:7: model_list[0].litellm_params.weight: must be a number from 0 to 1000000, not what the environment variable SECRET holds',
@@ -250,12 +190,12 @@ describe('what is wrong', () => {
     ].join('\n');
     expect(faults(text)).toEqual([
       'config.yaml:2: model_list[0].model_name: must be a string that is not empty, not the number 4',
-      'config.yaml:3: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, not the string "host/v1"',
-      'config.yaml:3: model_list[0].litellm_params.api_key: must be a string, not a number',
+      'config.yaml:3: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "host/v1"',
+      'config.yaml:3: model_list[0].litellm_params.api_key: must be a string that fits into a header, not a number',
       'config.yaml:4: model_list[1]: model_name is missing: the name that clients ask for',
       'config.yaml:4: model_list[1].litellm_params: must be a mapping',
       'config.yaml:6: model_list[2].litellm_params: model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
-      'config.yaml:7: model_list[2].litellm_params.api_base: must be a URL such as https://host/v1, not the string "ftp://x"',
+      'config.yaml:7: model_list[2].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "ftp://x"',
       'config.yaml:8: model_list[2].litellm_params.extra_headers["a b"]: is no name of a header',
       'config.yaml:8: model_list[2].litellm_params.extra_headers.Host: is set by the proxy itself',
       'config.yaml:9: model_list[2].litellm_params.stream_timeout: must be a number of seconds from 0 (no bound) to 2000000, not the number -1',
@@ -266,7 +206,7 @@ describe('what is wrong', () => {
       'config.yaml:14: litellm_settings.drop_params: must be true or false, not the string "maybe"',
       'config.yaml:14: litellm_settings.model_name_in_response: must be one of provider, upstream, requested, not the string "full"',
       'config.yaml:14: litellm_settings.ssl_certificate: can not be used: reading the certificate text: it is not a PEM certificate',
-      'config.yaml:15: general_settings.master_key: must be a string that is not empty, not an empty string',
+      'config.yaml:15: general_settings.master_key: must be a string that is not empty and fits into a header, not an empty string',
       'config.yaml:15: general_settings.max_request_size_mb: must be a number from 0.001 to 4096, not the number 0',
       'config.yaml:16: router_settings: must be a mapping',
     ]);

@@ -5,6 +5,7 @@ import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
 import { resolveReferences, withVariables, type Environment } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
+import { fromEnvironment, readSeconds } from './given-text.js';
 import { readListenSettings, type Flags } from './listen-settings.js';
 import { readModelList, type Entry } from './model-list.js';
 import { readAliases } from './model-group-alias.js';
@@ -81,11 +82,13 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     credentials: readCredentials(listOf(roots, 'credential_list', findings), findings),
     tls,
     environment: variables,
+    requestTimeoutSeconds:
+      readSeconds(fromEnvironment(variables, 'REQUEST_TIMEOUT'), findings) ?? defaults.requestTimeoutSeconds,
     findings,
     notBuilt,
   });
   const aliases = readAliases(router.block, deployments, findings);
-  const listen = readListenSettings({ flags, environment: variables, settings, workingDirectory, findings });
+  const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
   const masterKey = readMasterKey(general.block, variables, findings);
   if (findings.faultCount > 0) throw failed(findings, notBuilt);
 
@@ -229,9 +232,11 @@ function readMasterKey(
   environment: Environment,
   findings: Findings,
 ): string | null {
+  if (general.places.has('masterKey')) return general.values.masterKey ?? null;
   const variable = environment['LITELLM_MASTER_KEY'];
-  const key = general.values.masterKey ?? (general.places.has('masterKey') ? undefined : variable);
-  if (key === '')
-    findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must not be empty: unset it, or give it a key');
-  return key === undefined || key === '' ? null : key;
+  if (variable === undefined) return null;
+  const { data } = generalTable.masterKey.type.safeParse(variable);
+  if (data === undefined)
+    findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none');
+  return data ?? null;
 }

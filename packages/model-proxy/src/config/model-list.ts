@@ -3,15 +3,18 @@ import { createHash } from 'node:crypto';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { findProvider, isKnownProvider } from '../providers/index.js';
 import { openaiParameters } from '../providers/parameters.js';
+import type { Provider } from '../providers/provider.js';
 import { findBlock, holds, type FoundBlock } from './blocks.js';
 import { defaults } from './defaults.js';
 import type { Environment } from './environment-references.js';
 import { readBlock, type Block, type Findings } from './faults.js';
+import { fromEnvironment } from './given-text.js';
 import { foreignProviders, upstreamParameters } from './known-names.js';
+import { normalUrl } from './setting-types.js';
 import { entryTable, paramsTable, type routerTable, type settingsTable } from './settings.js';
 import type { TlsResolver } from './tls-settings.js';
 import { entryNames, noteUnknownKeys, paramsNames, type NotBuilt } from './unknown-keys.js';
-import { toPlain, type KeyPath, type YamlMapping, type YamlNode } from './yaml-node.js';
+import { nodeAt, toPlain, type KeyPath, type YamlMapping, type YamlNode } from './yaml-node.js';
 
 /** What every deployment may inherit from. */
 export interface Inherited {
@@ -21,6 +24,8 @@ export interface Inherited {
   readonly credentials: ReadonlyMap<string, YamlMapping>;
   readonly tls: TlsResolver;
   readonly environment: Environment;
+  /** What holds where neither deployment, router nor general settings say anything. */
+  readonly requestTimeoutSeconds: number;
   readonly findings: Findings;
   readonly notBuilt: NotBuilt;
 }
@@ -177,16 +182,19 @@ function readParams({ modelName, modelInfo, params, inherited }: ParamsInput): D
     );
   const provider = findProvider(target.provider);
   if (values.apiBase === undefined && block.places.has('apiBase')) return undefined;
-  const apiBase =
-    values.apiBase ?? firstOf(provider.apiBaseEnvironment, environment) ?? provider.defaultApiBase ?? undefined;
+  const apiBase = values.apiBase ?? environmentBase(provider, inherited) ?? provider.defaultApiBase ?? undefined;
   if (apiBase === undefined) {
     findings.fault(
       node,
       path,
-      `api_base is missing: ${target.provider} has no address of its own${or(provider.apiBaseEnvironment)}`,
+      `api_base is missing: ${target.provider} has no address of its own${unset(provider.apiBaseEnvironment)}`,
     );
     return undefined;
   }
+  const apiKey =
+    values.apiKey === undefined ? (firstOf(provider.apiKeyEnvironment, environment) ?? null) : values.apiKey;
+  if (apiKey === null && apiBase === provider.defaultApiBase)
+    findings.warn(node, path, `there is no api_key${unset(provider.apiKeyEnvironment)}: requests carry none`);
 
   const deployment: Omit<Deployment, 'id'> = {
     modelName,
@@ -222,12 +230,21 @@ function digest(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
-const or = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
+const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
+
+/** The address that the provider's variable holds. */
+function environmentBase(provider: Provider, { environment, findings }: Inherited): string | undefined {
+  const name = provider.apiBaseEnvironment.find((candidate) => fromEnvironment(environment, candidate) !== undefined);
+  const given = name === undefined ? undefined : fromEnvironment(environment, name);
+  if (given === undefined) return undefined;
+  const url = normalUrl(given.text);
+  if (url === undefined)
+    findings.faultAt(given.origin, `${given.place} must be a URL such as https://host/v1, without user and query`);
+  return url ?? given.text;
+}
 
 function firstOf(names: readonly string[], environment: Environment): string | undefined {
-  // An empty variable is how compose files leave one out.
-  const name = names.find((candidate) => (environment[candidate] ?? '') !== '');
-  return name === undefined ? undefined : environment[name];
+  return names.map((name) => environment[name]?.trim() ?? '').find((text) => text !== '');
 }
 
 /** `hosted_vllm/gpt-oss-120b` to its two parts; what stands behind the first slash is the upstream's, slashes too. */
@@ -275,7 +292,8 @@ function readHeaders(block: Block<typeof paramsTable>, findings: Findings): Reco
   const headers: Record<string, string> = organization === undefined ? {} : { 'openai-organization': organization };
   for (const [name, value] of Object.entries(block.values.extraHeaders ?? {})) {
     const fault = headerFault(name, value);
-    if (fault !== undefined && place !== undefined) findings.fault(place.node, [...place.path, name], fault);
+    if (fault !== undefined && place !== undefined)
+      findings.fault(nodeAt(place.node, [name]), [...place.path, name], fault);
     headers[name.toLowerCase()] = value;
   }
   return headers;
@@ -294,8 +312,9 @@ function headerFault(name: string, value: string): string | undefined {
 
 const ms = (seconds: number) => (seconds === 0 ? null : Math.round(seconds * 1000));
 
-function totalSeconds({ values }: Block<typeof paramsTable>, { router, settings }: Inherited): number {
-  return values.timeout ?? router.values.timeout ?? settings.values.requestTimeout ?? defaults.requestTimeoutSeconds;
+function totalSeconds({ values }: Block<typeof paramsTable>, inherited: Inherited): number {
+  const { router, settings, requestTimeoutSeconds } = inherited;
+  return values.timeout ?? router.values.timeout ?? settings.values.requestTimeout ?? requestTimeoutSeconds;
 }
 
 function timeoutsOf(block: Block<typeof paramsTable>, inherited: Inherited): Timeouts {

@@ -43,11 +43,21 @@ function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?:
 /** A string that says something. */
 export const text = (given: Row) => row(z.string().min(1), 'a string that is not empty', given);
 
-/** A string; an empty one says the same as none (an environment variable that was left empty). */
-export const optionalText = (given: Row) =>
+/** A text that goes into a header, or is compared with one; around it are often line ends, from files that it was read from. */
+const headerText = z
+  .string()
+  .trim()
+  // Its other control characters, and what is not Latin-1, fit into no header (RFC 9110 §5.5).
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
+
+/** A key, of which at least one character is left. */
+export const key = (given: Row) => row(headerText.min(1), 'a string that is not empty and fits into a header', given);
+
+/** A key; an empty one says the same as none (an environment variable that was left empty). */
+export const optionalKey = (given: Row) =>
   row(
-    z.string().transform((value) => (value === '' ? null : value)),
-    'a string',
+    headerText.transform((value) => (value === '' ? null : value)),
+    'a string that fits into a header',
     given,
   );
 
@@ -56,17 +66,19 @@ export const httpUrl = (given: Row) =>
   row(
     z
       .string()
-      .trim()
-      .refine(isHttpUrl)
-      .transform((value) => value.replace(/\/+$/, '')),
-    'a URL such as https://host/v1',
+      .refine((value) => normalUrl(value) !== undefined)
+      .transform((value) => normalUrl(value) ?? value),
+    'a URL such as https://host/v1, without user and query',
     given,
   );
 
-function isHttpUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, hash } = new URL(value);
-  return /^https?:$/.test(protocol) && hostname !== '' && hash === '';
+/** Without a final slash and spaces around; undefined: it is no address of an upstream. */
+export function normalUrl(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!URL.canParse(trimmed)) return undefined;
+  const { protocol, hostname, hash, search, username, password } = new URL(trimmed);
+  const extras = hash + search + username + password;
+  return /^https?:$/.test(protocol) && hostname !== '' && extras === '' ? trimmed.replace(/\/+$/, '') : undefined;
 }
 
 const trueOrFalse = z.preprocess(

@@ -10,7 +10,8 @@ import {
   mapping,
   number,
   oneOf,
-  optionalText,
+  key,
+  optionalKey,
   seconds,
   text,
   textMapping,
@@ -77,13 +78,13 @@ export const paramsTable = {
     default: "the provider's own, or its environment variable",
     doc: "The upstream's address up to and with `/v1`; a final slash makes no difference.",
   }),
-  apiKey: optionalText({
+  apiKey: optionalKey({
     name: 'api_key',
     default: "the provider's environment variable",
     secret: true,
     doc: "The upstream's key. What a client sends never goes upstream.",
   }),
-  organization: text({ name: 'organization', doc: 'Sent upstream as `OpenAI-Organization`.' }),
+  organization: key({ name: 'organization', doc: 'Sent upstream as `OpenAI-Organization`.' }),
   customLlmProvider: text({
     name: 'custom_llm_provider',
     doc: 'The provider, where `model` does not begin with one.',
@@ -139,7 +140,7 @@ export const settingsTable = {
   requestTimeout: seconds({
     name: 'request_timeout',
     default: `${defaults.requestTimeoutSeconds}`,
-    doc: 'As `timeout` among the params, for every deployment. Environment: `REQUEST_TIMEOUT`; flag: `--request_timeout`.',
+    doc: 'As `timeout` among the params, for every deployment. Weaker: the environment variable `REQUEST_TIMEOUT`. Stronger: `--request_timeout`.',
   }),
   ...timeoutRows,
   modelNameInResponse: oneOf(['provider', 'upstream', 'requested'], {
@@ -162,7 +163,7 @@ export const settingsTable = {
 
 /** `general_settings`. */
 export const generalTable = {
-  masterKey: text({
+  masterKey: key({
     name: 'master_key',
     default: '`LITELLM_MASTER_KEY`',
     secret: true,

@@ -1,4 +1,5 @@
 /** A YAML document that still knows where each of its values stands. */
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 
 /** Where a value stands: for a mapping's member the line of its key, for a list's item its own. */
 interface Place {
@@ -13,6 +14,8 @@ export interface YamlScalar extends Place {
   readonly value: string | number | boolean | null;
   /** The environment variable that the text came from: such a value is never shown, it may be a secret. */
   readonly variable?: string;
+  /** The variable is not set, which is a fault already: nothing is to be said of the value. */
+  readonly unresolved?: true;
 }
 
 export interface YamlSequence extends Place {
@@ -85,5 +88,7 @@ export function describeNode(node: YamlNode, options: { readonly secret?: boolea
   const hidden = options.secret === true;
   if (typeof value === 'number') return hidden ? 'a number' : `the number ${value}`;
   if (typeof value === 'boolean') return String(value);
-  return hidden || value.length > SHOWN_CHARACTERS ? 'a string' : `the string ${JSON.stringify(value)}`;
+  if (hidden || value.length > SHOWN_CHARACTERS) return 'a string';
+  // A URL may hold a password, or a key in its query.
+  return `the string ${JSON.stringify(value.includes('://') ? maskUrl(value) : value)}`;
 }
