@@ -23,6 +23,8 @@ export interface PlainRuns {
   readonly wordsStart: number;
   /** The first backslash at or behind the last place asked for; its search may pass many strings, hence it is done once. */
   backslash: number;
+  /** Set when an escape has been passed by. */
+  escaped: boolean;
 }
 
 /** Sees a chunk as bytes and as words; nothing is copied. */
@@ -30,43 +32,68 @@ export function plainRuns(bytes: Buffer): PlainRuns {
   const wordsStart = -bytes.byteOffset & 3;
   const count = bytes.length > wordsStart ? (bytes.length - wordsStart) >> 2 : 0;
   const words = count === 0 ? noWords : new Int32Array(bytes.buffer, bytes.byteOffset + wordsStart, count);
-  return { bytes, words, wordsStart, backslash: -1 };
+  return { bytes, words, wordsStart, backslash: -1, escaped: false };
 }
 
 const noWords = new Int32Array(0);
 
 /**
- * Finds the first quote, backslash or control character (below U+0020).
- * @param from a place inside of a string, from 0 to the chunk's length.
- * @returns its index, or the chunk's length.
+ * Passes by plain characters and escapes of one letter (`\\n`).
+ * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
+ * @returns the index of the first quote, control character (below U+0020) or other backslash: one before `u`, before what is no escape, or before
+ * the chunk's end. Without any of them the chunk's length.
  */
 export function endOfPlainRun(runs: PlainRuns, from: number): number {
-  const bytes = runs.bytes;
+  const { bytes, words, wordsStart } = runs;
   const end = bytes.length;
   let i = from;
-  const wholeWord = from + BYTE_GEAR - ((from + BYTE_GEAR - runs.wordsStart) & 3);
-  const nearby = Math.min(end, wholeWord);
-  for (; i < nearby; i++) {
-    const byte = bytes[i] ?? 0;
-    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return i;
+  // Short strings end here; of longer ones it is the way to the next whole word.
+  let nearby = Math.min(end, i + BYTE_GEAR - ((i + BYTE_GEAR - wordsStart) & 3));
+  for (;;) {
+    for (; i < nearby; i++) {
+      const byte = bytes[i] ?? 0;
+      if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+    }
+    if (i === nearby && i < end) {
+      // For words x: ((x - 0x20202020) & ~x & 0x80808080) is not 0 just where one of its four bytes is below 0x20; a byte that differs
+      // from the one looked for in nothing is one below 0x01 after XOR. (Bytes behind the first hit may be reported wrongly, none before it.)
+      let word = (i - wordsStart) >> 2;
+      const wordsNearby = Math.min(words.length, word + (WORD_GEAR >> 2));
+      for (; word < wordsNearby; word++) {
+        const x = words[word] ?? 0;
+        const quote = x ^ 0x22222222;
+        const backslash = x ^ 0x5c5c5c5c;
+        const hits =
+          ((x - 0x20202020) & ~x) | ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash);
+        if ((hits & 0x80808080) !== 0) break;
+      }
+      i = wordsStart + (word << 2);
+      if (word < wordsNearby || wordsNearby === words.length) i = endByBytes(bytes, i, end);
+      else i = endOfLongRun(runs, i);
+    }
+    if (i >= end) return end;
+    if (bytes[i] !== BACKSLASH || i + 1 === end || !isShortEscape(bytes[i + 1] ?? 0)) return i;
+    runs.escaped = true;
+    i += 2;
+    nearby = Math.min(end, i + ((wordsStart - i) & 3));
   }
-  if (i === end) return end;
+}
 
-  // For words x: ((x - 0x20202020) & ~x & 0x80808080) is not 0 just where one of its four bytes is below 0x20; a byte that differs from
-  // the one looked for in nothing is one below 0x01 after XOR. (Bytes behind the first hit may be reported wrongly, none before it.)
-  const words = runs.words;
-  let word = (i - runs.wordsStart) >> 2;
-  const wordsNearby = Math.min(words.length, word + (WORD_GEAR >> 2));
-  for (; word < wordsNearby; word++) {
-    const x = words[word] ?? 0;
-    const quote = x ^ 0x22222222;
-    const backslash = x ^ 0x5c5c5c5c;
-    const hits = ((x - 0x20202020) & ~x) | ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash);
-    if ((hits & 0x80808080) !== 0) break;
+/** Whether a letter makes an escape of its own behind a backslash: all but `u` do so. */
+export function isShortEscape(byte: number): boolean {
+  switch (byte) {
+    case 0x22:
+    case 0x5c:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return true;
+    default:
+      return false;
   }
-  i = runs.wordsStart + (word << 2);
-  if (word < wordsNearby || wordsNearby === words.length) return endByBytes(bytes, i, end);
-  return endOfLongRun(runs, i);
 }
 
 function endByBytes(bytes: Buffer, from: number, end: number): number {

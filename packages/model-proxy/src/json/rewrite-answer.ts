@@ -4,7 +4,7 @@
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, objectMembers, skipSpace, type Span } from './navigate.js';
-import type { JsonEdit } from './object.js';
+import type { JsonEdit, JsonMember } from './object.js';
 import { JsonObjectScanner } from './scanner.js';
 import { memberEdits, spliceChunks } from './splice.js';
 import { bytesBetween, memberNamed } from './text.js';
@@ -139,20 +139,21 @@ function nullableEdits(bytes: Buffer, nullable: NullableMembers): JsonEdit[] {
   if (answer === undefined || elements === undefined) return [];
 
   const edits: JsonEdit[] = [];
-  const fill = (at: number, names: readonly string[]): ReturnType<typeof objectMembers> => {
-    const members = objectMembers(bytes, at, end);
-    if (members === undefined) return undefined;
+  const fill = (members: readonly JsonMember[] | undefined, at: number, names: readonly string[]): void => {
+    if (members === undefined) return;
     const missing = names.filter((name) => !members.some(({ key }) => key === name));
     const added = missing.map((name) => [name, 'null'] as const);
     edits.push(...memberEdits({ members, start: at }, { added }));
-    return members;
   };
   for (const element of elements) {
-    const message = fill(element.start, nullable.choice)?.findLast(({ key }) => key === 'message');
-    if (message !== undefined) fill(message.valueStart, nullable.message);
+    const choice = objectMembers(bytes, element.start, end);
+    fill(choice, element.start, nullable.choice);
+    const message = choice?.findLast(({ key }) => key === 'message');
+    if (message === undefined || nullable.message.length === 0) continue;
+    fill(objectMembers(bytes, message.valueStart, end), message.valueStart, nullable.message);
   }
   const usage = answer.findLast(({ key }) => key === 'usage');
-  if (usage !== undefined) fill(usage.valueStart, nullable.usage);
-  fill(start, nullable.answer);
+  if (usage !== undefined) fill(objectMembers(bytes, usage.valueStart, end), usage.valueStart, nullable.usage);
+  fill(answer, start, nullable.answer);
   return edits;
 }

@@ -7,7 +7,7 @@
  * are bounded. Control characters inside strings are looked for everywhere: 0.1 ns a byte, 1 ms in an image of 10 MB.
  */
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
-import { endOfPlainRun, plainRuns, type PlainRuns } from './plain-run.js';
+import { endOfPlainRun, isShortEscape, plainRuns, type PlainRuns } from './plain-run.js';
 import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 
@@ -109,6 +109,10 @@ export class JsonObjectScanner {
         case STRING: {
           runs ??= plainRuns(chunk);
           i = endOfPlainRun(runs, i);
+          if (runs.escaped) {
+            runs.escaped = false;
+            this.#escaped = true;
+          }
           if (i === end) break;
           const special = chunk[i] ?? 0;
           if (special === 0x22) {
@@ -179,6 +183,18 @@ export class JsonObjectScanner {
             break;
           }
           if (this.#depth === 1) this.#valueStart = base + i;
+          if (byte > 0x30 && byte <= 0x39) {
+            // Lists of tokens are long: their numbers, and the commas between, are not worth a state each.
+            i++;
+            while (i < end && isDigit(chunk[i] ?? 0)) i++;
+            if (i < end && chunk[i] === 0x2c && this.#depth > 1) {
+              i++;
+              state = this.#inObject ? KEY : VALUE;
+            } else {
+              state = INTEGER;
+            }
+            break;
+          }
           state = this.#startValue(byte, state, base + i);
           i++;
           break;
@@ -223,7 +239,7 @@ export class JsonObjectScanner {
           if (byte === 0x75) {
             this.#hexLeft = 4;
             state = HEX;
-          } else if (isEscape(byte)) {
+          } else if (isShortEscape(byte)) {
             state = STRING;
           } else {
             throw this.#fault(state, byte, base + i);
@@ -374,20 +390,4 @@ function isDigit(byte: number): boolean {
 
 function isHex(byte: number): boolean {
   return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
-}
-
-function isEscape(byte: number): boolean {
-  switch (byte) {
-    case 0x22:
-    case 0x5c:
-    case 0x2f:
-    case 0x62:
-    case 0x66:
-    case 0x6e:
-    case 0x72:
-    case 0x74:
-      return true;
-    default:
-      return false;
-  }
 }

@@ -86,17 +86,23 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
     else edits.push({ start: member.keyStart, end: after?.keyStart ?? last.valueEnd, replacement: nothing });
   }
 
+  const added = changes.added ?? [];
+  if (added.length === 0) return edits;
   const place = members[members.length - 1]?.valueEnd ?? object.start + 1;
-  let comma = survivors > 0 ? ',' : '';
-  for (const [key, text] of changes.added ?? []) {
-    const head = Buffer.from(`${comma}${JSON.stringify(key)}:`);
-    comma = ',';
-    edits.push({
-      start: place,
-      end: place,
-      replacement: Buffer.concat([head, typeof text === 'string' ? Buffer.from(text) : text]),
-    });
+  const pieces: Buffer[] = [];
+  let text = '';
+  for (const [key, value] of added) {
+    text += `${pieces.length > 0 || text !== '' || survivors > 0 ? ',' : ''}${JSON.stringify(key)}:`;
+    if (typeof value === 'string') {
+      text += value;
+      continue;
+    }
+    pieces.push(Buffer.from(text), value);
+    text = '';
   }
+  if (text !== '') pieces.push(Buffer.from(text));
+  const [only] = pieces;
+  edits.push({ start: place, end: place, replacement: pieces.length === 1 && only ? only : Buffer.concat(pieces) });
   return edits;
 }
 

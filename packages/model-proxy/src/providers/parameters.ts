@@ -31,6 +31,9 @@ export function checkedParameters(endpoint: string): ReadonlySet<string> {
 
 const checked = new Map(Object.entries(lists.checked).map(([endpoint, names]) => [endpoint, new Set(names)]));
 
+/** The endpoints that have a list, by path. */
+export const checkedEndpoints: readonly string[] = Object.keys(lists.checked);
+
 /** OpenAI's parameters of all endpoints that have a list. */
 export const openaiParameters: ReadonlySet<string> = new Set(Object.values(lists.checked).flat());
 
@@ -52,16 +55,8 @@ const openaiModels = lists.openaiModels.patterns.map((pattern) => new RegExp(pat
  * @param provider one without a list of its own understands what `openai/` does.
  */
 export function supportedParameters(provider: string, endpoint: string): ReadonlySet<string> {
-  const key = `${provider} ${endpoint}`;
-  let names = supported.get(key);
-  if (names === undefined) {
-    names = new Set(supportedList(provider, endpoint));
-    supported.set(key, names);
-  }
-  return names;
+  return new Set(supportedList(provider, endpoint));
 }
-
-const supported = new Map<string, ReadonlySet<string>>();
 
 function supportedList(provider: string, endpoint: string): string[] {
   // Text completions are checked against the chat list, except for OpenAI's own dialect, which has one for them.
@@ -88,16 +83,15 @@ const nothingRenamed: ReadonlyMap<string, string> = new Map();
 
 /** Whether a member of a request speaks to the proxy; such a one never goes upstream, whatever its value. */
 export function isConsumed(name: string, endpoint: string): boolean {
-  return (
-    (consumed.get(endpoint) ?? consumedEverywhere).has(name) ||
-    consumedPrefixes.some((prefix) => name.startsWith(prefix))
-  );
+  if ((consumed.get(endpoint) ?? consumedEverywhere).has(name)) return true;
+  for (const prefix of consumedPrefixes) if (name.startsWith(prefix)) return true;
+  return false;
 }
 
 const consumedPrefixes = lists.consumed['prefixes'] ?? [];
 const consumedEverywhere: ReadonlySet<string> = new Set(lists.consumed['everywhere']);
 const consumed = new Map(
-  Object.keys(lists.checked).map((endpoint) => [endpoint, new Set([...consumedEverywhere, ...consumedList(endpoint)])]),
+  checkedEndpoints.map((endpoint) => [endpoint, new Set([...consumedEverywhere, ...consumedList(endpoint)])]),
 );
 
 function consumedList(endpoint: string): string[] {

@@ -14,7 +14,10 @@ export interface Provider {
   readonly apiBaseEnvironment: readonly string[];
   /** Where neither the configuration nor the environment names one; null: it is required. */
   readonly defaultApiBase: string | null;
-  /** Names of OpenAI's parameters that the dialect understands, by endpoint (`chat/completions`); from parameters.json. */
+  /**
+   * Names of OpenAI's parameters that the dialect understands, by endpoint (`chat/completions`); from parameters.json. Empty for
+   * an endpoint whose parameters nobody checks.
+   */
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
   /** Headers that carry the key and what else the dialect wants; names lower case. Without a key: none that carries one. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
