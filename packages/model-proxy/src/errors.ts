@@ -231,9 +231,9 @@ export function unreadableRequest(status: number, message: string): ProxyError {
   return requestFault(message, { status });
 }
 
-/** RFC 9112 §3.2: HTTP/1.1 requires a Host header. */
-export function missingHost(): ProxyError {
-  return requestFault('The request has no Host header.');
+/** RFC 9112 §3.2: HTTP/1.1 requires one, and nothing has two. */
+export function wrongHost(): ProxyError {
+  return requestFault('The request has to have one Host header.');
 }
 
 /** The fault is ours: the client hears of it, its cause stays in the log. */

@@ -55,6 +55,7 @@ describe('a path that no literal has', () => {
 
   it.each([
     '/',
+    '/v1',
     '/v1/',
     '/v1/../admin',
     '/v1/./x',

@@ -59,7 +59,7 @@ export function plainPath(url: string): string {
  * means something else to the next server (dots, escapes) is none.
  */
 export function otherTarget(path: string): Target | undefined {
-  const below = path.replace(/^\/(?:v1\/)?/, '');
+  const below = path.replace(/^\/(?:v1(?:\/|$))?/, '');
   const segments = below.split('/');
   if (!segments.every((segment) => /^[\w~-][\w.~:-]*$/.test(segment))) return undefined;
   return { endpoint: otherEndpoint(below), model: null };

@@ -24,16 +24,19 @@ const badRequest: RawFault = { status: 400, reason: 'Bad Request', message: 'The
 
 /**
  * Answers and closes the connection, as nothing after the fault can be understood.
- * @returns the status; undefined where nobody is there any more to be told.
+ * @returns the status; undefined where nobody is there any more to be told, or where the request is known: its own end is told then.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | undefined {
-  if (!socket.writable || answering(socket) || error.code === 'ECONNRESET') {
+  const response = responseOn(socket);
+  const isGone = error.code === 'ECONNRESET' || (response !== undefined && error.code === 'HPE_INVALID_EOF_STATE');
+  // In the middle of another answer ours would be taken for a part of it.
+  if (!socket.writable || isGone || response?.headersSent === true) {
     socket.destroy();
     return undefined;
   }
   const { status, reason, message } = faults[error.code ?? ''] ?? badRequest;
   socket.end(rawAnswer(status, reason, JSON.stringify(unreadableRequest(status, message).body)));
-  return status;
+  return response === undefined ? status : undefined;
 }
 
 /** A whole answer in JSON for a socket that no `ServerResponse` has; the connection ends with it. */
@@ -47,9 +50,9 @@ export function rawAnswer(status: number, reason: string, body: string): string 
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Whether an answer to an earlier request is going out on the connection; ours would end up in the middle of it. */
-function answering(socket: Duplex): boolean {
-  // Node keeps the response in hand on the socket, and its own handler of this event looks at the same two names.
+/** The response that is in hand on a connection: to the request that is at fault, or to an earlier one. */
+function responseOn(socket: Duplex): ServerResponse | undefined {
+  // Node keeps it on the socket, and its own handler of this event looks at the same two names.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };
-  return response?.headersSent === true;
+  return response ?? undefined;
 }

@@ -22,7 +22,8 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   const body = Buffer.from(JSON.stringify(error.body));
   const headers = answerHeaders(exchange, upstream);
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
-  for (const [name, value] of Object.entries(error.headers)) headers.push(name, value);
+  // The upstream's own may be among them already.
+  for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
   if (isNearlyRead(request)) {
     writeHead(response, error.status, headers);
     response.end(request.method === 'HEAD' ? undefined : body);

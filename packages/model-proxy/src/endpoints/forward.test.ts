@@ -1,0 +1,313 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { call } from '../../test/harness/call.js';
+import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../../test/support/app.js';
+import type { ProxySettings } from '../settings.js';
+
+let served: ServedApp;
+beforeAll(async () => {
+  served = await serveApp();
+});
+afterAll(() => served.close());
+afterEach(() => {
+  served.asked.length = 0;
+});
+
+const question = { model: 'public', messages: [{ role: 'user', content: 'Hi' }] };
+const ask = (body: object = question, headers: Readonly<Record<string, string>> = {}) =>
+  call(`${served.url}/v1/chat/completions`, { body, headers });
+/** Until the end of the test these settings hold. */
+async function withSettings(changed: Partial<ProxySettings>, test: () => Promise<void>): Promise<void> {
+  const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
+  served.app.replaceSettings(settingsOf([deploymentAt(apiBase)], changed));
+  try {
+    await test();
+  } finally {
+    served.app.replaceSettings(settingsOf([deploymentAt(apiBase)]));
+  }
+}
+
+describe('a chat request', () => {
+  it("goes upstream with the upstream's model, our key and our headers alone (C5, C6, C9)", async () => {
+    served.answering = json({ model: 'served/model' });
+    await ask(question, {
+      authorization: 'Bearer of-the-client',
+      cookie: 'a=b',
+      'x-custom': '1',
+      'x-request-id': 'mine.1',
+    });
+    const [asked] = served.asked;
+    expect([asked?.method, asked?.url, asked?.body.toString()]).toEqual([
+      'POST',
+      '/v1/chat/completions',
+      JSON.stringify({ ...question, model: 'served/model' }),
+    ]);
+    expect(asked?.headers).toEqual({
+      host: `127.0.0.1:${served.upstreamPort}`,
+      accept: 'application/json, text/event-stream, */*;q=0.5',
+      'accept-encoding': 'identity',
+      authorization: 'Bearer sk-upstream-0123456789',
+      connection: 'keep-alive',
+      'content-length': String(asked?.body.length),
+      'content-type': 'application/json',
+      'user-agent': 'rackless-model-proxy/9.9.9',
+      'x-request-id': 'mine.1',
+    });
+  });
+
+  it("comes back byte for byte, but for the provider's name before the model's (C5)", async () => {
+    const answer = '{ "id":"é\\u00e9", "new_field" : [1, 2.50] ,"model": "served/model","choices":[]} \n';
+    served.answering = json(answer);
+    const { status, body, headers } = await ask();
+    expect([status, body.toString()]).toEqual([200, answer.replace('"served/model"', '"hosted_vllm/served/model"')]);
+    expect(headers['content-length']).toBe(String(body.length));
+    expect(headers['content-type']).toBe('application/json');
+  });
+
+  it('doubles no prefix (C5)', async () => {
+    served.answering = json({ model: 'hosted_vllm/served/model' });
+    expect((await ask()).json()).toEqual({ model: 'hosted_vllm/served/model' });
+  });
+
+  it.each([
+    ['upstream', 'served/model'],
+    ['requested', 'public'],
+    ['provider', 'hosted_vllm/served/model'],
+  ] as const)('with model_name_in_response %s is answered by %s (C5)', (modelNameInResponse, model) =>
+    withSettings({ modelNameInResponse }, async () => {
+      served.answering = json({ id: 'a', model: 'served/model' });
+      expect((await ask()).json()).toEqual({ id: 'a', model });
+    }),
+  );
+
+  it('gets the nullable fields that the upstream left out, where that is wanted (C5)', () =>
+    withSettings({ fillNullFields: true }, async () => {
+      served.answering = json({ choices: [{ message: { content: 'x' } }], usage: { total_tokens: 1 } });
+      expect((await ask()).json()).toEqual({
+        choices: [{ message: { content: 'x', tool_calls: null, function_call: null } }],
+        usage: { total_tokens: 1, prompt_tokens_details: null, completion_tokens_details: null },
+        system_fingerprint: null,
+        service_tier: null,
+        prompt_logprobs: null,
+      });
+    }));
+
+  it('of several megabytes goes through, both ways, in one piece (C6)', () =>
+    withSettings({ maxRequestBytes: 10_000_000 }, async () => {
+      const content = 'é"\\'.repeat(1_000_000);
+      served.answering = (asked, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(asked.body);
+      };
+      const body = { ...question, messages: [{ role: 'user', content }] };
+      expect((await ask(body)).json()).toEqual({ ...body, model: 'hosted_vllm/served/model' });
+    }));
+
+  it('is asked of the model that the path names, whatever the body says (C4)', async () => {
+    served.answering = json({ model: 'served/model' });
+    const path = '/openai/deployments/public/chat/completions?api-version=2024-02-01';
+    const { messages } = question;
+    expect((await call(`${served.url}${path}`, { body: { messages } })).status).toBe(200);
+    expect((await call(`${served.url}${path}`, { body: { messages, model: 'other' } })).status).toBe(200);
+    expect(served.asked.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown])).toEqual([
+      ['/v1/chat/completions', { messages, model: 'served/model' }],
+      ['/v1/chat/completions', { messages, model: 'served/model' }],
+    ]);
+  });
+});
+
+describe('other endpoints', () => {
+  it.each([
+    ['/v1/completions', { prompt: 'Hi' }, '/v1/completions'],
+    ['/embeddings', { input: 'Hi' }, '/v1/embeddings'],
+    ['/v1/responses', { input: 'Hi' }, '/v1/responses'],
+    ['/v1/rerank', { query: 'q', documents: ['d'] }, '/v1/rerank'],
+    ['/v2/rerank', { query: 'q', documents: ['d'] }, '/v1/rerank'],
+    ['/v1/moderations', { input: 'Hi' }, '/v1/moderations'],
+    ['/v1/images/generations', { prompt: 'Hi' }, '/v1/images/generations'],
+    ['/v1/messages', { messages: [], max_tokens: 1 }, '/v1/messages'],
+    ['//v1//score/', { text_1: 'a', text_2: 'b', reasoning_effort: 'unknown here' }, '/v1/score'],
+  ])('%s goes to its path with its own parameters (C4)', async (path, parameters, upstreamPath) => {
+    served.answering = json({ model: 'served/model' });
+    const { status, text } = await call(`${served.url}${path}`, { body: { model: 'public', ...parameters } });
+    expect([status, text]).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
+    const [asked] = served.asked;
+    expect([asked?.url, JSON.parse(asked?.body.toString() ?? '')]).toEqual([
+      upstreamPath,
+      { ...parameters, model: 'served/model' },
+    ]);
+  });
+
+  it('pass on what is no JSON as it comes (C4)', async () => {
+    const sound = Buffer.from([0, 1, 2, 253, 254, 255]);
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-disposition': 'attachment', 'x-extra': '1' });
+      response.end(sound);
+    };
+    const { status, headers, body } = await call(`${served.url}/v1/audio/speech`, {
+      body: { model: 'public', input: 'Hi' },
+    });
+    expect([status, headers['content-type'], headers['content-disposition'], headers['llm_provider-x-extra']]).toEqual([
+      200,
+      'audio/mpeg',
+      'attachment',
+      '1',
+    ]);
+    expect(body).toEqual(sound);
+  });
+
+  it('pass on an answer without a body (C4)', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(204);
+      response.end();
+    };
+    const { status, body } = await ask();
+    expect([status, body.length]).toEqual([204, 0]);
+  });
+});
+
+describe('the headers of an answer', () => {
+  it("are LiteLLM's, and the upstream's under a name of their own (C12)", async () => {
+    served.answering = json({ model: 'served/model' }, 200, {
+      'set-cookie': 'a=b',
+      'x-request-id': 'of-the-upstream',
+      'x-ratelimit-remaining-requests': '9',
+      server: 'uvicorn',
+      'openai-version': '',
+    });
+    const { headers } = await ask(question, { 'x-request-id': 'mine.1', 'x-litellm-call-id': 'call-1' });
+    const { date, ...rest } = headers;
+    const milliseconds = expect.stringMatching(/^\d+(\.\d{1,3})?$/) as unknown;
+    expect(Number.isNaN(Date.parse(date ?? ''))).toBe(false);
+    expect(rest).toEqual({
+      connection: 'close',
+      'content-length': '36',
+      'content-type': 'application/json',
+      'llm_provider-server': 'uvicorn',
+      'llm_provider-x-ratelimit-remaining-requests': '9',
+      'llm_provider-x-request-id': 'of-the-upstream',
+      'x-litellm-call-id': 'call-1',
+      'x-litellm-model-api-base': `http://127.0.0.1:${served.upstreamPort}/v1`,
+      'x-litellm-model-group': 'public',
+      'x-litellm-model-id': 'deployment-1',
+      'x-litellm-overhead-duration-ms': milliseconds,
+      'x-litellm-response-duration-ms': milliseconds,
+      'x-litellm-version': '9.9.9',
+      'x-ratelimit-remaining-requests': '9',
+      'x-request-id': 'mine.1',
+    });
+  });
+
+  it('have an id of ours where the client sent none that can be told (C12)', async () => {
+    const { headers } = await ask(question, { 'x-request-id': 'no "id" <script>' });
+    expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
+    expect(headers['x-litellm-call-id']).toBe(headers['x-request-id']);
+    expect(served.asked[0]?.headers['x-request-id']).toBe(headers['x-request-id']);
+  });
+
+  it('are there with errors, too (C12)', async () => {
+    served.answering = json({ error: { message: 'slow down' } }, 429, {
+      'retry-after': '7',
+      'x-ratelimit-limit-requests': '1',
+    });
+    const { status, headers } = await ask();
+    expect([
+      status,
+      headers['retry-after'],
+      headers['x-litellm-model-id'],
+      headers['x-ratelimit-limit-requests'],
+      headers['llm_provider-retry-after'],
+    ]).toEqual([429, '7', 'deployment-1', '1', '7']);
+  });
+});
+
+describe("the client's headers", () => {
+  it('go upstream where that is wanted, but for keys and what is ours (C9)', () =>
+    withSettings({ forwardClientHeaders: true }, async () => {
+      await ask(question, {
+        'x-custom': '1',
+        'anthropic-beta': 'b',
+        'x-api-key': 'secret',
+        'x-auth-token': 'secret',
+        'x-litellm-timeout': '1',
+        'x-stainless-os': 'Linux',
+        'x-request-id': 'mine',
+        authorization: 'Bearer secret',
+        'api-key': 'secret',
+        'user-agent': 'curl',
+        'other-header': '1',
+      });
+      expect(served.asked[0]?.headers).toEqual({
+        host: `127.0.0.1:${served.upstreamPort}`,
+        accept: 'application/json, text/event-stream, */*;q=0.5',
+        'accept-encoding': 'identity',
+        authorization: 'Bearer sk-upstream-0123456789',
+        'anthropic-beta': 'b',
+        connection: 'keep-alive',
+        'content-length': String(served.asked[0]?.body.length),
+        'content-type': 'application/json',
+        'user-agent': 'rackless-model-proxy/9.9.9',
+        'x-custom': '1',
+        'x-request-id': 'mine',
+      });
+    }));
+});
+
+describe('an upstream that fails', () => {
+  it.each([
+    [400, 'BadRequestError'],
+    [401, 'AuthenticationError'],
+    [404, 'NotFoundError'],
+    [429, 'RateLimitError'],
+    [500, 'InternalServerError'],
+    [503, 'ServiceUnavailableError'],
+  ])('with %d is told as %s (C11)', async (status, name) => {
+    served.answering = json({ error: { message: 'because', type: 'some_error', param: null, code: status } }, status);
+    const answer = await ask();
+    expect(answer.status).toBe(status);
+    expect(answer.json()).toEqual({
+      error: {
+        message: expect.stringMatching(new RegExp(`^litellm\\.${name}: .*because`)) as unknown,
+        type: expect.any(String) as unknown,
+        param: null,
+        code: String(status),
+      },
+    });
+  });
+
+  it('by an answer that breaks off is a 500 in JSON (C11)', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{"model":', () => response.destroy());
+    };
+    const answer = await ask();
+    expect([answer.status, answer.json()]).toEqual([500, { error: expect.objectContaining({ code: '500' }) }]);
+  });
+
+  it('in the middle of sound ends the connection, so that nobody takes it for whole (C11)', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'audio/mpeg' });
+      response.write('sound', () => response.destroy());
+    };
+    await expect(ask()).rejects.toThrow('the answer breaks off: sound');
+  });
+});
+
+describe('a reload', () => {
+  it('leaves requests under way with what they began with (C3)', async () => {
+    let finish: (() => void) | undefined;
+    const reached = new Promise<void>((resolve) => {
+      served.answering = (_asked, response) => {
+        finish = () => json({ model: 'served/model' })(_asked, response);
+        resolve();
+      };
+    });
+    const before = ask();
+    await reached;
+    await withSettings({ modelNameInResponse: 'requested' }, async () => {
+      finish?.();
+      expect((await before).json()).toEqual({ model: 'hosted_vllm/served/model' });
+      served.answering = json({ model: 'served/model' });
+      expect((await ask()).json()).toEqual({ model: 'public' });
+    });
+  });
+});

@@ -1,0 +1,211 @@
+/**
+ * The way of one request: head → who asks → body, verified while it arrives → route → the upstream's body and headers → send; and
+ * back by the kind of its answer. Callbacks all the way: a promise for each chunk costs more than what is done with it.
+ */
+import { performance } from 'node:perf_hooks';
+import {
+  internalError,
+  missingModel,
+  missingParameter,
+  noSuchPath,
+  ProxyError,
+  requestTooLarge,
+  stalledRequest,
+  toProxyError,
+  unknownModel,
+  unservedModel,
+} from '../errors.js';
+import type { ModelNameInResponse } from '../settings.js';
+import type { TracedCall } from '../trace.js';
+import type { UpstreamHandler } from '../upstream/upstream.js';
+import { headerOf, type Answer, type AnswerContext } from './answer.js';
+import { EventAnswer } from './event-answer.js';
+import type { Exchange } from './exchange.js';
+import { OTHER } from './other.js';
+import type { Target } from './paths.js';
+import { ErrorAnswer, JsonAnswer, RawAnswer } from './plain-answers.js';
+import { refuse } from './refusal.js';
+import type { RequestBody } from './request-body.js';
+import { announcedBody, mediaType } from './request-head.js';
+import { watchUploads, type Upload } from './stalled-uploads.js';
+import { upstreamRequest } from './upstream-request.js';
+
+/**
+ * Answers one POST from an upstream. Everything that becomes of it is in the exchange; it is over when the response closes.
+ * @param expectsContinue the client waits to be told to send its body (`Expect: 100-continue`).
+ */
+export function forward(exchange: Exchange, target: Target, expectsContinue: boolean): void {
+  const { request, response, serving } = exchange;
+  const { endpoint } = target;
+  exchange.routeLabel = endpoint.mode === OTHER ? OTHER : `/v1/${endpoint.path}`;
+  let body: RequestBody;
+  try {
+    const client = serving.authenticate(request);
+    if (client instanceof ProxyError) throw client;
+    exchange.client = client;
+    body = announcedBody(request.headers, endpoint, serving.settings.maxRequestBytes);
+  } catch (error) {
+    refuse(exchange, toProxyError(error));
+    return;
+  }
+  if (expectsContinue) response.writeContinue();
+  receive(exchange, target, body);
+}
+
+function receive(exchange: Exchange, target: Target, body: RequestBody): void {
+  const { request, serving } = exchange;
+  const limit = serving.settings.maxRequestBytes;
+  let length = 0;
+  const upload: Upload = { isMoving: true, onStall: () => abandon(exchange) };
+  uploads.add(upload);
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    upload.isMoving = true;
+    try {
+      if (length > limit) throw requestTooLarge(limit, undefined);
+      body.push(chunk);
+    } catch (error) {
+      refuse(exchange, toProxyError(error));
+    }
+  });
+  request.on('end', () => {
+    uploads.remove(upload);
+    // Refused already, and read on for politeness alone.
+    if (exchange.error !== null) return;
+    exchange.receivedAt = performance.now();
+    try {
+      // A POST of nothing to a path of no name is a wrong path, not wrong JSON.
+      if (length === 0 && target.endpoint.mode === OTHER) throw noSuchPath('POST', `/${target.endpoint.path}`);
+      body.finish();
+      send(exchange, target, body);
+    } catch (error) {
+      refuse(exchange, toProxyError(error));
+    }
+  });
+}
+
+/** All of the process: a timer is enough for them. */
+const uploads = watchUploads();
+
+/** Tells a client that may be asleep, and waits for nothing more of it. */
+function abandon(exchange: Exchange): void {
+  const { response } = exchange;
+  // Gone long ago: of those nothing is left but this.
+  if (response.destroyed) return;
+  refuse(exchange, stalledRequest());
+  response.end();
+}
+
+/** @throws {ProxyError} 400 where the body can not be forwarded. */
+function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody): void {
+  const { request, serving, id } = exchange;
+  const { router, settings, upstream, trace } = serving;
+  const inBody = body.model(endpoint);
+  const requested = model ?? inBody;
+  if (requested === undefined || requested === '') throw missingModel(endpoint.path, router.modelNames);
+  const route = router.route(requested);
+  if (route === undefined) {
+    const reason = settings.unserved?.get(requested);
+    throw reason === undefined
+      ? unknownModel(endpoint.path, requested, router.modelNames)
+      : unservedModel(endpoint.path, requested, reason);
+  }
+  exchange.route = route;
+  const { requiredParameter } = endpoint;
+  if (requiredParameter !== null && !body.has(requiredParameter))
+    throw missingParameter(endpoint.path, requiredParameter);
+
+  const outgoing = upstreamRequest({ serving, route, endpoint, body, id, head: request.headers });
+  const rename = renaming(settings.modelNameInResponse, route.deployment.provider.name, requested);
+  const context = { exchange, endpoint, rename };
+  const handler = new Answering(context, trace === null ? null : trace.sending(id, outgoing));
+  exchange.sentAt = performance.now();
+  const call = upstream.send(outgoing, handler);
+  handler.call = call;
+  exchange.call = call;
+}
+
+/** What answers call the model; null: what the upstream called it, so that nothing has to be changed. */
+function renaming(setting: ModelNameInResponse, provider: string, requested: string): AnswerContext['rename'] {
+  switch (setting) {
+    case 'upstream':
+      return null;
+    case 'requested':
+      return () => requested;
+    case 'provider': {
+      const prefix = `${provider}/`;
+      return (reported) => (reported.startsWith(prefix) ? reported : prefix + reported);
+    }
+  }
+}
+
+/** The upstream's side of an exchange. */
+class Answering implements UpstreamHandler {
+  call: AnswerContext['call'] | undefined;
+  readonly #context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>;
+  readonly #traced: TracedCall | null;
+  #answer: Answer | undefined;
+
+  constructor(context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>, traced: TracedCall | null) {
+    this.#context = context;
+    this.#traced = traced;
+  }
+
+  onHead(status: number, headers: readonly string[]): void {
+    const { call } = this;
+    if (call === undefined) return;
+    this.#traced?.head(status, headers);
+    this.#answer = answerOf({ ...this.#context, call, status, headers });
+  }
+
+  onData(chunk: Buffer): void {
+    const { exchange } = this.#context;
+    if (exchange.firstByteAt === 0) exchange.firstByteAt = performance.now();
+    this.#traced?.data(chunk);
+    try {
+      this.#answer?.data(chunk);
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  onEnd(): void {
+    this.#context.exchange.answeredAt = performance.now();
+    this.#traced?.end();
+    try {
+      this.#answer?.end();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  onError(error: ProxyError): void {
+    this.#context.exchange.answeredAt = performance.now();
+    this.#traced?.fail(error);
+    if (this.#answer === undefined) refuse(this.#context.exchange, error);
+    else this.#answer.fail(error);
+  }
+
+  /** A bug of ours: the client is told what can still be told, and the upstream not left at work. */
+  #fault(error: unknown): void {
+    const { exchange } = this.#context;
+    this.call?.abort();
+    const fault = internalError(error);
+    if (exchange.response.headersSent) exchange.response.destroy();
+    else refuse(exchange, fault);
+    exchange.error = fault;
+  }
+}
+
+/** Decides by status and content type alone: what comes is passed on as what it is, not as what was asked for. */
+function answerOf(context: AnswerContext): Answer {
+  const { status, headers } = context;
+  if (status < 200 || status >= 300) return new ErrorAnswer(context);
+  const encoding = headerOf(headers, 'content-encoding');
+  // Asked for identity, some compress all the same: nobody here reads that.
+  if (encoding !== undefined && encoding !== 'identity') return new RawAnswer(context);
+  const type = mediaType(headerOf(headers, 'content-type') ?? '');
+  if (type === 'text/event-stream') return new EventAnswer(context);
+  if (type === 'application/json' || type.endsWith('+json')) return new JsonAnswer(context);
+  return new RawAnswer(context);
+}

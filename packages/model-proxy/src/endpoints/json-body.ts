@@ -1,0 +1,74 @@
+/** A JSON object as a request's body: verified to its last brace, never parsed as a whole. */
+import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
+import { JsonError, type JsonObject } from '../json/object.js';
+import { JsonObjectScanner } from '../json/scanner.js';
+import { memberNamed, textOf, valueOf } from '../json/text.js';
+import { prepareRequestBody } from '../providers/request-body.js';
+import type { Route } from '../routing/router.js';
+import type { ProxySettings } from '../settings.js';
+import type { Endpoint } from './endpoint.js';
+import type { RequestBody } from './request-body.js';
+
+export function createJsonBody(): RequestBody {
+  return new JsonBody();
+}
+
+const nothing: JsonObject = { chunks: [], length: 0, start: 0, end: 0, members: [] };
+
+class JsonBody implements RequestBody {
+  readonly #scanner = new JsonObjectScanner();
+  #object = nothing;
+
+  push(chunk: Buffer): void {
+    try {
+      this.#scanner.push(chunk);
+    } catch (error) {
+      throw asFault(error);
+    }
+  }
+
+  finish(): void {
+    try {
+      this.#object = this.#scanner.finish();
+    } catch (error) {
+      throw asFault(error);
+    }
+  }
+
+  model({ path }: Endpoint): string | undefined {
+    let found;
+    for (const member of this.#object.members) {
+      if (member.key !== 'model') continue;
+      // Python takes the last of two, Go the first that fits: what was checked here must be what runs there.
+      if (found !== undefined) throw ambiguousMember('model', 'duplicate');
+      if (member.escaped) throw ambiguousMember('model', 'escaped');
+      found = member;
+    }
+    if (found === undefined) return undefined;
+    const value = valueOf(this.#object, found);
+    if (value === null) return undefined;
+    if (typeof value !== 'string') throw modelNotText(path);
+    return value;
+  }
+
+  get streams(): boolean {
+    const member = memberNamed(this.#object, 'stream');
+    return member !== undefined && textOf(this.#object, member) === 'true';
+  }
+
+  has(parameter: string): boolean {
+    return memberNamed(this.#object, parameter) !== undefined;
+  }
+
+  forUpstream(
+    { deployment, upstreamModel }: Route,
+    endpoint: Endpoint,
+    { alwaysIncludeStreamUsage }: ProxySettings,
+  ): readonly Buffer[] {
+    return prepareRequestBody(this.#object, { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage }).body;
+  }
+}
+
+function asFault(error: unknown): unknown {
+  return error instanceof JsonError ? invalidJson(error) : error;
+}

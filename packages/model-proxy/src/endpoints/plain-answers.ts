@@ -1,0 +1,142 @@
+/** Answers that end before anything of them is sent on (JSON, errors), and those that nobody has to understand (sound). */
+import { bytesBetween } from '../json/text.js';
+import { rewriteAnswer } from '../json/rewrite-answer.js';
+import type { ProxyError } from '../errors.js';
+import { errorOfStatus } from '../upstream/classify.js';
+import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
+import { answerHeaders, writeHead } from './answer-headers.js';
+import { refuse } from './refusal.js';
+import { findUsage } from './usage.js';
+
+/** Of an answer, where the tokens are counted. */
+const TAIL_BYTES = 8192;
+/** Answers up to this size are one write with their head: Node joins the two where both are text. */
+const JOINED_BYTES = 16_384;
+/** Of an error's body; what is longer is no message. */
+const MAX_ERROR_BYTES = 1_048_576;
+
+/** An answer in JSON: kept until it is whole, sent with the model's name as it is told here. */
+export class JsonAnswer implements Answer {
+  readonly #context: AnswerContext;
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  end(): void {
+    const { exchange, endpoint, status, headers, rename } = this.#context;
+    const { response } = exchange;
+    exchange.usage = findUsage(
+      bytesBetween(this.#chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
+    );
+    const nullable = exchange.serving.settings.fillNullFields ? endpoint.nullable : null;
+    const body =
+      rename === null && nullable === null
+        ? this.#chunks
+        : rewriteAnswer(this.#chunks, { modelPaths: endpoint.answerModel, model: rename, nullable });
+    let length = 0;
+    for (const piece of body) length += piece.length;
+    const ours = answerHeaders(exchange, headers);
+    ours.push(
+      'content-type',
+      headerOf(headers, 'content-type') ?? 'application/json',
+      'content-length',
+      String(length),
+    );
+    writeHead(response, status, ours);
+    if (length <= JOINED_BYTES) {
+      // One character for each byte and back: the bytes stay what they are.
+      let text = '';
+      for (const piece of body) text += piece.toString('latin1');
+      response.end(text, 'latin1');
+      return;
+    }
+    // All of it is in memory already: there is nothing to hold back.
+    for (const piece of body) response.write(piece);
+    response.end();
+  }
+
+  fail(error: ProxyError): void {
+    refuse(this.#context.exchange, error);
+  }
+}
+
+/** An answer with a status that says no. */
+export class ErrorAnswer implements Answer {
+  readonly #context: AnswerContext;
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#length >= MAX_ERROR_BYTES) return;
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  end(): void {
+    const { exchange, status, headers } = this.#context;
+    if (exchange.route === null) return;
+    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.route), headers);
+  }
+
+  /** The status says more than that its explanation broke off. */
+  fail(): void {
+    this.end();
+  }
+}
+
+/** Of the upstream's headers, those that a body which is passed on keeps its meaning by. */
+const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-disposition', 'cache-control'];
+
+/** Any other answer: its bytes as they come. */
+export class RawAnswer implements Answer {
+  readonly #context: AnswerContext;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  data(chunk: Buffer): void {
+    this.#sendHead();
+    pass(this.#context, chunk);
+  }
+
+  end(): void {
+    this.#sendHead();
+    this.#context.exchange.response.end();
+  }
+
+  /** Nothing can be said any more once it has begun; a client sees by the connection's end that it is not whole. */
+  fail(error: ProxyError): void {
+    const { exchange } = this.#context;
+    if (!exchange.response.headersSent) {
+      refuse(exchange, error);
+      return;
+    }
+    exchange.error = error;
+    exchange.response.destroy();
+  }
+
+  /** With the first byte: until then a failure can still be told. */
+  #sendHead(): void {
+    const { exchange, status, headers } = this.#context;
+    if (exchange.response.headersSent) return;
+    const ours = answerHeaders(exchange, headers);
+    for (const name of bodyHeaders) {
+      const value = headerOf(headers, name);
+      if (value !== undefined) ours.push(name, value);
+    }
+    writeHead(exchange.response, status, ours);
+  }
+}

@@ -1,0 +1,43 @@
+/** What the head of a request already tells: its faults, and which kind of body follows. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { requestTooLarge, unsupportedContentEncoding, unsupportedContentType } from '../errors.js';
+import { createJsonBody } from './json-body.js';
+import { createMultipartBody } from './multipart-body.js';
+import type { Endpoint } from './endpoint.js';
+import type { RequestBody } from './request-body.js';
+
+/**
+ * Makes the reader of the body that is announced.
+ * @param maxBytes `max_request_size_mb`.
+ * @throws {ProxyError} 413, 415, or 400 for a form without a boundary.
+ */
+export function announcedBody(headers: IncomingHttpHeaders, endpoint: Endpoint, maxBytes: number): RequestBody {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupportedContentEncoding(encoding);
+  const length = headers['content-length'];
+  if (length !== undefined && Number(length) > maxBytes) throw requestTooLarge(maxBytes, Number(length));
+  const contentType = headers['content-type'];
+  if (endpoint.requestBody === 'json') {
+    if (contentType !== undefined && contentType !== 'application/json' && !isJson(contentType))
+      throw unsupportedContentType(contentType, 'application/json');
+    return createJsonBody();
+  }
+  if (contentType === undefined || mediaType(contentType) !== 'multipart/form-data')
+    throw unsupportedContentType(contentType ?? '', 'multipart/form-data');
+  return createMultipartBody(contentType);
+}
+
+/**
+ * Scripts and older clients send JSON as plain text or say nothing; LiteLLM reads it, and it is verified anyway. A form is something
+ * else: `curl -d` without a header says so, and is told.
+ */
+function isJson(contentType: string): boolean {
+  const type = mediaType(contentType);
+  return type === 'application/json' || type.endsWith('+json') || type === 'text/json' || type === 'text/plain';
+}
+
+/** `text/plain` of `Text/Plain; charset=utf-8`. */
+export function mediaType(contentType: string): string {
+  const end = contentType.indexOf(';');
+  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+}

@@ -1,0 +1,46 @@
+/** What an upstream is asked, made of what a client asked and of what is configured. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Route } from '../routing/router.js';
+import type { UpstreamRequest } from '../upstream/upstream.js';
+import type { Endpoint } from './endpoint.js';
+import type { Serving } from './exchange.js';
+import type { RequestBody } from './request-body.js';
+import { upstreamHeaders } from './upstream-headers.js';
+
+export interface UpstreamRequestOptions {
+  readonly serving: Pick<Serving, 'settings' | 'version'>;
+  readonly route: Route;
+  readonly endpoint: Endpoint;
+  /** Finished. */
+  readonly body: RequestBody;
+  /** Of the client's request. */
+  readonly id: string;
+  /** The headers of the client's request. */
+  readonly head: IncomingHttpHeaders;
+}
+
+/** @throws {ProxyError} 400 where the deployment does not take a parameter. */
+export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
+  const { serving, route, endpoint, body, id, head } = options;
+  const { settings, version } = serving;
+  const { deployment } = route;
+  return {
+    deployment,
+    method: 'POST',
+    url: urlOf(deployment.apiBase, endpoint.path),
+    headers: upstreamHeaders({
+      deployment,
+      version,
+      id,
+      contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
+      clientHeaders: settings.forwardClientHeaders ? head : null,
+    }),
+    body: body.forUpstream(route, endpoint, settings),
+    timeouts: body.streams ? deployment.streamTimeouts : deployment.timeouts,
+  };
+}
+
+/** LiteLLM takes an `api_base` that has the endpoint's path already for the whole address. */
+function urlOf(apiBase: string, path: string): string {
+  return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;
+}

@@ -1,0 +1,107 @@
+/** `/health`: asks every model one small question. It costs tokens, as LiteLLM's does; probes want `/health/liveliness`. */
+import { randomUUID } from 'node:crypto';
+import { endpoints } from '../endpoints/index.js';
+import type { Serving } from '../endpoints/exchange.js';
+import { shownApiBase } from '../endpoints/answer-headers.js';
+import { createJsonBody } from '../endpoints/json-body.js';
+import { upstreamRequest } from '../endpoints/upstream-request.js';
+import { toProxyError } from '../errors.js';
+import type { Deployment } from '../providers/deployment.js';
+import { errorOfStatus } from '../upstream/classify.js';
+import type { Route } from '../routing/router.js';
+
+/** One deployment that was asked. */
+export interface HealthEntry {
+  readonly model: string;
+  readonly api_base: string;
+  readonly model_id: string;
+  /** Only of one that is not well. */
+  readonly error?: string;
+}
+
+export interface HealthReport {
+  readonly healthy_endpoints: readonly HealthEntry[];
+  readonly unhealthy_endpoints: readonly HealthEntry[];
+  readonly healthy_count: number;
+  readonly unhealthy_count: number;
+}
+
+/** How many are asked at a time: a look at health must not crowd out the clients. */
+const ASKED_AT_ONCE = 8;
+/** Seconds, as LiteLLM's; `model_info.health_check_timeout` has another. */
+const DEFAULT_TIMEOUT_S = 60;
+/** Enough for one word. */
+const MAX_TOKENS = 5;
+
+/** Asks all of them, a few at a time. @param deployments in the order of the report. */
+export async function checkHealth(serving: Serving, deployments: readonly Deployment[]): Promise<HealthReport> {
+  const entries: HealthEntry[] = [];
+  for (let start = 0; start < deployments.length; start += ASKED_AT_ONCE) {
+    const together = deployments.slice(start, start + ASKED_AT_ONCE);
+    entries.push(...(await Promise.all(together.map((deployment) => check(serving, deployment)))));
+  }
+  const healthy = entries.filter(({ error }) => error === undefined);
+  const unhealthy = entries.filter(({ error }) => error !== undefined);
+  return {
+    healthy_endpoints: healthy,
+    unhealthy_endpoints: unhealthy,
+    healthy_count: healthy.length,
+    unhealthy_count: unhealthy.length,
+  };
+}
+
+async function check(serving: Serving, deployment: Deployment): Promise<HealthEntry> {
+  const { provider, upstreamModel, id } = deployment;
+  const entry = { model: `${provider.name}/${upstreamModel}`, api_base: shownApiBase(deployment), model_id: id };
+  const error = await ask(serving, deployment).catch((thrown: unknown) => toProxyError(thrown).message);
+  return error === undefined ? entry : { ...entry, error };
+}
+
+/** What a model of a mode is asked; a mode that is not here needs more than words. */
+const questions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  chat: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: MAX_TOKENS },
+  completion: { prompt: 'Hi', max_tokens: MAX_TOKENS },
+  embedding: { input: 'Hi' },
+  responses: { input: 'Hi' },
+  rerank: { query: 'Hi', documents: ['Hi'] },
+  moderation: { input: 'Hi' },
+  audio_speech: { input: 'Hi', voice: 'alloy' },
+};
+
+/** @returns what is wrong; undefined: nothing. */
+async function ask(serving: Serving, deployment: Deployment): Promise<string | undefined> {
+  const { modelInfo } = deployment;
+  const mode = typeof modelInfo['mode'] === 'string' ? modelInfo['mode'] : 'chat';
+  const question = questions[mode];
+  const endpoint = endpoints.find((candidate) => candidate.mode === mode && candidate.requestBody === 'json');
+  if (question === undefined || endpoint === undefined) return `there is no question for models of mode ${mode}`;
+  const named = modelInfo['health_check_model'];
+  const upstreamModel =
+    typeof named === 'string' ? named.replace(`${deployment.provider.name}/`, '') : deployment.upstreamModel;
+  if (upstreamModel.includes('*')) return 'a wildcard: model_info.health_check_model has to name a model';
+
+  const body = createJsonBody();
+  body.push(Buffer.from(JSON.stringify({ model: upstreamModel, ...question })));
+  body.finish();
+  const route: Route = { deployment, modelGroup: deployment.modelName, upstreamModel };
+  const seconds = Number(modelInfo['health_check_timeout'] ?? DEFAULT_TIMEOUT_S);
+  const timeouts = { ...deployment.timeouts, totalMs: (seconds > 0 ? seconds : DEFAULT_TIMEOUT_S) * 1000 };
+  const request = { ...upstreamRequest({ serving, route, endpoint, body, id: randomUUID(), head: {} }), timeouts };
+  return new Promise((resolve) => {
+    let status = 0;
+    let head: readonly string[] = [];
+    const chunks: Buffer[] = [];
+    serving.upstream.send(request, {
+      onHead: (answered, headers) => {
+        status = answered;
+        head = headers;
+      },
+      onData: (chunk) => chunks.push(chunk),
+      onEnd: () =>
+        resolve(
+          status >= 200 && status < 300 ? undefined : errorOfStatus(status, head, Buffer.concat(chunks), route).message,
+        ),
+      onError: (error) => resolve(error.message),
+    });
+  });
+}

@@ -1,0 +1,101 @@
+/** What Express serves: the page for people, health, configuration, metrics. Loaded when the first of them is asked for. */
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { answerJson, answerText } from '../endpoints/answer-json.js';
+import { endpoints } from '../endpoints/index.js';
+import type { Exchange } from '../endpoints/exchange.js';
+import { plainPath } from '../endpoints/paths.js';
+import { refuse } from '../endpoints/refusal.js';
+import { noSuchPath, toProxyError } from '../errors.js';
+import type { Metrics } from '../metrics.js';
+import { checkHealth, type HealthReport } from './health.js';
+import { renderHome } from './home.js';
+import { describeDeployments } from './models.js';
+import { pagePaths } from './paths.js';
+import { polledPaths } from './polled.js';
+
+/** Answers a request for one of {@link pagePaths}, GET or HEAD, of a client that may ask. */
+export type Pages = (exchange: Exchange) => void;
+
+/** Express's response with our exchange, which knows everything that an answer needs. */
+type Reply = Response<unknown, { exchange: Exchange }>;
+
+export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  const health = joinedHealth();
+
+  app.get('/', (_request: Request, { locals: { exchange } }: Reply) => {
+    const { serving } = exchange;
+    // Names of models are for those who may ask them.
+    const models = serving.settings.clientKeys === null ? serving.router.modelNames : null;
+    answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: serving.version }), pagePolicy);
+  });
+  app.get('/metrics', async (_request: Request, { locals: { exchange } }: Reply) => {
+    const { contentType, text } = await metrics.expose();
+    answerText(exchange, 200, contentType, text);
+  });
+  app.get('/health', async (request: Request, { locals: { exchange } }: Reply) => {
+    const model = typeof request.query['model'] === 'string' ? request.query['model'] : null;
+    answerJson(exchange, 200, await health(exchange, model));
+  });
+  app.get(['/model/info', '/v1/model/info'], (request: Request, { locals: { exchange } }: Reply) => {
+    const id = request.query['litellm_model_id'];
+    const { deployments } = exchange.serving.settings;
+    answerJson(
+      exchange,
+      200,
+      describeDeployments(typeof id === 'string' ? deployments.filter((one) => one.id === id) : deployments),
+    );
+  });
+  app.get('/routes', (_request: Request, { locals: { exchange } }: Reply) => {
+    answerJson(exchange, 200, { routes: allRoutes() });
+  });
+  app.use(({ method, path }: Request, { locals: { exchange } }: Reply) => {
+    refuse(exchange, noSuchPath(method, path));
+  });
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express tells an error handler by its four parameters
+  app.use((error: unknown, _request: Request, { locals: { exchange } }: Reply, _next: NextFunction) => {
+    refuse(exchange, toProxyError(error));
+  });
+
+  return (exchange) => {
+    const { request, response } = exchange;
+    // Express shall see what was matched: it knows nothing of doubled slashes and whole URLs.
+    const url = request.url ?? '/';
+    const query = url.indexOf('?');
+    request.url = plainPath(url) + (query === -1 ? '' : url.slice(query));
+    app(request, Object.assign(response, { locals: { exchange } }));
+  };
+}
+
+/** Nothing on the page may run or be fetched, even if a model's name got past the escaping. */
+const pagePolicy = [
+  'content-security-policy',
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options',
+  'nosniff',
+];
+
+/** Two who look at the same time share one look: each costs tokens. */
+function joinedHealth(): (exchange: Exchange, model: string | null) => Promise<HealthReport> {
+  const underWay = new Map<string, Promise<HealthReport>>();
+  return ({ serving }, model) => {
+    const key = model ?? '';
+    const asked = underWay.get(key);
+    if (asked !== undefined) return asked;
+    const { router, settings } = serving;
+    const deployments = model === null ? settings.deployments : router.deploymentsOf(model);
+    const report = checkHealth(serving, deployments).finally(() => underWay.delete(key));
+    underWay.set(key, report);
+    return report;
+  };
+}
+
+/** `/routes`, as LiteLLM lists them. */
+function allRoutes(): readonly { readonly path: string; readonly methods: readonly string[] }[] {
+  return [
+    ...endpoints.flatMap(({ path }) => [`/v1/${path}`, `/${path}`]).map((path) => ({ path, methods: ['POST'] })),
+    ...[...polledPaths, ...pagePaths.keys()].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
+  ];
+}

@@ -1,0 +1,162 @@
+/** The app before one real upstream, on real sockets, without a configuration file: for the tests beside the sources. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLog } from '@rackless/daemon/log.js';
+import { createApp, type App, type AppOptions } from '../../src/app.js';
+import type { Deployment } from '../../src/providers/deployment.js';
+import { findProvider } from '../../src/providers/index.js';
+import type { ProxySettings } from '../../src/settings.js';
+import { createUpstream } from '../../src/upstream/send.js';
+import type { Upstream } from '../../src/upstream/upstream.js';
+
+/** What the upstream was sent. */
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+  readonly request: IncomingMessage;
+}
+
+/** Answers as an upstream. */
+export type Answering = (asked: Asked, response: ServerResponse) => void;
+
+export interface ServedApp {
+  /** `http://127.0.0.1:12345`. */
+  readonly url: string;
+  readonly port: number;
+  readonly upstreamPort: number;
+  readonly app: App;
+  /** Requests that came to the upstream with their body. */
+  readonly asked: Asked[];
+  /** What it answers from now on. */
+  answering: Answering;
+  /** Lines of the log so far, as JSON; then forgotten. */
+  lines(): Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+const noTimeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
+
+/** A deployment of `hosted_vllm` with nothing special about it. */
+export function deploymentAt(apiBase: string, changed: Partial<Deployment> = {}): Deployment {
+  return {
+    id: 'deployment-1',
+    modelName: 'public',
+    provider: findProvider('hosted_vllm'),
+    upstreamModel: 'served/model',
+    apiBase,
+    apiKey: 'sk-upstream-0123456789',
+    tls: { verify: true, clientCertificate: null },
+    timeouts: noTimeouts,
+    streamTimeouts: noTimeouts,
+    dropParams: false,
+    additionalDropParams: [],
+    allowedOpenaiParams: [],
+    defaults: {},
+    extraBody: {},
+    extraHeaders: {},
+    modelInfo: {},
+    useInPassThrough: false,
+    weight: 1,
+    ...changed,
+  };
+}
+
+/** Settings with one deployment, and nothing else set. */
+export function settingsOf(deployments: readonly Deployment[], changed: Partial<ProxySettings> = {}): ProxySettings {
+  return {
+    deployments,
+    modelGroupAlias: new Map(),
+    modelNameInResponse: 'provider',
+    fillNullFields: false,
+    alwaysIncludeStreamUsage: false,
+    maxRequestBytes: 1_048_576,
+    forwardClientHeaders: false,
+    clientKeys: null,
+    ...changed,
+  };
+}
+
+/** An answer in JSON. */
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Answering {
+  return (_asked, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof value === 'string' ? value : JSON.stringify(value));
+  };
+}
+
+export interface ServeOptions {
+  readonly settings?: Partial<ProxySettings>;
+  readonly deployment?: Partial<Deployment>;
+  readonly app?: Partial<Pick<AppOptions, 'detailedDebug' | 'passThrough'>>;
+}
+
+export async function serveApp({ settings, deployment, app: more }: ServeOptions = {}): Promise<ServedApp> {
+  const asked: Asked[] = [];
+  const state: { answering: Answering } = { answering: json({ id: 'x', model: 'served/model' }) };
+  const upstreamServer = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      const received = { method, url, headers, body: Buffer.concat(chunks), request };
+      asked.push(received);
+      state.answering(received, response);
+    });
+  });
+  const upstreamPort = await listening(upstreamServer);
+  const first = deploymentAt(`http://127.0.0.1:${upstreamPort}/v1`, deployment);
+  const proxySettings = settingsOf([first], settings);
+
+  let written = '';
+  const log = createLog({ level: 'debug', format: 'json', write: (text) => (written += text) });
+  const upstream: Upstream = createUpstream({ deployments: proxySettings.deployments, environment: {}, log });
+  const app = createApp({ settings: proxySettings, upstream, log, version: '9.9.9', detailedDebug: false, ...more });
+  const server = createServer({ requireHostHeader: false }, app.handler);
+  server.on('checkContinue', app.expectContinue);
+  server.on('upgrade', app.upgrade);
+  server.on('clientError', app.clientError);
+  const port = await listening(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    upstreamPort,
+    app,
+    asked,
+    get answering() {
+      return state.answering;
+    },
+    set answering(answering) {
+      state.answering = answering;
+    },
+    lines() {
+      log.flush();
+      const lines = written.split('\n').filter((line) => line !== '');
+      written = '';
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>); // what the log wrote
+    },
+    async close() {
+      await closed(server);
+      await upstream.close();
+      await closed(upstreamServer);
+      app.close();
+      // What it still holds it would write when jest has long gone.
+      log.flush();
+    },
+  };
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port; // it listens at TCP
+}
+
+async function closed(server: Server): Promise<void> {
+  const done = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await done;
+}
