@@ -68,21 +68,27 @@ case $host in
   *) address=$scheme://$host:$port ;;
 esac
 
-# Three lines to paste. $1: a model's public name.
+# Three lines to paste. $1: what scripts/ask.js says of the list of models.
 print_lines() {
+  local model curl=$curl
+  model=$(sed -n 2p <<<"$1")
+  # The configuration has a key for clients, and without it nobody learns the models' names.
+  if [ "$1" = locked ]; then
+    curl="$curl -H 'Authorization: Bearer KEY'"
+    model=MODEL
+  fi
   local chat="$curl $address/v1/chat/completions -H 'Content-Type: application/json' -d"
   local say='"messages":[{"role":"user","content":"Hello, is anybody there?"}]'
-  echo "  $chat '{\"model\":\"$1\",$say}'"
-  echo "  $chat '{\"model\":\"$1\",\"stream\":true,$say}' -N"
+  echo "  $chat '{\"model\":\"$model\",$say}'"
+  echo "  $chat '{\"model\":\"$model\",\"stream\":true,$say}' -N"
   echo "  $curl $address/v1/models"
 }
 
-# Its models' names, a line each, below the line `models`; another word where it is none.
 models=$(node "$ask" "$address/v1/models")
 case $models in
-  models*)
+  models* | locked)
     printf '%s\n\n%s\n\n' "model-proxy is already running at $address (Ctrl-C in its terminal ends it). To paste:" \
-      "$(print_lines "$(sed -n 2p <<<"$models")")"
+      "$(print_lines "$models")"
     exit
     ;;
   ?*) die "Something else listens at $address. Another port: scripts/start proxy --port N" ;;
@@ -118,6 +124,7 @@ start_sample() {
   work=$(mktemp -d)
   SAMPLE_API_KEY=$(openssl rand -hex 16)
   export SAMPLE_API_KEY
+  : >"$work/upstream.log"
   # In sessions of their own, both: Ctrl-C is for this script, which then ends things in their order.
   setsid node "$sample" --folder "$work/certificates" --api-key "$SAMPLE_API_KEY" >"$work/upstream.log" 2>&1 &
   upstream=$!
@@ -158,7 +165,7 @@ until models=$(node "$ask" "$address/v1/models") && [ -n "$models" ]; do
   sleep 0.1
 done
 if kill -0 "$daemon" 2>/dev/null; then
-  printf '\n%s\n\n%s\n\n' "model-proxy serves $what at $address. Ctrl-C ends it. To paste:" "$(print_lines "$(sed -n 2p <<<"$models")")"
+  printf '\n%s\n\n%s\n\n' "model-proxy serves $what at $address. Ctrl-C ends it. To paste:" "$(print_lines "$models")"
 fi
 status=0
 wait "$daemon" || status=$?
