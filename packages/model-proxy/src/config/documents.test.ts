@@ -1,0 +1,50 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdirSync } from 'node:fs';
+import { configurationFixture, oneModel } from '../../test/support/configuration.js';
+
+const { at, faults, load, write } = configurationFixture();
+
+beforeAll(() => {
+  mkdirSync(at('models'));
+  write(
+    'models/vllm.yaml',
+    'include: [../more.yaml, vllm.yaml]\nmodel_list:\n  - model_name: vllm\n    params: {model: hosted_vllm/v, api_base: "http://v/v1"}\n',
+  );
+  write(
+    'more.yaml',
+    'model_list:\n  - model_name: more\n    params: {model: hosted_vllm/m, api_base: "http://m/v1"}\nsettings: {drop_params: true, request_timeout: 9}\nenvironment_variables: {A: more, B: more}\n',
+  );
+  write('broken.yaml', 'model_list:\n  - model_name: x\n    params: {api_base: 5}\n');
+  write('no.yaml', 'a: [');
+});
+
+describe('include', () => {
+  it('adds the models of other files, relative to the one that names them, each file once (C3)', () => {
+    const config = load(
+      oneModel(
+        ['api_key: os.environ/A'],
+        'include:\n  - models/vllm.yaml\n  - more.yaml\nlitellm_settings: {request_timeout: 5}\nenvironment_variables: {A: main}\n',
+      ),
+    );
+    expect(config.proxy.deployments.map(({ modelName }) => modelName)).toEqual(['chat', 'vllm', 'more']);
+    expect(config.watchedFiles).toEqual([at('config.yaml'), at('models/vllm.yaml'), at('more.yaml')]);
+    const [chat] = config.proxy.deployments;
+    // What the file says itself wins over what it includes.
+    expect([chat?.timeouts.totalMs, chat?.dropParams, chat?.apiKey]).toEqual([5000, true, 'main']);
+    expect(config.environment).toEqual({ A: 'main', B: 'more' });
+    expect(config.warnings).toEqual([]);
+  });
+
+  it('is at fault by the file that is (C3)', () => {
+    expect(faults(oneModel([], 'include: broken.yaml\n'))).toEqual([
+      'broken.yaml:3: model_list[0].params.api_base: must be a URL such as https://host/v1, without user and query, not the number 5',
+      'broken.yaml:3: model_list[0].params: model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
+    ]);
+    expect(faults(oneModel([], 'include: [no.yaml, none.yaml, 5, ""]\n'))).toEqual([
+      'config.yaml:6: include[2]: must be the path of a YAML file',
+      'config.yaml:6: include[3]: must be the path of a YAML file',
+      'config.yaml:6: include: the configuration none.yaml can not be read: there is no such file',
+      'no.yaml:1: this is no YAML: unexpected end of the stream within a flow collection',
+    ]);
+  });
+});

@@ -1,0 +1,29 @@
+/** Headers that a deployment adds to its requests. */
+import type { Block, Findings } from './faults.js';
+import type { paramsTable } from './settings.js';
+import { nodeAt } from './yaml-node.js';
+
+/** Those of `extra_headers` and `organization`; names lower case. One that HTTP can not carry is noted as a fault. */
+export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Findings): Record<string, string> {
+  const place = block.places.get('extraHeaders');
+  const { organization } = block.values;
+  const headers: Record<string, string> = organization === undefined ? {} : { 'openai-organization': organization };
+  for (const [name, value] of Object.entries(block.values.extraHeaders ?? {})) {
+    const fault = headerFault(name, value);
+    if (fault !== undefined && place !== undefined)
+      findings.fault(nodeAt(place.node, [name]), [...place.path, name], fault);
+    headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+/** They would break the request, or make two of it. */
+const FRAMING = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'upgrade', 'content-type', 'te']);
+
+function headerFault(name: string, value: string): string | undefined {
+  // RFC 9110 §5.6.2, §5.5
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'is no name of a header';
+  // eslint-disable-next-line no-control-regex -- these are what a header can not hold
+  if (/[\0-\x08\x0a-\x1f\x7f]/.test(value) || /[^\0-\xff]/.test(value)) return 'has characters that no header can hold';
+  return FRAMING.has(name.toLowerCase()) ? 'is set by the proxy itself' : undefined;
+}

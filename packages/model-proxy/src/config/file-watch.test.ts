@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { waitFor } from '../../test/harness/wait.js';
+import { watchFiles, type FileWatch } from './file-watch.js';
+
+let folder: string;
+let watch: FileWatch | undefined;
+let changes: number;
+const at = (name: string) => path.join(folder, name);
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'rackless-watch-'));
+  changes = 0;
+  writeFileSync(at('a'), '1');
+});
+
+afterEach(() => {
+  watch?.close();
+  rmSync(folder, { recursive: true });
+});
+
+function start(...names: readonly string[]): FileWatch {
+  watch = watchFiles({ files: names.map(at), onChange: () => (changes += 1), intervalMs: 10 });
+  return watch;
+}
+
+const changed = (count: number) =>
+  waitFor(
+    () => (changes >= count ? true : undefined),
+    () => `${changes} changes were noticed, not ${count}`,
+  );
+
+/** Changes another file that is watched too, and so knows when the watch has looked twice. */
+async function noMoreThan(count: number, name: string): Promise<void> {
+  writeFileSync(at(name), String(Math.random()).repeat(3));
+  await changed(count + 1);
+  expect(changes).toBe(count + 1);
+}
+
+describe('a changed file is noticed', () => {
+  it('when it is written in place, and once (C3)', async () => {
+    writeFileSync(at('b'), '1');
+    start('a', 'b');
+    writeFileSync(at('a'), '2 and more');
+    await changed(1);
+    await noMoreThan(1, 'b');
+  });
+
+  it('when another file takes its place, again and again, even of the same size (C3)', async () => {
+    start('a');
+    for (let round = 1; round <= 3; round += 1) {
+      writeFileSync(at('next'), '2');
+      renameSync(at('next'), at('a'));
+      await changed(round);
+    }
+  });
+
+  it('when links lead elsewhere, as Kubernetes swaps a ConfigMap (C3)', async () => {
+    for (const version of ['..v1', '..v2', '..v3']) {
+      mkdirSync(at(version));
+      writeFileSync(at(`${version}/config.yaml`), 'same');
+    }
+    symlinkSync('..v1', at('..data'));
+    symlinkSync('..data/config.yaml', at('config.yaml'));
+    start('config.yaml');
+    for (const [index, version] of ['..v2', '..v3'].entries()) {
+      symlinkSync(version, at('..data_tmp'));
+      renameSync(at('..data_tmp'), at('..data'));
+      await changed(index + 1);
+    }
+  });
+
+  it('when it goes and when it comes, watched before it is there (C3)', async () => {
+    start('a', 'later');
+    rmSync(at('a'));
+    await changed(1);
+    writeFileSync(at('later'), 'x');
+    await changed(2);
+  });
+});
+
+describe('a watch', () => {
+  it('says nothing of what changed before it was told to begin anew, or in files that it was told to forget (C3)', async () => {
+    writeFileSync(at('b'), '1');
+    writeFileSync(at('c'), '1');
+    const started = start('a', 'b');
+    writeFileSync(at('a'), 'changed');
+    started.mark();
+    started.replace([at('b'), at('c')]);
+    writeFileSync(at('a'), 'changed again');
+    await noMoreThan(0, 'c');
+    await noMoreThan(1, 'b');
+  });
+
+  it('keeps what it knows of a file across a replacement: a change meanwhile is none too few (C3)', async () => {
+    const started = start('a');
+    started.mark();
+    writeFileSync(at('a'), 'while the old text is being read');
+    started.replace([at('a')]);
+    await changed(1);
+  });
+});

@@ -1,0 +1,161 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig, type Environment, type Flags } from './load.js';
+import { configurationFixture, oneModel } from '../../test/support/configuration.js';
+
+const { at, deployment, faults, load, makeCertificate, warnings, write } = configurationFixture();
+
+beforeAll(() => {
+  makeCertificate('one');
+  makeCertificate('two');
+});
+
+const listen = (flags: Flags, environment: Environment = {}, blocks = '') =>
+  load(oneModel([], blocks), { flags, environment }).listen;
+
+describe('flags and environment', () => {
+  it('say where to listen, a flag before the environment (C2)', () => {
+    const environment = { HOST: '::1', PORT: '5000', DRAIN_TIMEOUT: '1.5' };
+    write('config.yaml', oneModel());
+    const { host, port, drainMs } = loadConfig({ file: at('config.yaml'), environment }).listen;
+    expect({ host, port, drainMs }).toEqual({ host: '::1', port: 5000, drainMs: 1500 });
+    expect(listen({ host: 'localhost', port: '0', drain_timeout: '0' }, environment)).toEqual({
+      host: 'localhost',
+      port: 0,
+      tls: null,
+      logLevel: 'info',
+      detailedDebug: false,
+      jsonLogs: null,
+      drainMs: 0,
+    });
+    expect(listen({}, { PORT: '' }).port).toBe(4000);
+  });
+
+  it.each<[Flags, Environment, string, 'debug' | 'info' | 'warn' | 'error', boolean]>([
+    [{}, {}, '', 'info', false],
+    [{ debug: true }, {}, '', 'debug', false],
+    [{ detailed_debug: true }, {}, '', 'debug', true],
+    [{}, { DEBUG: 'true' }, '', 'debug', false],
+    [{}, { DEBUG: 'express:*' }, '', 'info', false],
+    [{}, { DETAILED_DEBUG: '1' }, '', 'debug', true],
+    [{}, { LITELLM_LOG: 'error' }, '', 'error', false],
+    [{}, { LITELLM_LOG: 'WARNING' }, '', 'warn', false],
+    [{}, {}, 'litellm_settings: {set_verbose: True}\n', 'debug', false],
+  ])('%j, %j and %j log at %s, bodies: %s (C2, C12)', (flags, environment, blocks, logLevel, detailedDebug) => {
+    const { logLevel: level, detailedDebug: detailed } = listen(flags, environment, blocks);
+    expect([level, detailed]).toEqual([logLevel, detailedDebug]);
+  });
+
+  it('choose the form of the log (C2)', () => {
+    expect(listen({}, { JSON_LOGS: 'True' }).jsonLogs).toBe(true);
+    expect(listen({}, {}, 'litellm_settings: {json_logs: false}\n').jsonLogs).toBe(false);
+  });
+
+  it('that are wrong stop the start, all at once (C2)', () => {
+    expect(
+      faults(oneModel(), {
+        flags: { host: '', port: '70000', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },
+      }),
+    ).toEqual([
+      'command line: --host must be an address',
+      'command line: --port must be a port from 0 to 65535, not "70000"',
+      'command line: --ssl_keyfile_path needs --ssl_certfile_path beside it: HTTPS needs both',
+      'command line: --drain_timeout must be a number of seconds from 0 to 86400, not "long"',
+    ]);
+    expect(faults(oneModel(), { environment: { PORT: 'tcp://10.0.0.1:4000' } })).toEqual([
+      'environment: PORT must be a port from 0 to 65535, not "tcp://10.0.0.1:4000"',
+    ]);
+    expect(warnings(oneModel(), { environment: { LITELLM_LOG: 'LOUD' } })).toEqual([
+      'environment: LITELLM_LOG is none of CRITICAL, ERROR, WARNING, WARN, INFO, DEBUG: taken as INFO',
+    ]);
+  });
+
+  it('name certificate and key, which are looked at (C2)', () => {
+    const files = { ssl_certfile_path: 'one.pem', ssl_keyfile_path: 'one.key' };
+    expect(listen(files).tls).toEqual({ certFile: at('one.pem'), keyFile: at('one.key') });
+    expect(listen({}, { SSL_CERTFILE_PATH: 'one.pem', SSL_KEYFILE_PATH: 'one.key' }).tls).not.toBeNull();
+    expect(faults(oneModel(), { flags: { ...files, ssl_keyfile_path: 'two.key' } })).toEqual([
+      'command line: --ssl_keyfile_path can not be used: using the key two.key: it is not the key of the certificate',
+    ]);
+    expect(faults(oneModel(), { flags: { ...files, ssl_certfile_path: 'none' } })).toEqual([
+      'command line: --ssl_certfile_path can not be used: reading the certificate none: there is no such file',
+    ]);
+  });
+});
+
+describe('a proxy that everybody reaches', () => {
+  const open = 'no general_settings.master_key: everybody who reaches 0.0.0.0 port 4000 may use every model';
+
+  it('is warned of where no key is needed, and only there (C9)', () => {
+    const flags = { host: '0.0.0.0' };
+    expect(warnings(oneModel(), { flags })).toEqual([open]);
+    expect(warnings(oneModel(), { flags: { host: 'localhost' } })).toEqual([]);
+    expect(warnings(oneModel([], 'general_settings: {master_key: k}\n'), { flags })).toEqual([]);
+    expect(warnings(oneModel(), { flags, environment: { LITELLM_MASTER_KEY: 'k' } })).toEqual([]);
+  });
+
+  it('has the key of the file, else that of the environment; an empty one is none that anybody means (C9)', () => {
+    const keys = (blocks: string, environment = {}) => load(oneModel([], blocks), { environment }).proxy.clientKeys;
+    const environment = { LITELLM_MASTER_KEY: 'env' };
+    expect(keys('general_settings: {master_key: file}\n', environment)).toEqual(new Set(['file']));
+    expect(keys('general_settings: {master_key: }\n', environment)).toEqual(new Set(['env']));
+    expect(keys('environment_variables: {LITELLM_MASTER_KEY: block}\n', environment)).toEqual(new Set(['block']));
+    expect(faults(oneModel(), { environment: { LITELLM_MASTER_KEY: '' } })).toEqual([
+      'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none',
+    ]);
+  });
+});
+
+describe('without a file', () => {
+  const single = (flags: Flags, environment: Environment = {}) =>
+    loadConfig({ flags: { host: '127.0.0.1', ...flags }, environment });
+
+  it('flags name the one model that there is, whatever clients ask for (C2)', () => {
+    const { proxy } = single({
+      model: 'hosted_vllm/oss',
+      alias: 'chat',
+      api_base: 'http://v/v1',
+      headers: '{"X-A": "b"}',
+      request_timeout: '7',
+      drop_params: true,
+    });
+    const [first] = proxy.deployments;
+    expect(proxy.deployments).toHaveLength(1);
+    expect([
+      first?.modelName,
+      first?.upstreamModel,
+      first?.apiBase,
+      first?.timeouts.totalMs,
+      first?.dropParams,
+    ]).toEqual(['chat', 'oss', 'http://v/v1', 7000, true]);
+    expect(first?.extraHeaders).toEqual({ 'x-a': 'b' });
+    expect(proxy.modelGroupAlias).toEqual(new Map([['*', 'chat']]));
+    expect(proxy.hiddenAliases).toEqual(new Set(['*']));
+  });
+
+  it('flags win over a file that is there (C2)', () => {
+    const given = { flags: { request_timeout: '3', drop_params: true } };
+    const { timeouts, dropParams } = deployment(
+      oneModel([], 'litellm_settings: {request_timeout: 9, drop_params: false}\n'),
+      given,
+    );
+    expect([timeouts.totalMs, dropParams]).toEqual([3000, true]);
+  });
+
+  it.each<[Flags, string]>([
+    [{}, 'command line: --config FILE is missing: it says which models there are (or --model names one)'],
+    [
+      { model: 'hosted_vllm/x' },
+      'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
+    ],
+    [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object of names and strings'],
+    [{ alias: 'x' }, 'command line: --alias needs --model beside it'],
+  ])('%j is not enough (C2)', (flags, fault) => {
+    try {
+      single(flags);
+      throw new Error('it was enough');
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError);
+      if (error instanceof ConfigError) expect(error.faults).toContain(fault);
+    }
+  });
+});

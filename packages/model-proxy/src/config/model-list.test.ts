@@ -1,0 +1,266 @@
+import { describe, expect, it } from '@jest/globals';
+import { configurationFixture, oneModel } from '../../test/support/configuration.js';
+
+const { deployment, faults, load, warnings } = configurationFixture();
+
+/** Some members of the first deployment. */
+function members(params: readonly string[], ...names: readonly (keyof ReturnType<typeof deployment>)[]) {
+  const all = deployment(oneModel(params));
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+const entry = (name: string, params: string, more = '') =>
+  `  - model_name: ${JSON.stringify(name)}\n    litellm_params: ${params}\n${more}`;
+
+describe('params', () => {
+  it('that are parameters of requests become defaults, OpenAI or upstream (C10)', () => {
+    expect(
+      members(
+        [
+          'temperature: 0.2',
+          'max_tokens: 100',
+          'stop: ["\\n"]',
+          'top_k: 20',
+          'chat_template_kwargs: {enable_thinking: false}',
+          'seed:',
+        ],
+        'defaults',
+      ),
+    ).toEqual({
+      defaults: {
+        temperature: 0.2,
+        max_tokens: 100,
+        stop: ['\n'],
+        top_k: 20,
+        chat_template_kwargs: { enable_thinking: false },
+      },
+    });
+    expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
+  });
+
+  it('that nobody knows go upstream as LiteLLM sends them, unless they look misspelled; both are said (C3, C10)', () => {
+    const text = oneModel([
+      'my_gateway_option: [1]',
+      'temprature: 1',
+      'api_bsae: x',
+      'drop_param: true',
+      'master_key: x',
+    ]);
+    expect(deployment(text).defaults).toEqual({ my_gateway_option: [1] });
+    expect(warnings(text)).toEqual([
+      'config.yaml:6: model_list[0].litellm_params.my_gateway_option: is not known: it goes upstream as a parameter of every request',
+      'config.yaml:7: model_list[0].litellm_params.temprature: is not known; the nearest known name is temperature',
+      'config.yaml:8: model_list[0].litellm_params.api_bsae: is not known; the nearest known name is api_base',
+      'config.yaml:9: model_list[0].litellm_params.drop_param: is not known; the nearest known name is drop_params',
+      'config.yaml:10: model_list[0].litellm_params.master_key: is not known here; it belongs to general_settings',
+    ]);
+  });
+
+  it('may be everything that the table has (C3, C8, C10)', () => {
+    expect(
+      members(
+        [
+          'api_key: " sk-1 \\n"',
+          'organization: org-1',
+          'timeout: 30',
+          'stream_timeout: "2.5"',
+          'connect_timeout: 0',
+          'first_byte_timeout: 20',
+          'idle_timeout: 60',
+          'ssl_verify: "False"',
+          'drop_params: "true"',
+          'additional_drop_params: [response_format, "tools[*].x"]',
+          'allowed_openai_params: [reasoning_effort]',
+          'extra_headers: {X-A: 1, x-b: true}',
+          'extra_body: {a: {b: null}}',
+          'weight: 3',
+          'use_in_pass_through: yes',
+        ],
+        'apiKey',
+        'timeouts',
+        'streamTimeouts',
+        'tls',
+        'dropParams',
+        'additionalDropParams',
+        'allowedOpenaiParams',
+        'extraHeaders',
+        'extraBody',
+        'weight',
+        'useInPassThrough',
+      ),
+    ).toEqual({
+      apiKey: 'sk-1',
+      timeouts: { connectMs: null, firstByteMs: 20_000, idleMs: 60_000, totalMs: 30_000 },
+      streamTimeouts: { connectMs: null, firstByteMs: 2500, idleMs: 60_000, totalMs: null },
+      tls: { verify: false, clientCertificate: null },
+      dropParams: true,
+      additionalDropParams: ['response_format', 'tools[*].x'],
+      allowedOpenaiParams: ['reasoning_effort'],
+      extraHeaders: { 'openai-organization': 'org-1', 'x-a': '1', 'x-b': 'true' },
+      extraBody: { a: { b: null } },
+      weight: 3,
+      useInPassThrough: true,
+    });
+  });
+
+  it.each([
+    ['api_base: https://u:p@up/v1', 'the string "https://up/v1"'],
+    ['api_base: https://up/v1?key=secret', 'the string "https://up/v1?******"'],
+    ['api_base: 5', 'the number 5'],
+  ])('with %s stop the start without telling secrets (C3)', (line, found) => {
+    const text = oneModel([line]).replace('      api_base: https://up/v1/\n', '');
+    expect(faults(text)).toEqual([
+      `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not ${found}`,
+    ]);
+  });
+
+  it('name a credential, whose values hold where they have none themselves (C3)', () => {
+    const credentials =
+      'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
+    const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
+    const { apiKey, extraHeaders, weight } = deployment(text);
+    expect({ apiKey, extraHeaders, weight }).toEqual({
+      apiKey: 'k',
+      extraHeaders: { 'openai-organization': 'o' },
+      weight: 7,
+    });
+    expect(faults(text.replace('credential_name: team\n    cred', 'credential_name: other\n    cred'))).toEqual([
+      'config.yaml:6: model_list[0].litellm_params.litellm_credential_name: there is no "team" in credential_list',
+    ]);
+    expect(faults(oneModel([], 'credential_list: [{credential_name: a}, 5]\n'))).toEqual([
+      'config.yaml:6: credential_list[0]: needs credential_name and credential_values',
+      'config.yaml:6: credential_list[1]: must be a mapping with credential_name and credential_values',
+    ]);
+  });
+
+  it('may spell api_base as base_url, but not both (C3)', () => {
+    expect(deployment(oneModel().replace('api_base', 'base_url')).apiBase).toBe('https://up/v1');
+    expect(faults(oneModel(['base_url: https://b/v1']))).toEqual([
+      'config.yaml:6: model_list[0].litellm_params.base_url: is the same setting as model_list[0].litellm_params.api_base on line 5: keep one',
+    ]);
+  });
+});
+
+describe('timeouts', () => {
+  const times = (params: readonly string[], blocks = '', environment = {}) => {
+    const { timeouts, streamTimeouts } = deployment(oneModel(params, blocks), { environment });
+    return [timeouts.totalMs, streamTimeouts.firstByteMs, timeouts.idleMs];
+  };
+
+  it('of a deployment win over those of the router, those over the general ones, those over the environment (C11)', () => {
+    const general = 'litellm_settings: {request_timeout: 40, idle_timeout: 5}\n';
+    const router = `router_settings: {timeout: 30, stream_timeout: 3}\n${general}`;
+    const environment = { REQUEST_TIMEOUT: '50' };
+    expect(times(['timeout: 20', 'stream_timeout: 2'], router, environment)).toEqual([20_000, 2000, 5000]);
+    expect(times([], router, environment)).toEqual([30_000, 3000, 5000]);
+    expect(times([], general, environment)).toEqual([40_000, 40_000, 5000]);
+    expect(times([], '', environment)).toEqual([50_000, 50_000, 1_800_000]);
+    expect(times(['timeout: 0', 'idle_timeout: 0'], router)).toEqual([null, 3000, null]);
+  });
+
+  it('that are no numbers stop the start (C3)', () => {
+    expect(faults(oneModel(), { environment: { REQUEST_TIMEOUT: '1m' } })).toEqual([
+      'environment: REQUEST_TIMEOUT must be a number of seconds from 0 to 86400, not "1m"',
+    ]);
+  });
+});
+
+describe('a provider', () => {
+  const target = (params: string, environment = {}) => {
+    const { provider, upstreamModel, apiBase, apiKey } = deployment(`model_list:\n${entry('m', params)}`, {
+      environment,
+    });
+    return [provider.name, upstreamModel, apiBase, apiKey];
+  };
+
+  it.each([
+    ['{model: openai/a/b, api_base: "https://x/v1", api_key: k}', {}, ['openai', 'a/b', 'https://x/v1', 'k']],
+    ['{model: gpt-4o, api_key: k}', {}, ['openai', 'gpt-4o', 'https://api.openai.com/v1', 'k']],
+    ['{model: gpt-4o}', { OPENAI_API_KEY: 'e\n' }, ['openai', 'gpt-4o', 'https://api.openai.com/v1', 'e']],
+    ['{model: gpt-4o, api_key: ""}', { OPENAI_API_KEY: 'e' }, ['openai', 'gpt-4o', 'https://api.openai.com/v1', null]],
+    [
+      '{model: hosted_vllm/a}',
+      { HOSTED_VLLM_API_BASE: 'http://v:8000/v1/', HOSTED_VLLM_API_KEY: 'h' },
+      ['hosted_vllm', 'a', 'http://v:8000/v1', 'h'],
+    ],
+    [
+      '{model: org/a, custom_llm_provider: hosted_vllm, api_base: "http://v/v1"}',
+      {},
+      ['hosted_vllm', 'org/a', 'http://v/v1', null],
+    ],
+    [
+      '{model: hosted_vllm/a, custom_llm_provider: hosted_vllm, api_base: "http://v/v1"}',
+      {},
+      ['hosted_vllm', 'a', 'http://v/v1', null],
+    ],
+    ['{model: my_llm/a, api_base: "http://v/v1"}', {}, ['my_llm', 'a', 'http://v/v1', null]],
+    [
+      '{model: openai/a, api_base: "http://v/v1/chat/completions", api_key: k}',
+      {},
+      ['openai', 'a', 'http://v/v1', 'k'],
+    ],
+  ])('of %s with %j is found with its address and key (C5, C9)', (params, environment, expected) => {
+    expect(target(params, environment)).toEqual(expected);
+  });
+
+  it('that has no address, or a wrong one in the environment, stops the start (C3)', () => {
+    const text = `model_list:\n${entry('m', '{model: hosted_vllm/a}')}`;
+    expect(faults(text)).toEqual([
+      'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
+    ]);
+    expect(faults(text, { environment: { HOSTED_VLLM_API_BASE: 'vllm:8000' } })).toEqual([
+      'environment: HOSTED_VLLM_API_BASE must be a URL such as https://host/v1, without user and query',
+    ]);
+  });
+
+  it('is warned of where it is not known, has no key, or its address names the route (C3)', () => {
+    const text = `model_list:\n${entry('a', '{model: my_llm/a, api_base: "http://v/v1"}')}${entry('b', '{model: gpt-4o}')}${entry('c', '{model: openai/a, api_base: "http://v/v1/embeddings", api_key: k}')}`;
+    expect(warnings(text)).toEqual([
+      "config.yaml:3: model_list[0].litellm_params.model: my_llm is no known provider: taken as one that speaks OpenAI's API, asked for a",
+      'config.yaml:5: model_list[1].litellm_params: there is no api_key, and OPENAI_API_KEY is not set: requests carry none',
+      'config.yaml:7: model_list[2].litellm_params.api_base: the route at its end is left out: http://v/v1 is the address',
+    ]);
+  });
+
+  it('that we do not speak is a warning with the name of the model, not the end (C3, C14)', () => {
+    const text = `model_list:\n${entry('a', '{model: bedrock/x}')}${entry('b', '{model: azure/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
+    const { proxy } = load(text);
+    expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);
+    expect(proxy.unserved).toEqual(
+      new Map([
+        ['a', 'bedrock has an API of its own, which is not built yet'],
+        ['c', 'org is no known provider, and there is no api_base'],
+      ]),
+    );
+    expect(warnings(text)).toEqual([
+      'config.yaml:3: model_list[0].litellm_params.model: bedrock has an API of its own, which is not built yet: a is not served by this entry',
+      'config.yaml:5: model_list[1].litellm_params.model: azure has an API of its own, which is not built yet: b is not served by this entry',
+      'config.yaml:9: model_list[3].litellm_params.model: org is no known provider, and there is no api_base: c is not served by this entry',
+    ]);
+  });
+});
+
+describe('the id of a deployment', () => {
+  const ids = (...entries: readonly string[]) =>
+    load(`model_list:\n${entries.join('')}`).proxy.deployments.map(({ id }) => id);
+  const vllm = (model: string, more = '') => `{model: hosted_vllm/${model}, api_base: "http://v/v1"${more}}`;
+
+  it('is that of model_info, and no two are equal (C12)', () => {
+    expect(
+      ids(entry('a', vllm('x'), '    model_info: {id: mine}\n'), entry('b', vllm('x'), '    model_info: {id: 7}\n')),
+    ).toEqual(['mine', '7']);
+    const twice = `model_list:\n${entry('a', vllm('x'), '    model_info: {id: mine}\n').repeat(2)}`;
+    expect(faults(twice)).toEqual(['config.yaml:5: model_list[1].model_info.id: is also that of line 2']);
+  });
+
+  it('is a digest that stays, differs between deployments and has no key in it (C12)', () => {
+    const once = ids(
+      entry('a', vllm('x', ', api_key: one')),
+      entry('a', vllm('x', ', api_key: two')),
+      entry('a', vllm('y')),
+    );
+    expect(new Set(once).size).toBe(3);
+    for (const id of once) expect(id).toMatch(/^[0-9a-f]{64}$/);
+    expect(ids(entry('a', vllm('x', ', api_key: three')), entry('a', vllm('x')), entry('a', vllm('y')))).toEqual(once);
+  });
+});

@@ -1,0 +1,94 @@
+/** `litellm_params`: one deployment, with all that it inherits. */
+import { createHash } from 'node:crypto';
+import type { Deployment } from '../providers/deployment.js';
+import { openaiParameters } from '../providers/parameters.js';
+import type { FoundBlock } from './blocks.js';
+import { defaults } from './defaults.js';
+import { readExtraHeaders } from './extra-headers.js';
+import { readBlock, type Block } from './faults.js';
+import { upstreamParameters } from './known-names.js';
+import { paramsTable } from './settings.js';
+import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
+import type { TlsResolver } from './tls-settings.js';
+import { noteUnknownKeys, paramsNames, type NotBuilt } from './unknown-keys.js';
+import { readTarget, type TargetOptions } from './upstream-target.js';
+import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
+
+/** What every deployment may inherit from. */
+export interface Inherited extends TimeoutSources, TargetOptions {
+  readonly tls: TlsResolver;
+  readonly notBuilt: NotBuilt;
+}
+
+/** An entry whose provider we do not speak. */
+export interface Unserved {
+  readonly modelName: string;
+  readonly reason: string;
+}
+
+export interface ParamsInput {
+  readonly modelName: string;
+  readonly modelInfo: Readonly<Record<string, unknown>>;
+  readonly params: FoundBlock;
+  readonly inherited: Inherited;
+}
+
+/** Reads the block to its end. @returns undefined: there are faults, which are noted. */
+export function readParams({ modelName, modelInfo, params, inherited }: ParamsInput): Deployment | Unserved | undefined {
+  const { findings, notBuilt, settings } = inherited;
+  const block = readBlock(paramsTable, params.node, params.path, findings);
+  const { values } = block;
+  const parameters = readParameters(block.rest, params.path, { findings, notBuilt });
+  const tls = inherited.tls.resolve(block, settings);
+  const extraHeaders = readExtraHeaders(block, findings);
+  const target = readTarget(block, params, inherited);
+  if (target === undefined) return undefined;
+  if (typeof target === 'string') {
+    const at = block.places.get('model') ?? params;
+    findings.warn(at.node, at.path, `${target}: ${modelName} is not served by this entry`);
+    return { modelName, reason: target };
+  }
+  const { id } = modelInfo;
+  const { provider, upstreamModel, apiBase } = target;
+  return {
+    ...target,
+    id:
+      typeof id === 'string' || typeof id === 'number'
+        ? String(id)
+        : digestOf([modelName, provider.name, upstreamModel, apiBase, Object.keys(extraHeaders), parameters]),
+    modelName,
+    tls,
+    timeouts: timeoutsOf(block, inherited),
+    streamTimeouts: streamTimeoutsOf(block, inherited),
+    dropParams: values.dropParams ?? settings.values.dropParams ?? false,
+    additionalDropParams: values.additionalDropParams ?? [],
+    allowedOpenaiParams: values.allowedOpenaiParams ?? [],
+    defaults: parameters,
+    extraBody: values.extraBody ?? {},
+    extraHeaders,
+    modelInfo,
+    useInPassThrough: values.useInPassThrough ?? false,
+    weight: values.weight ?? defaults.weight,
+  };
+}
+
+/** A stable name: 64 hexadecimal digits. No secret goes into it: clients see it (`x-litellm-model-id`). */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
+
+/** The keys that are parameters of requests, with their values. */
+function readParameters(rest: Block<typeof paramsTable>['rest'], path: KeyPath, notes: Pick<Inherited, 'findings' | 'notBuilt'>): Record<string, unknown> {
+  const isParameter = ([key]: readonly [string, YamlNode]) =>
+    (openaiParameters.has(key) && !paramsNames.known.notBuilt.has(key)) || upstreamParameters.has(key);
+  const parameters = rest.filter(isParameter);
+  const others = rest.filter((member) => !isParameter(member));
+  const unknown = noteUnknownKeys(others, path, paramsNames, { ...notes, parameters: [...openaiParameters] });
+  for (const [key, node] of unknown)
+    notes.findings.warn(node, [...path, key], 'is not known: it goes upstream as a parameter of every request');
+  return Object.fromEntries(
+    [...parameters, ...unknown].filter(([, node]) => !isNothing(node)).map(([key, node]) => [key, toPlain(node)]),
+  );
+}
+
+const isNothing = (node: YamlNode) => node.kind === 'scalar' && node.value === null;
