@@ -85,9 +85,10 @@ describe('the Linux guest', () => {
       await serial.says(/RACKLESS-DISK label=DISK platform=\w+ linux\n/);
       await serial.says(/RACKLESS-MEDIA sr0 empty/);
       const image = await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' });
-      await virsh(libvirtd, 'change-media', name, target, image, '--insert', '--live');
+      // Forced, as the daemon does it: libvirt gives a guest 5 s to open the tray, which a busy machine does not.
+      await virsh(libvirtd, 'change-media', name, target, image, '--insert', '--live', '--force');
       await serial.says(/RACKLESS-MEDIA sr0 LIVE\n/);
-      await virsh(libvirtd, 'change-media', name, target, '--eject', '--live');
+      await virsh(libvirtd, 'change-media', name, target, '--eject', '--live', '--force');
       await serial.says(/RACKLESS-MEDIA sr0 empty/);
 
       serial.type('reboot');
