@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { Agent, get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, createServer } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { ListenError, openListener, type Listener, type ListenOptions } from './listener.js';
+import type { TlsOptions } from './tls.js';
 
 const open: Listener[] = [];
 
@@ -27,7 +30,7 @@ async function listen(
   handle: RequestListener,
   ip = '127.0.0.1',
   port = 0,
-  more: Pick<ListenOptions, 'onUpgrade' | 'onExpectContinue' | 'server' | 'interfaces'> = {},
+  more: Pick<ListenOptions, 'onUpgrade' | 'onExpectContinue' | 'server' | 'interfaces' | 'tls'> = {},
 ): Promise<Listener> {
   const listener = await openListener({
     ...more,
@@ -246,4 +249,44 @@ describe('closing', () => {
     await listener.close(100);
     await ended;
   });
+
+  it('does not wait for connections that have never asked for anything (B12, C2)', async () => {
+    const listener = await listen((_request, response) => response.end());
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    const ended = once(socket, 'close');
+    // Longer than the test may take.
+    await listener.close(60_000);
+    await ended;
+  });
+
+  it('does not wait for TLS that is not agreed on, or agreed on and not used (B11, C2)', async () => {
+    const listener = await listen((_request, response) => response.end('hello'), '127.0.0.1', 0, { tls: selfSigned() });
+    const port = Number(new URL(listener.addresses[0] ?? '').port);
+    const trusting = { port, host: '127.0.0.1', rejectUnauthorized: false };
+    const [mute, agreed, used] = [connect(port, '127.0.0.1'), connectTls(trusting), connectTls(trusting)];
+    for (const socket of [mute, agreed, used]) socket.on('error', () => undefined);
+    await Promise.all([once(mute, 'connect'), once(agreed, 'secureConnect'), once(used, 'secureConnect')]);
+    used.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [answer] = (await once(used, 'data')) as [Buffer]; // what Node documents for this event
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    const ended = Promise.all([mute, agreed, used].map((socket) => once(socket, 'close')));
+    await listener.close(60_000);
+    await ended;
+  });
 });
+
+/** A certificate and its key, as texts. */
+function selfSigned(): TlsOptions {
+  const pem = execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-subj', '/CN=localhost', '-keyout', '-', '-out', '-'],
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' },
+  );
+  // Key and certificate stand behind one another: each reader takes its own.
+  return { cert: pem, key: pem, minVersion: 'TLSv1.2' };
+}

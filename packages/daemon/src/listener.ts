@@ -7,7 +7,7 @@ import {
   type ServerOptions,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { isIPv6, type AddressInfo } from 'node:net';
+import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { TlsOptions } from './tls.js';
@@ -76,6 +76,8 @@ class NoProxyError extends Error {
 const KEEP_ALIVE_MS = 65_000;
 /** How often connections that have become idle are closed while the rest ends. */
 const DRAIN_STEP_MS = 50;
+/** Until a connection that has asked for nothing is not waited for: its first request may be on its way. */
+const SILENT_MS = 1000;
 
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
@@ -91,14 +93,8 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   if (onExpectContinue !== undefined) server.on('checkContinue', onExpectContinue);
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
-  const upgraded = new Set<Duplex>();
-  if (onUpgrade !== undefined) {
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      upgraded.add(socket);
-      socket.once('close', () => upgraded.delete(socket));
-      onUpgrade(request, socket, head);
-    });
-  }
+  if (onUpgrade !== undefined) server.on('upgrade', onUpgrade);
+  const sockets = rememberSockets(server);
   await listen(server, ip, port);
   server.on('error', onError);
   const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
@@ -108,7 +104,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
       (host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`,
     ),
     setTls: (next) => secure?.setSecureContext(next),
-    close: (waitMs) => drain(server, upgraded, waitMs),
+    close: (waitMs) => drain(server, sockets, waitMs),
   };
 }
 
@@ -161,17 +157,36 @@ function reachableAddresses(ip: string, interfaces: typeof networkInterfaces): r
   return found.length === 0 ? ['127.0.0.1'] : found;
 }
 
-function drain(server: Server, upgraded: ReadonlySet<Duplex>, waitMs: number): Promise<void> {
+/**
+ * Every socket that is open. Node's own list lacks those that have been upgraded and those whose TLS is not agreed on yet, and counts
+ * a connection without a request as busy.
+ */
+function rememberSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  // With TLS each connection comes twice, the second time decrypted: that one counts the bytes of requests alone.
+  for (const event of ['connection', 'secureConnection']) {
+    server.on(event, (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+  }
+  return sockets;
+}
+
+function drain(server: Server, sockets: ReadonlySet<Socket>, waitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+    // Connections kept ready by who may never use them: load balancers, browsers, pools.
+    const silent = setTimeout(() => {
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, SILENT_MS);
     const enough = setTimeout(() => {
-      server.closeAllConnections();
-      // The server waits for their end, too, but has let go of them.
-      for (const socket of upgraded) socket.destroy();
+      for (const socket of sockets) socket.destroy();
     }, waitMs);
     // Its one error is that it was closed before, which is what is wanted.
     server.close(() => {
       clearInterval(idle);
+      clearTimeout(silent);
       clearTimeout(enough);
       resolve();
     });
