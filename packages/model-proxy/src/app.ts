@@ -86,7 +86,7 @@ export function createApp(options: AppOptions): App {
   let pages: Promise<Pages> | undefined;
 
   const answer = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    const exchange = new Exchange(request, response, serving);
+    const exchange = new Exchange(request, response, serving, expectsContinue);
     metrics.requestStarted();
     response.on('close', () => finish(exchange));
     const url = request.url ?? '/';
@@ -97,16 +97,16 @@ export function createApp(options: AppOptions): App {
       return;
     }
     const target = request.method === 'POST' ? paths.exact(url) : undefined;
-    if (target !== undefined) forward(exchange, target, expectsContinue);
-    else dispatch(exchange, plainPath(url), expectsContinue);
+    if (target !== undefined) forward(exchange, target);
+    else dispatch(exchange, plainPath(url));
   };
 
   /** What is not the hot path. */
-  const dispatch = (exchange: Exchange, path: string, expectsContinue: boolean): void => {
+  const dispatch = (exchange: Exchange, path: string): void => {
     const method = exchange.request.method ?? '';
     const target = paths.match(path);
     if (target !== undefined) {
-      if (method === 'POST') forward(exchange, target, expectsContinue);
+      if (method === 'POST') forward(exchange, target);
       else otherMethod(exchange, path, 'POST');
       return;
     }
@@ -133,7 +133,7 @@ export function createApp(options: AppOptions): App {
     const other = otherTarget(path);
     if (other === undefined || (method !== 'POST' && method !== 'OPTIONS')) refuse(exchange, noSuchPath(method, path));
     else if (method === 'OPTIONS') answerOptions(exchange, 'POST');
-    else forward(exchange, other, expectsContinue);
+    else forward(exchange, other);
   };
 
   const showPage = (exchange: Exchange): void => {

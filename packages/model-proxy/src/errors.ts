@@ -228,7 +228,7 @@ export function stalledRequest(): ProxyError {
 
 /** What could not even be read as HTTP. */
 export function unreadableRequest(status: number, message: string): ProxyError {
-  return requestFault(message, { status });
+  return requestFault(message, { status, type: typeOfStatus(400) });
 }
 
 /** RFC 9112 §3.2: HTTP/1.1 requires one, and nothing has two. */

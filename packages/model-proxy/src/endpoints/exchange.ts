@@ -42,6 +42,8 @@ export class Exchange {
   firstByteAt = 0;
   /** The upstream's part was over, well or not. */
   answeredAt = 0;
+  /** The client sends its body only when it is told to (`Expect: 100-continue`), which it has not been. */
+  holdsBodyBack: boolean;
   /** For the metrics: the template of a path, never a path, of which there is no end. */
   routeLabel = 'unmatched';
   client: Client | null = null;
@@ -54,7 +56,8 @@ export class Exchange {
   /** What went wrong; also when the client could not be told any more. */
   error: ProxyError | null = null;
 
-  constructor(request: IncomingMessage, response: ServerResponse, serving: Serving) {
+  constructor(request: IncomingMessage, response: ServerResponse, serving: Serving, holdsBodyBack: boolean) {
+    this.holdsBodyBack = holdsBodyBack;
     this.request = request;
     this.response = response;
     this.serving = serving;

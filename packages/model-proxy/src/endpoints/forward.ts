@@ -32,9 +32,8 @@ import { upstreamRequest } from './upstream-request.js';
 
 /**
  * Answers one POST from an upstream. Everything that becomes of it is in the exchange; it is over when the response closes.
- * @param expectsContinue the client waits to be told to send its body (`Expect: 100-continue`).
  */
-export function forward(exchange: Exchange, target: Target, expectsContinue: boolean): void {
+export function forward(exchange: Exchange, target: Target): void {
   const { request, response, serving } = exchange;
   const { endpoint } = target;
   exchange.routeLabel = endpoint.mode === OTHER ? OTHER : `/v1/${endpoint.path}`;
@@ -48,7 +47,10 @@ export function forward(exchange: Exchange, target: Target, expectsContinue: boo
     refuse(exchange, toProxyError(error));
     return;
   }
-  if (expectsContinue) response.writeContinue();
+  if (exchange.holdsBodyBack) {
+    exchange.holdsBodyBack = false;
+    response.writeContinue();
+  }
   receive(exchange, target, body);
 }
 

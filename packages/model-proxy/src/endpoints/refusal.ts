@@ -24,7 +24,8 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
   // The upstream's own may be among them already.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
-  if (isNearlyRead(request)) {
+  if (exchange.holdsBodyBack) headers.push('connection', 'close');
+  if (exchange.holdsBodyBack || isNearlyRead(request)) {
     writeHead(response, error.status, headers);
     response.end(request.method === 'HEAD' ? undefined : body);
     return;
@@ -40,8 +41,7 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
   if (complete) return true;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined;
-  // One that waits to be told to send is not going to.
-  return Number(length) <= SMALL_BODY_BYTES && headers.expect === undefined;
+  return Number(length) <= SMALL_BODY_BYTES;
 }
 
 /**

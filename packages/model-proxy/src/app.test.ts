@@ -1,0 +1,512 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { promisify } from 'node:util';
+import { call, exchangeBytes } from '../test/harness/call.js';
+import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../test/support/app.js';
+import type { Deployment } from './providers/deployment.js';
+import type { ProxySettings } from './settings.js';
+
+let served: ServedApp;
+beforeAll(async () => {
+  served = await serveApp();
+});
+afterAll(() => served.close());
+afterEach(() => {
+  served.asked.length = 0;
+});
+
+const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
+  call(`${served.url}${path}`, { method, headers });
+const chat = (headers: Readonly<Record<string, string>> = {}) =>
+  call(`${served.url}/v1/chat/completions`, { body: { model: 'public', messages: [] }, headers });
+const error = (message: string, code: string, more: object = {}) => ({
+  error: { message, type: 'invalid_request_error', param: null, code, ...more },
+});
+/** Until the end of the test these deployments and settings hold. */
+async function configured(
+  changed: { readonly deployments?: readonly Partial<Deployment>[]; readonly settings?: Partial<ProxySettings> },
+  test: () => Promise<void>,
+): Promise<void> {
+  const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
+  const deployments = (changed.deployments ?? [{}]).map((one) => deploymentAt(apiBase, one));
+  served.app.replaceSettings(settingsOf(deployments, changed.settings));
+  try {
+    await test();
+  } finally {
+    served.app.replaceSettings(settingsOf([deploymentAt(apiBase)]));
+  }
+}
+
+describe('paths', () => {
+  it.each([
+    ['GET', '/v1/chat/completions', 405, '/v1/chat/completions has no GET, it has POST.', 'POST'],
+    ['DELETE', '/v1/chat/completions', 405, '/v1/chat/completions has no DELETE, it has POST.', 'POST'],
+    ['POST', '/v1/models', 405, '/v1/models has no POST, it has GET, HEAD.', 'GET, HEAD'],
+    ['PUT', '/health', 405, '/health has no PUT, it has GET, HEAD.', 'GET, HEAD'],
+    ['GET', '/nowhere', 404, 'There is no GET /nowhere here.', undefined],
+    ['POST', '/nowhere', 404, 'There is no POST /nowhere here.', undefined],
+    ['POST', '/v1/a%2fb', 404, 'There is no POST /v1/a%2fb here.', undefined],
+    ['POST', '/v1', 404, 'There is no POST /v1 here.', undefined],
+  ])("%s %s is %d in OpenAI's shape (C4, C11)", async (method, path, status, message, allow) => {
+    const answer = await get(path, {}, method);
+    expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
+      status,
+      error(message, String(status)),
+      allow,
+    ]);
+    expect(served.asked).toEqual([]);
+  });
+
+  it('answer HEAD as GET, without a body (C4)', async () => {
+    const [head, whole] = [await get('/v1/models', {}, 'HEAD'), await get('/v1/models')];
+    expect([head.status, head.body.length, head.headers['content-length']]).toEqual([
+      200,
+      0,
+      String(whole.body.length),
+    ]);
+  });
+});
+
+describe('pages in a browser', () => {
+  const origin = { origin: 'https://app.example' };
+
+  it('may ask from anywhere, and see our headers (C4)', async () => {
+    served.answering = json({ model: 'served/model' }, 200, { 'access-control-allow-origin': 'https://other' });
+    const { headers } = await chat(origin);
+    expect([headers['access-control-allow-origin'], headers['access-control-expose-headers']]).toEqual(['*', '*']);
+    expect((await chat()).headers['access-control-allow-origin']).toBeUndefined();
+    expect((await get('/nowhere', origin)).headers['access-control-allow-origin']).toBe('*');
+  });
+
+  it.each(['/v1/chat/completions', '/v1/models', '/v1/messages'])('may ask first, of %s (C4)', async (path) => {
+    const preflight = {
+      ...origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    };
+    const { status, headers, body } = await get(path, preflight, 'OPTIONS');
+    expect([
+      status,
+      body.length,
+      headers['access-control-allow-origin'],
+      headers['access-control-allow-methods'],
+      headers['access-control-allow-headers'],
+      headers['access-control-max-age'],
+    ]).toEqual([204, 0, '*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', 'authorization,content-type', '600']);
+  });
+
+  it('are not needed to ask what a path has (C4)', async () => {
+    const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
+    expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
+  });
+});
+
+describe('probes', () => {
+  it.each(['/health/liveliness', '/health/liveness', '/health/liveness/'])(
+    '%s says what LiteLLM says (C4)',
+    async (path) => {
+      const { status, text } = await get(path);
+      expect([status, text]).toEqual([200, `"I'm alive!"`]);
+    },
+  );
+
+  it("readiness has LiteLLM's members (C4)", async () => {
+    const answer = await get('/health/readiness');
+    expect([answer.status, answer.json()]).toEqual([
+      200,
+      { status: 'healthy', db: 'Not connected', cache: null, litellm_version: '9.9.9', success_callbacks: [] },
+    ]);
+  });
+
+  it('readiness is off once the process is told to end, and connections are given up (C2)', async () => {
+    const leaving = await serveApp();
+    leaving.app.drain();
+    const answer = await call(`${leaving.url}/health/readiness`, {
+      method: 'GET',
+      headers: { connection: 'keep-alive' },
+    });
+    expect([answer.status, answer.headers.connection, answer.json()]).toEqual([
+      503,
+      'close',
+      expect.objectContaining({ status: 'draining' }),
+    ]);
+    // What still comes is served.
+    const { status } = await call(`${leaving.url}/v1/chat/completions`, { body: { model: 'public', messages: [] } });
+    expect(status).toBe(200);
+    await leaving.close();
+  });
+});
+
+describe('models', () => {
+  const entry = (id: string) => ({ id, object: 'model', created: 1_677_610_602, owned_by: 'openai' });
+  const deployments: Partial<Deployment>[] = [
+    { modelName: 'org/with space', modelInfo: { max_input_tokens: 32_000, api_key: 'geheim' } },
+    { modelName: 'plain', id: 'deployment-2', upstreamModel: 'plain' },
+    { modelName: 'wild/*', id: 'deployment-3', upstreamModel: '*', modelInfo: { mode: 'chat' } },
+  ];
+
+  it.each(['/v1/models', '/models'])('are listed at %s (C4)', (path) =>
+    configured({ deployments }, async () => {
+      expect((await get(path)).json()).toEqual({
+        data: [entry('org/with space'), entry('plain'), entry('wild/*')],
+        object: 'list',
+      });
+    }),
+  );
+
+  it.each([
+    ['org/with%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
+    ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
+    ['plain', entry('plain')],
+    ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
+  ])('%s is shown with its context length, by its id (C4, C10)', (id, shown) =>
+    configured({ deployments }, async () => {
+      expect((await get(`/v1/models/${id}`)).json()).toEqual(shown);
+    }),
+  );
+
+  it('that there are not are 404 (C4)', async () => {
+    const answer = await get('/v1/models/nobody');
+    expect([answer.status, answer.json()]).toEqual([
+      404,
+      error("The model 'nobody' does not exist.", 'model_not_found', { param: 'model' }),
+    ]);
+  });
+
+  it.each(['/model/info', '/v1/model/info'])(
+    'are told with their parameters at %s, keys left out (C4, C9, C10)',
+    (path) =>
+      configured(
+        {
+          deployments: [
+            {
+              apiBase: 'https://user:geheim@host/v1',
+              defaults: { temperature: 0.2, aws_secret_access_key: 'geheim' },
+              modelInfo: { input_cost_per_token: 0.1, max_tokens: 5, nested: { api_key: 'geheim', mode: 'chat' } },
+            },
+          ],
+        },
+        async () => {
+          const { text } = await get(path);
+          expect(text).not.toContain('geheim');
+          expect(text).not.toContain('sk-upstream');
+          expect(JSON.parse(text)).toEqual({
+            data: [
+              {
+                model_name: 'public',
+                litellm_params: {
+                  temperature: 0.2,
+                  model: 'hosted_vllm/served/model',
+                  api_base: 'https://host/v1',
+                  drop_params: false,
+                  weight: 1,
+                },
+                model_info: {
+                  input_cost_per_token: 0.1,
+                  max_tokens: 5,
+                  nested: { mode: 'chat' },
+                  id: 'deployment-1',
+                  db_model: false,
+                },
+              },
+            ],
+          });
+          expect((await get(`${path}?litellm_model_id=other`)).json()).toEqual({ data: [] });
+        },
+      ),
+  );
+
+  it('that can not be served are told with the reason (C11)', () =>
+    configured({ settings: { unserved: new Map([['cloud', 'bedrock has an API of its own']]) } }, async () => {
+      const answer = await call(`${served.url}/v1/chat/completions`, { body: { model: 'cloud', messages: [] } });
+      expect([answer.status, answer.json()]).toEqual([
+        400,
+        error(
+          '/chat/completions: Invalid model name passed in model=cloud. It is configured, but bedrock has an API of its own.',
+          '400',
+          { param: 'model' },
+        ),
+      ]);
+    }));
+});
+
+describe('/health', () => {
+  it('asks every model one small question, and tells who answered (C4)', () =>
+    configured(
+      {
+        deployments: [
+          {},
+          { modelName: 'e', id: 'deployment-2', upstreamModel: 'embedder', modelInfo: { mode: 'embedding' } },
+          { modelName: 'ill', id: 'deployment-3', upstreamModel: 'ill' },
+          { modelName: 'wild/*', id: 'deployment-4', upstreamModel: '*' },
+          { modelName: 'ear', id: 'deployment-5', modelInfo: { mode: 'audio_transcription' } },
+        ],
+      },
+      async () => {
+        served.answering = (asked, response) => {
+          const ill = asked.body.includes('ill');
+          json(ill ? { error: { message: 'out of order' } } : { model: 'm' }, ill ? 503 : 200)(asked, response);
+        };
+        const api_base = `http://127.0.0.1:${served.upstreamPort}/v1`;
+        const entry = (model: string, id: number) => ({
+          model: `hosted_vllm/${model}`,
+          api_base,
+          model_id: `deployment-${id}`,
+        });
+        const answer = await get('/health');
+        expect([answer.status, answer.json()]).toEqual([
+          200,
+          {
+            healthy_endpoints: [entry('served/model', 1), entry('embedder', 2)],
+            unhealthy_endpoints: [
+              { ...entry('ill', 3), error: expect.stringContaining('out of order') as unknown },
+              { ...entry('*', 4), error: 'a wildcard: model_info.health_check_model has to name a model' },
+              { ...entry('served/model', 5), error: 'there is no question for models of mode audio_transcription' },
+            ],
+            healthy_count: 2,
+            unhealthy_count: 3,
+          },
+        ]);
+        const asked = served.asked.map(({ url, body }) => [url, JSON.parse(body.toString()) as unknown]);
+        expect(asked).toEqual([
+          [
+            '/v1/chat/completions',
+            { model: 'served/model', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 },
+          ],
+          ['/v1/embeddings', { model: 'embedder', input: 'Hi' }],
+          ['/v1/chat/completions', { model: 'ill', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 }],
+        ]);
+        const one = await get('/health?model=public');
+        expect(one.json()).toEqual({
+          healthy_endpoints: [entry('served/model', 1)],
+          unhealthy_endpoints: [],
+          healthy_count: 1,
+          unhealthy_count: 0,
+        });
+      },
+    ));
+});
+
+describe('keys', () => {
+  const settings = { clientKeys: new Set(['sk-1234']) };
+
+  it.each(['/v1/models', '/v1/models/public', '/health', '/model/info', '/v1/model/info'])(
+    'are asked for at %s (C9)',
+    (path) =>
+      configured({ settings }, async () => {
+        const refused = await get(path);
+        expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+        expect((await get(path, { authorization: 'Bearer sk-1234' })).status).toBe(200);
+      }),
+  );
+
+  it.each(['/', '/health/liveliness', '/health/readiness', '/metrics', '/routes'])(
+    'are not asked for at %s (C9)',
+    (path) =>
+      configured({ settings }, async () => {
+        const { status, text } = await get(path);
+        expect(status).toBe(200);
+        // Names of models are for those who may ask them.
+        if (path === '/') expect(text).not.toContain('public');
+      }),
+  );
+
+  it('are asked for before a body is read, and never told (C9)', () =>
+    configured({ settings }, async () => {
+      served.lines();
+      expect((await chat({ authorization: 'Bearer sk-12345' })).status).toBe(401);
+      expect((await chat({ authorization: 'Bearer sk-1234' })).status).toBe(200);
+      expect(served.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-upstream-0123456789']);
+      const lines = served.lines();
+      expect(lines).toEqual([
+        expect.objectContaining({ status: 401, refused: 'Authentication Error, Invalid proxy server token passed.' }),
+        expect.objectContaining({ status: 200 }),
+      ]);
+      expect(JSON.stringify(lines)).not.toContain('sk-1234');
+    }));
+});
+
+describe('the page for people', () => {
+  it('names the models, escaped, and lets nothing run (C4)', () =>
+    configured({ deployments: [{ modelName: '<script>alert(1)</script>' }] }, async () => {
+      const { status, headers, text } = await get('/');
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(text).toContain('<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>');
+      expect(text).not.toContain('<script>');
+    }));
+
+  it('is there for whole URLs and doubled slashes (C4)', async () => {
+    const answer = await exchangeBytes(
+      served.port,
+      Buffer.from('GET http://proxy//routes/ HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n'),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer).toContain('{"path":"/v1/chat/completions","methods":["POST"]}');
+  });
+});
+
+describe('the log', () => {
+  it('has a line for each request, with its model and deployment, without its query (C12)', async () => {
+    served.answering = json({ model: 'served/model' });
+    served.lines();
+    await call(`${served.url}/v1/chat/completions?key=geheim`, {
+      body: { model: 'public', messages: [] },
+      headers: { 'x-request-id': 'mine.1' },
+    });
+    await get('/nowhere?key=geheim', { 'x-request-id': 'mine.2' });
+    const [time, number] = [expect.any(String), expect.any(Number)] as unknown[];
+    expect(served.lines()).toEqual([
+      {
+        time,
+        level: 'info',
+        message: 'request',
+        id: 'mine.1',
+        user: null,
+        method: 'POST',
+        path: '/v1/chat/completions',
+        status: 200,
+        ms: number,
+        model: 'public',
+        deployment: 'deployment-1',
+        upstreamMs: number,
+      },
+      {
+        time,
+        level: 'info',
+        message: 'request',
+        id: 'mine.2',
+        user: null,
+        method: 'GET',
+        path: '/nowhere',
+        status: 404,
+        ms: number,
+      },
+    ]);
+  });
+
+  it("says why an upstream's answer could not be had (C11, C12)", () =>
+    configured({ deployments: [{ apiBase: 'http://127.0.0.1:9/v1' }] }, async () => {
+      served.lines();
+      expect((await chat({ 'x-request-id': 'mine.3' })).status).toBe(500);
+      expect(served.lines()).toEqual([
+        expect.objectContaining({ message: 'request', id: 'mine.3', status: 500 }),
+        expect.objectContaining({
+          level: 'warn',
+          message: 'a request could not be served',
+          id: 'mine.3',
+          error: expect.stringContaining('127.0.0.1:9') as unknown,
+        }),
+      ]);
+    }));
+
+  it('shows requests and answers with --detailed_debug, and only then (C12)', async () => {
+    const debugged = await serveApp({ app: { detailedDebug: true } });
+    await call(`${debugged.url}/v1/chat/completions`, { body: { model: 'public', messages: [] } });
+    const messages = debugged.lines().map(({ message }) => message);
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^POST Request Sent from LiteLLM: curl -X POST 'http:.*-H 'authorization: Bearer sk\*\*\*\*89'.* -d '\{"model":"served\/model","messages":\[\]\}'$/,
+      ),
+      expect.stringMatching(/^RAW RESPONSE: 200 \[.*\] \{"id":"x","model":"served\/model"\}$/),
+      'request',
+    ]);
+    await debugged.close();
+    served.lines();
+    await chat();
+    expect(served.lines().map(({ message }) => message)).toEqual(['request']);
+  });
+});
+
+describe('metrics', () => {
+  it('never have a label that a client chose (C12)', async () => {
+    await call(`${served.url}/v1/chat/completions`, { body: { model: 'chosen-by-client', messages: [] } });
+    await call(`${served.url}/v1/chosen-by-client`, { body: { model: 'chosen-by-client' } });
+    await get('/chosen-by-client');
+    const { text, headers } = await get('/metrics');
+    expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(text).toContain(
+      'litellm_proxy_failed_requests_metric_total{route="/v1/chat/completions",requested_model="",model_id="",exception_status="400",exception_class="request"}',
+    );
+    expect(text).not.toContain('chosen-by-client');
+  });
+});
+
+describe('what is no request', () => {
+  it.each([
+    ['GARBAGE\r\n\r\n', 501],
+    ['GET / HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
+  ])("%j is told so in OpenAI's shape (C11)", async (bytes, status) => {
+    served.lines();
+    const answer = await exchangeBytes(served.port, Buffer.from(bytes));
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(JSON.parse(body)).toEqual(error(expect.any(String) as unknown as string, String(status)));
+    expect(served.lines()).toEqual([expect.objectContaining({ message: 'request', status })]);
+  });
+});
+
+describe('a request for another protocol', () => {
+  it("is answered as HTTP/1.1 where it is HTTP/2, as Java's client asks first (C4)", async () => {
+    served.answering = json({ model: 'served/model' });
+    const text = '{"model":"public","messages":[]}';
+    const answer = await exchangeBytes(
+      served.port,
+      Buffer.from(
+        'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
+          `HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nContent-Length: ${text.length}\r\n\r\n${text}` +
+          'GET /health/liveliness HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+      ),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"model":"hosted_vllm\/served\/model"\}HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('is 404 where it is a WebSocket that nobody serves (C13)', async () => {
+    const socket = connect(served.port, '127.0.0.1');
+    socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await once(socket, 'close');
+    expect(text).toMatch(/^HTTP\/1\.1 404 Not Found\r\n[^]*There is no WebSocket \/nowhere here/);
+  });
+});
+
+describe('Express', () => {
+  it('is not even loaded until a page is asked for; nor is prom-client (C12)', async () => {
+    // In a process of its own: this one has loaded both long ago.
+    const script = `
+      import { createRequire } from 'node:module';
+      import { createServer } from 'node:http';
+      const { createApp } = await import('${new URL('../dist/app.js', import.meta.url).href}');
+      const silent = () => undefined;
+      const log = { error: silent, warn: silent, info: silent, debug: silent, request: silent, flush: silent };
+      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false,
+        alwaysIncludeStreamUsage: false, maxRequestBytes: 1000, forwardClientHeaders: false, clientKeys: null };
+      const app = createApp({ settings, upstream: {}, log, version: '1', detailedDebug: false });
+      const server = createServer(app.handler).listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const url = 'http://127.0.0.1:' + server.address().port;
+      const loaded = () => ['express', 'prom-client'].filter((name) =>
+        Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/node_modules/' + name + '/')));
+      const told = [];
+      for (const path of ['/health/liveliness', '/health/readiness', '/v1/models']) await (await fetch(url + path)).text();
+      await (await fetch(url + '/v1/chat/completions', { method: 'POST', body: '{"model":"x"}' })).text();
+      told.push(loaded());
+      await (await fetch(url + '/routes')).text();
+      told.push(loaded());
+      await (await fetch(url + '/metrics')).text();
+      told.push(loaded());
+      console.log(JSON.stringify(told));
+      server.close();
+      server.closeAllConnections();
+      app.close();
+      process.exit();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    expect(JSON.parse(stdout)).toEqual([[], ['express'], ['express', 'prom-client']]);
+  });
+});

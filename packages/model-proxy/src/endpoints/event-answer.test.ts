@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { call, open } from '../../test/harness/call.js';
+import { waitFor } from '../../test/harness/wait.js';
+import { json, serveApp, type Asked, type ServedApp } from '../../test/support/app.js';
+
+let served: ServedApp;
+beforeAll(async () => {
+  served = await serveApp();
+});
+afterAll(() => served.close());
+
+const body = { model: 'public', messages: [], stream: true };
+const ask = () => call(`${served.url}/v1/chat/completions`, { body });
+const begin = () => open(`${served.url}/v1/chat/completions`, { body });
+
+/** The upstream's side of the next request, its head not sent yet. */
+function upstreamSide(): Promise<{ readonly asked: Asked; readonly response: ServerResponse }> {
+  return new Promise((resolve) => {
+    served.answering = (asked, response) => resolve({ asked, response });
+  });
+}
+const events = { 'content-type': 'text/event-stream; charset=utf-8' };
+/** Answers with these pieces and ends well. */
+const stream = (...pieces: readonly string[]) => {
+  served.answering = (_asked, response) => {
+    response.writeHead(200, events);
+    for (const piece of pieces) response.write(piece);
+    response.end();
+  };
+};
+const chunk = (content: string, rest = '') =>
+  `data: {"id":"c","model":"served/model","choices":[{"delta":{"content":"${content}"},"finish_reason":null}]${rest}}\n\n`;
+const last = 'data: {"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
+
+describe('a stream', () => {
+  it("has every byte of the upstream's but the model's name (C5, C7)", async () => {
+    const text = `: OPENROUTER PROCESSING\n\nevent: x\nid: 7\n${chunk('é', ',"unknown":{"a":[1, 2]}')}${last}data: [DONE]\n\n`;
+    stream(text);
+    const answer = await ask();
+    expect([answer.status, answer.text]).toEqual([200, renamed(text)]);
+    expect([
+      answer.headers['content-type'],
+      answer.headers['cache-control'],
+      answer.headers['x-accel-buffering'],
+      answer.headers['x-litellm-model-id'],
+      answer.headers['content-length'],
+    ]).toEqual(['text/event-stream; charset=utf-8', 'no-cache', 'no', 'deployment-1', undefined]);
+  });
+
+  it('reaches the client event by event (C7)', async () => {
+    const side = upstreamSide();
+    const opening = begin();
+    const { response } = await side;
+    response.writeHead(200, events);
+    response.write(chunk('1'));
+    const answer = await opening;
+    await waitFor(
+      () => (answer.text === renamed(chunk('1')) ? true : undefined),
+      () => `the first event did not come alone: ${answer.text}`,
+    );
+    response.end(`${last}data: [DONE]\n\n`);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(renamed(`${chunk('1')}${last}data: [DONE]\n\n`));
+  });
+
+  it('has no head before its first byte, so that an early failure is JSON with its status (C7)', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, events);
+      response.flushHeaders();
+      // The head is there, and then nothing.
+      setImmediate(() => response.destroy());
+    };
+    const answer = await ask();
+    expect([answer.status, answer.headers['content-type']]).toEqual([500, 'application/json']);
+    expect(answer.json()).toEqual({ error: expect.objectContaining({ code: '500', param: null }) as unknown });
+  });
+
+  it.each([
+    ['{"error":{"message":"too long","type":"BadRequestError","param":null,"code":400}}', 400],
+    ['{"error":{"message":"slow down","type":"x","param":null,"code":"429"}}', 429],
+    ['{"error":{"message":"odd","code":"server_error"}}', 500],
+    ['{"object":"error","message":"too long","type":"BadRequestError","code":400}', 400],
+    ['{"error":"just a text"}', 500],
+  ])('that begins with %s is an error with status %d (C7, C11)', async (data, status) => {
+    stream(`data: ${data}\n\n`, 'data: [DONE]\n\n');
+    const answer = await ask();
+    expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
+    expect(Object.keys(answer.json() as object)).toEqual(['error']);
+  });
+
+  it.each([
+    '{"model":"served/model","choices":[{"delta":{"content":"\\"error\\""},"finish_reason":"stop"}]}',
+    '{"error":null,"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}',
+  ])('that begins with %s is none (C7)', async (data) => {
+    stream(`data: ${data}\n\n`);
+    const answer = await ask();
+    expect([answer.status, answer.text]).toEqual([200, renamed(`data: ${data}\n\n`)]);
+  });
+
+  it('that breaks off has an error for its last event, and no half one before it (C7, C11)', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, events);
+      response.write(chunk('1'));
+      response.write('data: {"model":"served', () => response.destroy());
+    };
+    const { status, text } = await ask();
+    expect([status, text.startsWith(renamed(chunk('1')))]).toEqual([200, true]);
+    const rest = text.slice(renamed(chunk('1')).length);
+    expect(JSON.parse(/^data: (.*)\n\n$/.exec(rest)?.[1] ?? '')).toEqual({
+      error: {
+        message: expect.stringContaining('litellm.') as unknown,
+        type: 'internal_server_error',
+        param: null,
+        code: '500',
+      },
+    });
+  });
+
+  it('that ends in good order but too early has one, too (C7, C11)', async () => {
+    stream(chunk('1'));
+    const { text } = await ask();
+    expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);
+  });
+
+  it('counts the tokens that its last events tell (C12)', async () => {
+    stream(
+      chunk('1'),
+      last,
+      `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}\n\n`,
+      'data: [DONE]\n\n',
+    );
+    await ask();
+    const { text } = await call(`${served.url}/metrics`, { method: 'GET' });
+    expect(text).toMatch(/^litellm_output_tokens_metric_total\{.*\} 4$/m);
+    expect(text).toMatch(/^litellm_llm_api_time_to_first_token_metric_count\{.*\} \d+$/m);
+  });
+
+  it('that was asked for and comes as JSON is JSON, and the other way round (C7)', async () => {
+    served.answering = json({ model: 'served/model' });
+    expect((await ask()).text).toBe('{"model":"hosted_vllm/served/model"}');
+    stream(last);
+    const plain = await call(`${served.url}/v1/chat/completions`, { body: { ...body, stream: false } });
+    expect(plain.text).toBe(renamed(last));
+  });
+});
+
+describe('a client that goes away', () => {
+  it('before the first token ends the upstream request (C7)', async () => {
+    const side = upstreamSide();
+    const socket = connect(served.port, '127.0.0.1');
+    const text = JSON.stringify(body);
+    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
+    const { asked } = await side;
+    const aborted = once(asked.request.socket, 'close');
+    served.lines();
+    socket.destroy();
+    // Nothing else ends it: there is no time-out here. How soon it is, test/faults measures.
+    await aborted;
+    const [line] = await waitFor(
+      () => {
+        const lines = served.lines();
+        return lines.length > 0 ? lines : undefined;
+      },
+      () => 'no line in the log',
+    );
+    expect(line).toMatchObject({ status: 499, gone: true, model: 'public', deployment: 'deployment-1' });
+  });
+
+  it('in the middle of a stream ends the upstream request (C7)', async () => {
+    const side = upstreamSide();
+    const opening = begin();
+    const { asked, response } = await side;
+    response.writeHead(200, events);
+    response.write(chunk('1'));
+    const answer = await opening;
+    const aborted = once(asked.request.socket, 'close');
+    answer.leave();
+    await aborted;
+    expect(response.writableFinished).toBe(false);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('holds its upstream up, and gets all of it in the end (C7)', async () => {
+    const side = upstreamSide();
+    const socket = connect(served.port, '127.0.0.1');
+    socket.pause();
+    const text = JSON.stringify(body);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+    );
+    const { response } = await side;
+    response.writeHead(200, events);
+    const event = chunk('x'.repeat(100_000));
+    let sent = 0;
+    // The upstream stops when its own buffers are full, which they never are where somebody in between takes everything.
+    while (response.write(event) || sent < 3) {
+      sent += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (sent > 1000) throw new Error('100 MB were taken for a client that reads nothing');
+    }
+    await waitFor(
+      () => (response.writableNeedDrain ? true : undefined),
+      () => 'the upstream was never held up',
+    );
+    response.end(last);
+    let received = 0;
+    socket.on('data', (piece: Buffer) => (received += piece.length));
+    socket.resume();
+    await once(socket, 'end');
+    expect(received).toBeGreaterThan((sent + 1) * event.length);
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { call } from '../../test/harness/call.js';
+import { json, serveApp, type ServedApp } from '../../test/support/app.js';
+
+let served: ServedApp;
+beforeAll(async () => {
+  served = await serveApp();
+});
+afterAll(() => served.close());
+afterEach(() => {
+  served.asked.length = 0;
+});
+
+/** Bytes of every kind, a decoy of a field and of a delimiter among them. */
+const sound = Buffer.concat([
+  Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+  Buffer.from('\r\n--other\r\nContent-Disposition: form-data; name="model"\r\n\r\ndecoy\r\n'),
+  Buffer.alloc(300_000, 7),
+]);
+
+/** A form as a browser or the SDK writes it. */
+async function formOf(
+  ...fields: readonly (readonly [string, string | Buffer])[]
+): Promise<{ type: string; body: Buffer }> {
+  const form = new FormData();
+  for (const [name, value] of fields) {
+    if (typeof value === 'string') form.append(name, value);
+    else form.append(name, new Blob([value], { type: 'audio/wav' }), 'a.wav');
+  }
+  const response = new Response(form);
+  return { type: response.headers.get('content-type') ?? '', body: Buffer.from(await response.arrayBuffer()) };
+}
+const send = (path: string, { type, body }: { readonly type: string; readonly body: Buffer }) =>
+  call(`${served.url}${path}`, { body, headers: { 'content-type': type } });
+/** The same form with another value for its model; byte for byte, as that is what is asked for. */
+const withModel = (body: Buffer, model: string) =>
+  Buffer.from(body.toString('latin1').replace('\r\n\r\npublic\r\n', `\r\n\r\n${model}\r\n`), 'latin1');
+
+describe('a form', () => {
+  it.each([
+    [
+      'before',
+      [
+        ['model', 'public'],
+        ['file', sound],
+        ['language', 'de'],
+      ],
+    ],
+    [
+      'behind',
+      [
+        ['file', sound],
+        ['language', 'de'],
+        ['model', 'public'],
+      ],
+    ],
+  ] as [string, [string, string | Buffer][]][])(
+    "whose model stands %s the recording goes upstream with the upstream's name in it (C4, C5)",
+    async (_where, fields) => {
+      served.answering = json({ text: 'Hello', model: 'served/model' });
+      const form = await formOf(...fields);
+      const answer = await send('/v1/audio/transcriptions', form);
+      expect([answer.status, answer.text]).toEqual([200, '{"text":"Hello","model":"hosted_vllm/served/model"}']);
+      expect(served.asked[0]?.url).toBe('/v1/audio/transcriptions');
+      expect(served.asked[0]?.headers['content-type']).toBe(form.type);
+      // jest would compare the bytes one by one.
+      expect(served.asked[0]?.body.equals(withModel(form.body, 'served/model'))).toBe(true);
+    },
+  );
+
+  it('gets a model where the path names it (C4)', async () => {
+    const form = await formOf(['file', sound]);
+    await send('/openai/deployments/public/audio/transcriptions?api-version=1', form);
+    const boundary = /boundary=(.*)$/.exec(form.type)?.[1] ?? '';
+    const part = `--${boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\nserved/model\r\n`;
+    expect(served.asked[0]?.body.equals(Buffer.concat([Buffer.from(part), form.body]))).toBe(true);
+  });
+
+  it('may be answered by events (C4, C7)', async () => {
+    const text = 'data: {"type":"transcript.text.done","model":"served/model"}\n\n';
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(text);
+    };
+    const answer = await send('/v1/audio/transcriptions', await formOf(['model', 'public'], ['stream', 'true']));
+    expect(answer.text).toBe(text.replace('served', 'hosted_vllm/served'));
+  });
+
+  it.each<[string, [string, string][], string, string | null]>([
+    ['no model', [['language', 'de']], 'model=None', 'model'],
+    ['an unknown model', [['model', 'nobody']], 'model=nobody', 'model'],
+    [
+      'two models',
+      [
+        ['model', 'public'],
+        ['model', 'public'],
+      ],
+      "the key 'model' stands there more than once",
+      'model',
+    ],
+  ])('with %s is refused (C11)', async (_what, fields, part, param) => {
+    const answer = await send('/v1/audio/transcriptions', await formOf(...fields));
+    expect([answer.status, answer.json()]).toEqual([
+      400,
+      {
+        error: {
+          message: expect.stringContaining(part) as unknown,
+          type: 'invalid_request_error',
+          param,
+          code: '400',
+        },
+      },
+    ]);
+    expect(served.asked).toEqual([]);
+  });
+
+  it('that is cut off is refused, and so is what is none (C11)', async () => {
+    const { type, body } = await formOf(['model', 'public'], ['file', sound]);
+    const cut = await send('/v1/audio/transcriptions', { type, body: body.subarray(0, -20) });
+    expect([cut.status, cut.text]).toEqual([400, expect.stringContaining('the closing boundary is missing')]);
+    const none = await send('/v1/audio/transcriptions', { type: 'application/json', body: Buffer.from('{}') });
+    expect([none.status, none.text]).toEqual([415, expect.stringContaining('send multipart/form-data')]);
+    const unbounded = await send('/v1/audio/transcriptions', { type: 'multipart/form-data', body });
+    expect([unbounded.status, unbounded.text]).toEqual([400, expect.stringContaining('names no boundary')]);
+    expect(served.asked).toEqual([]);
+  });
+
+  it('larger than allowed is refused (C6)', async () => {
+    const answer = await send('/v1/audio/transcriptions', await formOf(['file', Buffer.alloc(1_100_000)]));
+    expect(answer.status).toBe(413);
+  });
+});
