@@ -13,6 +13,10 @@ const COLON = 0x3a;
 /** Strings are read by bytes this far, and from there on by `indexOf`, a call of which costs as much. */
 const NEARBY = 32;
 
+/** Lists that are longer are not listed: each entry takes memory of ours, a hundred times its own size for `1,1,1`. */
+const MAXIMUM_MEMBERS = 10_000;
+const MAXIMUM_ELEMENTS = 100_000;
+
 /** From where something stands, up to the byte behind it. */
 export interface Span {
   readonly start: number;
@@ -87,7 +91,7 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
 /**
  * The members of an object.
  * @param at its opening brace.
- * @returns offsets in `bytes`; undefined: it is no object, or not a whole one.
+ * @returns offsets in `bytes`; undefined: it is no object, not a whole one, or one of more than 10,000 members.
  */
 export function objectMembers(bytes: Buffer, at: number, end: number): JsonMember[] | undefined {
   if (at >= end || bytes[at] !== 0x7b) return undefined;
@@ -108,6 +112,7 @@ export function objectMembers(bytes: Buffer, at: number, end: number): JsonMembe
     const escaped = spelled.includes('\\');
     const key = escaped ? unescape(spelled) : spelled.slice(1, -1);
     if (key === undefined) return undefined;
+    if (members.length === MAXIMUM_MEMBERS) return undefined;
     members.push({ key, escaped, keyStart, valueStart, valueEnd });
     i = skipSpace(bytes, valueEnd, end);
     if (i >= end) return undefined;
@@ -120,7 +125,7 @@ export function objectMembers(bytes: Buffer, at: number, end: number): JsonMembe
 /**
  * The elements of an array.
  * @param at its opening bracket.
- * @returns undefined: it is no array, or not a whole one.
+ * @returns undefined: it is no array, not a whole one, or one of more than 100,000 elements.
  */
 export function arrayElements(bytes: Buffer, at: number, end: number): Span[] | undefined {
   if (at >= end || bytes[at] !== 0x5b) return undefined;
@@ -130,6 +135,7 @@ export function arrayElements(bytes: Buffer, at: number, end: number): Span[] | 
   for (;;) {
     const behind = skipValue(bytes, i, end);
     if (behind === -1) return undefined;
+    if (elements.length === MAXIMUM_ELEMENTS) return undefined;
     elements.push({ start: i, end: behind });
     i = skipSpace(bytes, behind, end);
     if (i >= end) return undefined;

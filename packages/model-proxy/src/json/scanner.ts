@@ -14,7 +14,7 @@ import { Utf8Check } from './utf8.js';
 /** Objects and arrays inside one another. Python gives up near 1000; tool schemas need some dozens. */
 export const MAXIMUM_DEPTH = 512;
 /** Members of the object itself: each takes memory of ours, and no API has a hundred. */
-export const MAXIMUM_MEMBERS = 10_000;
+export const MAXIMUM_MEMBERS = 1_000;
 
 // What may come next.
 const START = 0;

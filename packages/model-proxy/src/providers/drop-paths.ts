@@ -1,17 +1,15 @@
 /** `additional_drop_params`: names of parameters, and paths into them (`tools[*].input_examples`, `extra.flags[0].name`). */
-import { arrayElements, objectMembers } from '../json/navigate.js';
-import type { JsonEdit, JsonMember } from '../json/object.js';
-import { memberEdits, spliceChunks } from '../json/splice.js';
+import { prune } from '../json/prune.js';
 
 /** What lies below a parameter. */
 export interface DropPath {
   /** The parameter: a member of the request itself. */
   readonly parameter: string;
-  /** Empty: the parameter as a whole. An element's number is a number, every element is an empty text: no name is. */
+  /** Empty: the parameter as a whole. Else a name, the number of an element, or {@link EVERY} element, each below the one before. */
   readonly steps: readonly (string | number)[];
 }
 
-/** Every element of an array, among the steps of a path. */
+/** Every element of an array, among the steps of a path: no step is an empty name. */
 const EVERY = '';
 
 /** Reads one entry. What is no path is a name, whatever characters it has. */
@@ -26,52 +24,38 @@ export function parseDropPath(text: string): DropPath {
   return { parameter, steps };
 }
 
+/** Paths that begin alike share their beginnings: however many there are, an element is asked for once. */
+interface Fork {
+  readonly next: Map<string | number, Fork>;
+  /** A path ends here: what is here is dropped. */
+  ends: boolean;
+}
+
 /**
  * A value without what lies at the ends of the paths; where a path leads nowhere nothing happens.
- * @param value one whole JSON value.
+ * @param value one whole, verified JSON value.
  * @returns the same buffer if nothing was there to be dropped.
  */
 export function dropPaths(value: Buffer, paths: readonly DropPath['steps'][]): Buffer {
-  let bytes = value;
+  const root: Fork = { next: new Map(), ends: false };
   for (const steps of paths) {
-    const edits: JsonEdit[] = [];
-    collect(bytes, 0, steps, edits);
-    if (edits.length > 0) bytes = Buffer.concat(spliceChunks([bytes], bytes.length, edits));
+    let fork = root;
+    for (const step of steps) {
+      let next = fork.next.get(step);
+      if (next === undefined) fork.next.set(step, (next = { next: new Map(), ends: false }));
+      fork = next;
+    }
+    fork.ends = true;
   }
-  return bytes;
-}
-
-function collect(bytes: Buffer, at: number, steps: DropPath['steps'], edits: JsonEdit[]): void {
-  const [step, ...rest] = steps;
-  if (step === undefined) return;
-  const entries = entriesAt(bytes, at);
-  if (entries === undefined) return;
-  const chosen = entries.members.filter((entry, index) => {
-    if (entries.isArray) return step === EVERY || step === index;
-    return step === entry.key;
+  return prune<readonly Fork[]>(value, [root], (forks, key) => {
+    const within: Fork[] = [];
+    for (const { next } of forks) {
+      const named = next.get(key);
+      const every = typeof key === 'number' ? next.get(EVERY) : undefined;
+      if (named?.ends === true || every?.ends === true) return 'remove';
+      if (named !== undefined) within.push(named);
+      if (every !== undefined) within.push(every);
+    }
+    return within.length === 0 ? 'keep' : { within };
   });
-  if (rest.length === 0) {
-    edits.push(...memberEdits({ members: entries.members, start: at }, { removed: new Set(chosen) }));
-    return;
-  }
-  for (const entry of chosen) collect(bytes, entry.valueStart, rest, edits);
-}
-
-interface Entries {
-  readonly isArray: boolean;
-  readonly members: readonly JsonMember[];
-}
-
-/** An array's elements are members without names: what removes the one with its comma removes the other. */
-function entriesAt(bytes: Buffer, at: number): Entries | undefined {
-  const members = objectMembers(bytes, at, bytes.length);
-  if (members !== undefined) return { isArray: false, members };
-  const elements = arrayElements(bytes, at, bytes.length)?.map(({ start, end }) => ({
-    key: '',
-    escaped: false,
-    keyStart: start,
-    valueStart: start,
-    valueEnd: end,
-  }));
-  return elements && { isArray: true, members: elements };
 }

@@ -1,7 +1,8 @@
 /** `tools` as vLLM's chat takes them: functions only, their schemas without what older versions refuse. */
 import { arrayElements, objectMembers } from '../json/navigate.js';
-import type { JsonEdit, JsonMember } from '../json/object.js';
-import { memberEdits, spliceChunks } from '../json/splice.js';
+import type { JsonEdit } from '../json/object.js';
+import { prune } from '../json/prune.js';
+import { spliceChunks } from '../json/splice.js';
 
 /**
  * Leaves out `strict`, and `additionalProperties` where it is false, wherever they are keywords; an argument or an example of such a name stays
@@ -10,9 +11,12 @@ import { memberEdits, spliceChunks } from '../json/splice.js';
  * @returns the same buffer if there was nothing to do.
  */
 export function vllmTools(tools: Buffer): Buffer {
-  const edits: JsonEdit[] = [];
-  cleanValue(tools, 0, edits);
-  const cleaned = edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
+  const cleaned = prune<'schema' | 'names'>(tools, 'schema', (context, key, valueStart) => {
+    if (context === 'names' || typeof key === 'number') return { within: 'schema' };
+    if (key === 'strict' || (key === 'additionalProperties' && isFalse(tools, valueStart))) return 'remove';
+    if (values.has(key)) return 'keep';
+    return { within: maps.has(key) ? 'names' : 'schema' };
+  });
   return withoutCustomTools(cleaned);
 }
 
@@ -21,28 +25,8 @@ const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 /** They hold values, not schemas. */
 const values = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
 
-function cleanValue(bytes: Buffer, at: number, edits: JsonEdit[]): void {
-  const members = objectMembers(bytes, at, bytes.length);
-  if (members === undefined) {
-    for (const element of arrayElements(bytes, at, bytes.length) ?? []) cleanValue(bytes, element.start, edits);
-    return;
-  }
-  const removed = new Set(members.filter((member) => isRefused(bytes, member)));
-  edits.push(...memberEdits({ members, start: at }, { removed }));
-  for (const member of members) {
-    if (removed.has(member) || values.has(member.key)) continue;
-    if (!maps.has(member.key)) cleanValue(bytes, member.valueStart, edits);
-    else cleanMap(bytes, member.valueStart, edits);
-  }
-}
-
-function cleanMap(bytes: Buffer, at: number, edits: JsonEdit[]): void {
-  for (const member of objectMembers(bytes, at, bytes.length) ?? []) cleanValue(bytes, member.valueStart, edits);
-}
-
-function isRefused(bytes: Buffer, { key, valueStart, valueEnd }: JsonMember): boolean {
-  if (key === 'strict') return true;
-  return key === 'additionalProperties' && bytes.toString('latin1', valueStart, valueEnd) === 'false';
+function isFalse(bytes: Buffer, at: number): boolean {
+  return bytes.toString('latin1', at, at + 5) === 'false';
 }
 
 function withoutCustomTools(tools: Buffer): Buffer {

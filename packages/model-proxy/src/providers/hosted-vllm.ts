@@ -2,6 +2,7 @@
  * vLLM's server: OpenAI's dialect with a few parameters of its own, and with some things of OpenAI's that it does not take.
  * What is rewritten, and how, follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
  */
+import { findValue } from '../json/navigate.js';
 import { vllmMessages } from './hosted-vllm-messages.js';
 import { vllmTools } from './hosted-vllm-tools.js';
 import { openaiDialect } from './openai.js';
@@ -52,13 +53,21 @@ function replace(
 
 /** Anthropic's budget of thought, in tokens, as OpenAI's effort; undefined: no thought is asked for. */
 function effortOf(thinking: Buffer): string | undefined {
-  const value: unknown = JSON.parse(thinking.toString());
-  if (typeof value !== 'object' || value === null || !('type' in value) || value.type !== 'enabled') return undefined;
-  const budget = 'budget_tokens' in value && typeof value.budget_tokens === 'number' ? value.budget_tokens : 0;
+  if (textAt(thinking, 'type') !== '"enabled"') return undefined;
+  const budget = Number(textAt(thinking, 'budget_tokens') ?? '0');
   if (budget >= 10_000) return 'high';
   if (budget >= 5_000) return 'medium';
   return budget >= 2_000 ? 'low' : 'minimal';
 }
+
+/** A member's value as it is spelled; undefined: there is none. */
+function textAt(object: Buffer, name: string): string | undefined {
+  const place = findValue(object, 0, object.length, [name]);
+  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + LONGEST_NUMBER));
+}
+
+/** No number of tokens takes more digits, and a text that is longer is no `"enabled"`. */
+const LONGEST_NUMBER = 24;
 
 /** A server of vLLM's at an address of one's own. It wants no key unless it was started with one. */
 export const hostedVllm: Provider = openaiDialect({

@@ -228,6 +228,7 @@ describe('the body for the upstream', () => {
     ]) {
       expect(sent(text, { usage })).toBe(text);
     }
+    expect(sent('{"model":"p","stream":true}', { usage, to: 'mistral' })).toBe('{"model":"served","stream":true}');
     expect(sent('{"model":"p","stream":true}', { usage, endpoint: 'responses' })).toBe(
       '{"model":"served","stream":true}',
     );
@@ -247,6 +248,21 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","dimensions":5}', { endpoint: 'embeddings' })).toBe('dimensions');
     expect(sent('{"model":"p","dimensions":5}', { endpoint: 'embeddings', to: 'hosted_vllm' })).toBe(
       '{"model":"served","dimensions":5}',
+    );
+  });
+
+  it('is refused where what it says to the proxy is too much to be done for one client (C6)', () => {
+    const many = (count: number, item: (index: number) => string): string =>
+      Array.from({ length: count }, (_, index) => item(index)).join(',');
+    const drops = (count: number): string =>
+      `{"model":"p","additional_drop_params":[${many(count, (index) => `"p${index}"`)}]}`;
+    expect(sent(drops(64))).toBe('{"model":"served"}');
+    expect(refusedParameter(drops(65))).toBe('additional_drop_params');
+    const extra = (count: number): string => `{"model":"p","extra_body":{${many(count, (index) => `"p${index}":1`)}}}`;
+    expect(Object.keys(JSON.parse(sent(extra(1000))) as object).length).toBe(1001);
+    for (const count of [1001, 10_001]) expect(refusedParameter(extra(count))).toBe('extra_body');
+    expect(refusedParameter(`{"model":"p","allowed_openai_params":["${'x'.repeat(17_000)}"]}`)).toBe(
+      'allowed_openai_params',
     );
   });
 

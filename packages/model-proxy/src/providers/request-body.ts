@@ -10,7 +10,7 @@ import { ProxyError } from '../errors.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText } from '../json/search.js';
-import { memberEdits, spliceJson } from '../json/splice.js';
+import { memberEdits, spliceChunks, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import type { Deployment } from './deployment.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
@@ -99,6 +99,7 @@ class OutgoingRequest implements RequestMembers {
     const allowed = asNames(this.#spoken('allowed_openai_params'), 'allowed_openai_params');
     if (allowed.length > 0) this.#allowed = new Set([...this.#allowed, ...allowed]);
     const additional = asNames(this.#spoken('additional_drop_params'), 'additional_drop_params');
+    if (additional.length > MAXIMUM_DROP_PATHS) throw senseless('additional_drop_params', 'is too long');
     if (additional.length > 0) this.#additional = [...this.#additional, ...additional.map(parseDropPath)];
   }
 
@@ -109,7 +110,10 @@ class OutgoingRequest implements RequestMembers {
 
   #spoken(name: string): unknown {
     const member = this.#consumed.get(name);
-    return member && valueOf(this.#object, member);
+    if (member === undefined) return undefined;
+    // These are parsed: a megabyte of names would hold everybody up.
+    if (member.valueEnd - member.valueStart > MAXIMUM_SPOKEN_BYTES) throw senseless(name, 'is too long');
+    return valueOf(this.#object, member);
   }
 
   dropAdditional(): void {
@@ -154,7 +158,7 @@ class OutgoingRequest implements RequestMembers {
     const refused = [...unsupported].filter((name) => {
       const value = this.bytes(name);
       if (value === undefined || neverRefused.has(name)) return false;
-      return !(neverRefusedWhenOne.has(name) && value.toString('latin1') === '1');
+      return !(neverRefusedWhenOne.has(name) && Number(value.toString('latin1', 0, 8)) === 1);
     });
     if (refused.length > 0 && !this.#dropParams) {
       throw unsupportedParameters(refused, deployment.provider.name, upstreamModel);
@@ -182,7 +186,11 @@ class OutgoingRequest implements RequestMembers {
   mergeExtraBody(): void {
     const member = this.#consumed.get('extra_body');
     const extra = member === undefined ? noBytes : this.#received(member);
-    for (const { key, valueStart, valueEnd } of objectMembers(extra, 0, extra.length) ?? []) {
+    const members = extra[0] === 0x7b ? objectMembers(extra, 0, extra.length) : [];
+    if (members === undefined || members.length > MAXIMUM_EXTRA_MEMBERS) {
+      throw senseless('extra_body', 'has too many members');
+    }
+    for (const { key, valueStart, valueEnd } of members) {
       // The way round by which a client could ask for another model, or for events where an answer was prepared for.
       if (key === 'model' || key === 'stream' || isConsumed(key, this.#path)) continue;
       this.#set(key, extra.subarray(valueStart, valueEnd));
@@ -194,10 +202,14 @@ class OutgoingRequest implements RequestMembers {
     const { alwaysIncludeStreamUsage } = this.#options;
     if (!alwaysIncludeStreamUsage || (this.#path !== 'chat/completions' && this.#path !== 'completions')) return;
     if (this.bytes('stream')?.toString('latin1') !== 'true') return;
-    const given = this.bytes('stream_options');
-    const value: unknown = given === undefined ? {} : JSON.parse(given.toString());
-    if (typeof value !== 'object' || value === null || 'include_usage' in value) return;
-    this.#set('stream_options', Buffer.from(JSON.stringify({ ...value, include_usage: true })));
+    // Some dialects give it unasked, and refuse to be asked.
+    const { deployment, upstreamModel } = this.#options;
+    if (!deployment.provider.supportedParameters(this.#path, upstreamModel).has('stream_options')) return;
+    const given = this.bytes('stream_options') ?? emptyObject;
+    const members = objectMembers(given, 0, given.length);
+    if (members === undefined || members.some(({ key }) => key === 'include_usage')) return;
+    const edits = memberEdits({ members, start: 0 }, { added: [['include_usage', 'true']] });
+    this.#set('stream_options', Buffer.concat(spliceChunks([given], given.length, edits)));
   }
 
   finish(): PreparedBody {
@@ -253,6 +265,16 @@ class OutgoingRequest implements RequestMembers {
 }
 
 const noBytes = Buffer.alloc(0);
+const emptyObject = Buffer.from('{}');
+
+// Of a request, what it says to the proxy: bounds on what one client can make it do for all others.
+const MAXIMUM_SPOKEN_BYTES = 16_384;
+const MAXIMUM_DROP_PATHS = 64;
+const MAXIMUM_EXTRA_MEMBERS = 1_000;
+
+function senseless(name: string, why: string): ProxyError {
+  return new ProxyError({ status: 400, kind: 'request', param: name, message: `Invalid request: '${name}' ${why}.` });
+}
 
 /** What a deployment asks for, as JSON; made once for each. */
 interface Plan {
@@ -298,5 +320,5 @@ function asSwitch(value: unknown): boolean | undefined {
 function asNames(value: unknown, name: string): string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw new ProxyError({ status: 400, kind: 'request', param: name, message: `'${name}' has to be a list of names.` });
+  throw senseless(name, 'has to be a list of names');
 }
