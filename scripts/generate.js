@@ -1,11 +1,13 @@
 /** Writes the pages of docs/ that are made from the code. `npm run generate` builds first; tests compare the pages. */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';
-import { renderSpecCoverage } from '../packages/bmc-daemon/scripts/spec-coverage.js';
-import { renderConfigurationPage } from '../packages/bmc-daemon/dist/config/documentation.js';
+import { renderSpecCoverage } from './spec-coverage.js';
+import { renderConfigurationPage as renderBmcConfiguration } from '../packages/bmc-daemon/dist/config/documentation.js';
+import { renderConfigurationPage as renderProxyConfiguration } from '../packages/model-proxy/dist/config/documentation.js';
 
 const pages = {
-  'docs/configuration.md': renderConfigurationPage(),
+  'docs/configuration.md': renderBmcConfiguration(),
+  'docs/model-proxy-configuration.md': renderProxyConfiguration(),
   'docs/spec-coverage.md': renderSpecCoverage(),
   'packages/libvirt/API.md': renderApiPage(),
 };

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { otherFlags } from './cli/other-flags.js';
 import { serve } from './cli/serve.js';
 import { validate } from './cli/validate.js';
+import { flagsTable } from './config/flags.js';
 import type { Flags } from './config/load.js';
 import { version } from './version.js';
 
@@ -16,24 +17,14 @@ function createProgram(): Command {
   const program = new Command('model-proxy')
     .description('One OpenAI-style address in front of many models.')
     .version(version, '-v, --version', 'print the version')
-    .option('-c, --config <file>', 'configuration, YAML as LiteLLM has it (environment: CONFIG_FILE_PATH)')
-    .option('--host <address>', 'address to listen at (HOST; default 0.0.0.0)')
-    .option('--port <number>', 'TCP port to listen at (PORT; default 4000)')
-    .option('--ssl_certfile_path <file>', 'PEM certificate for HTTPS (SSL_CERTFILE_PATH)')
-    .option('--ssl_keyfile_path <file>', 'PEM key of the certificate (SSL_KEYFILE_PATH)')
-    .option('--debug', 'log everything that happens (DEBUG)')
-    .option('--detailed_debug', 'and what is sent to upstreams and what they answer (DETAILED_DEBUG)')
-    .option('--validate_config', 'say what is wrong with the configuration, print what holds, and end')
-    .option('--drain_timeout <seconds>', 'how long requests may go on after SIGTERM (DRAIN_TIMEOUT; default 30)')
-    .option('-m, --model <name>', 'serve one model without a configuration: openai/gpt-4o')
-    .option('--alias <name>', 'what clients call that model')
-    .option('--api_base <url>', 'where that model is')
-    .option('--headers <json>', 'headers that are sent with every request for that model')
-    .option('--request_timeout <seconds>', 'how long an answer may take')
-    .option('--drop_params', 'leave out parameters that a provider does not know')
     // A word too many is a mistake, as is a flag that is not known.
     .allowExcessArguments(false)
     .exitOverride();
+  for (const flag of flagsTable) {
+    const notes = [flag.environment, flag.default === undefined ? undefined : `default ${flag.default}`];
+    const note = notes.filter((text) => text !== undefined).join(', ');
+    program.option(flag.flags, note === '' ? flag.doc : `${flag.doc} (${note})`);
+  }
   for (const name of Object.keys(otherFlags)) program.addOption(new Option(`--${name} [value]`).hideHelp());
   return program;
 }

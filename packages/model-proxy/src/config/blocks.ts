@@ -12,8 +12,8 @@ export interface BlockSearch {
   readonly names: readonly [canonical: string, ...others: string[]];
   /** What tells the block by its contents; undefined: only its name does. */
   readonly looksLike?: (node: YamlMapping) => boolean;
-  /** Names that mean something else and are not to be taken for this block. */
-  readonly taken?: readonly string[];
+  /** Whether a name means something else and is not to be taken for this block. */
+  readonly isTaken?: (name: string) => boolean;
 }
 
 /** Finds one block among the members of a mapping. @returns undefined: it is not there, or there is a fault. */
@@ -23,7 +23,7 @@ export function findBlock(
   search: BlockSearch,
   findings: Findings,
 ): FoundBlock | undefined {
-  const { names, looksLike, taken = [] } = search;
+  const { names, looksLike, isTaken } = search;
   const [canonical] = names;
   const named = names.flatMap((name) => {
     const node = parent.members.get(name);
@@ -44,7 +44,7 @@ export function findBlock(
   if (looksLike === undefined) return undefined;
   const candidates = [...parent.members].filter(
     (member): member is [string, YamlMapping] =>
-      !taken.includes(member[0]) && member[1].kind === 'mapping' && looksLike(member[1]),
+      isTaken?.(member[0]) !== true && member[1].kind === 'mapping' && looksLike(member[1]),
   );
   const [candidate, another] = candidates;
   if (candidate === undefined) return undefined;

@@ -100,6 +100,12 @@ describe('a configuration of the specification', () => {
     ]);
   });
 
+  it('may keep what is used by its anchor under x-… and .… (C3)', () => {
+    const text = oneModel([], 'x-one: &one {ssl_verify: false}\n.two: {drop_params: true}\n');
+    expect(warnings(text)).toEqual([]);
+    expect(deployment(text).tls.verify).toBe(true);
+  });
+
   it('does not guess between two blocks that could be the params (C3)', () => {
     const text = oneModel([], '')
       .replace('litellm_params', 'a')

@@ -157,6 +157,9 @@ function withoutEnvironment(root: YamlMapping): YamlMapping {
   return { ...root, members: new Map([...root.members].filter(([key]) => key !== ENVIRONMENT_BLOCK)) };
 }
 
+/** `x-…` and `.…` are where people keep what they use elsewhere by its anchor, as in compose files and GitLab's. */
+const isKnownTopKey = (key: string) => topNames.settings.includes(key) || /^(x-|\.)/.test(key);
+
 function settingsOf(roots: readonly YamlMapping[], findings: Findings): FoundBlock | undefined {
   const found = roots.map((root) =>
     findBlock(
@@ -165,7 +168,7 @@ function settingsOf(roots: readonly YamlMapping[], findings: Findings): FoundBlo
       {
         names: ['litellm_settings', 'settings'],
         looksLike: (node) => holds(node, 'ssl_verify') || holds(node, 'drop_params'),
-        taken: topNames.settings,
+        isTaken: isKnownTopKey,
       },
       findings,
     ),
@@ -190,9 +193,8 @@ function noteTopKeys(
   settings: FoundBlock | undefined,
   notes: { readonly findings: Findings; readonly notBuilt: NotBuilt },
 ): void {
-  const isKnown = (key: string) => topNames.settings.includes(key) || key === settings?.path[0];
   noteUnknownKeys(
-    [...root.members].filter(([key]) => !isKnown(key)),
+    [...root.members].filter(([key]) => !isKnownTopKey(key) && key !== settings?.path[0]),
     [],
     topNames,
     notes,

@@ -1,5 +1,6 @@
 /** `router_settings.model_group_alias`: other names of model groups. */
 import type { Deployment } from '../providers/deployment.js';
+import { wildcardPattern } from '../routing/wildcard.js';
 import type { Block, Findings } from './faults.js';
 import type { routerTable } from './settings.js';
 
@@ -21,7 +22,7 @@ export function readAliases(
   const place = places.get('modelGroupAlias');
   if (place?.node.kind !== 'mapping' || values.modelGroupAlias === undefined) return { groups, hidden };
   const known = new Set(deployments.map(({ modelName }) => modelName));
-  const hasWildcards = [...known].some((name) => name.includes('*'));
+  const wildcards = [...known].filter((name) => name.includes('*')).map(wildcardPattern);
   for (const [alias, node] of place.node.members) {
     const at = [...place.path, alias];
     const model = node.kind === 'mapping' ? node.members.get('model') : node;
@@ -31,9 +32,10 @@ export function readAliases(
     }
     const isHidden = node.kind === 'mapping' ? node.members.get('hidden') : undefined;
     if (isHidden?.kind === 'scalar' && isHidden.value === true) hidden.add(alias);
-    groups.set(alias, model.value);
-    if (!known.has(model.value) && !hasWildcards)
-      findings.warn(node, at, `there is no ${JSON.stringify(model.value)} in model_list`);
+    const group = model.value;
+    groups.set(alias, group);
+    if (!known.has(group) && !wildcards.some((pattern) => pattern.test(group)))
+      findings.warn(node, at, `there is no ${JSON.stringify(group)} in model_list`);
   }
   return { groups, hidden };
 }

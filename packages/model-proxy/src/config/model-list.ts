@@ -75,7 +75,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
     {
       names: [PARAMS, 'params'],
       looksLike: (block) => holds(block, 'model') && (holds(block, 'api_base') || holds(block, 'base_url')),
-      taken: ['model_info'],
+      isTaken: (name) => name === 'model_info',
     },
     findings,
   );

@@ -34,7 +34,12 @@ export interface ParamsInput {
 }
 
 /** Reads the block to its end. @returns undefined: there are faults, which are noted. */
-export function readParams({ modelName, modelInfo, params, inherited }: ParamsInput): Deployment | Unserved | undefined {
+export function readParams({
+  modelName,
+  modelInfo,
+  params,
+  inherited,
+}: ParamsInput): Deployment | Unserved | undefined {
   const { findings, notBuilt, settings } = inherited;
   const block = readBlock(paramsTable, params.node, params.path, findings);
   const { values } = block;
@@ -78,7 +83,11 @@ export function digestOf(value: unknown): string {
 }
 
 /** The keys that are parameters of requests, with their values. */
-function readParameters(rest: Block<typeof paramsTable>['rest'], path: KeyPath, notes: Pick<Inherited, 'findings' | 'notBuilt'>): Record<string, unknown> {
+function readParameters(
+  rest: Block<typeof paramsTable>['rest'],
+  path: KeyPath,
+  notes: Pick<Inherited, 'findings' | 'notBuilt'>,
+): Record<string, unknown> {
   const isParameter = ([key]: readonly [string, YamlNode]) =>
     (openaiParameters.has(key) && !paramsNames.known.notBuilt.has(key)) || upstreamParameters.has(key);
   const parameters = rest.filter(isParameter);

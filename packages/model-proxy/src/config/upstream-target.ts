@@ -35,7 +35,11 @@ export function readTarget(
   const { values, places } = block;
   if (values.model === undefined) {
     if (!places.has('model'))
-      findings.fault(params.node, params.path, 'model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b');
+      findings.fault(
+        params.node,
+        params.path,
+        'model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',
+      );
     return undefined;
   }
   // At fault already: nothing is to be said of an address that may be right when the value is.

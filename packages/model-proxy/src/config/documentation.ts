@@ -1,0 +1,124 @@
+/** docs/model-proxy-configuration.md, made from the tables of settings and flags (`npm run generate`; a test keeps it true). */
+import type { Table } from './faults.js';
+import { flagsTable } from './flags.js';
+import { foreignProviders } from './known-names.js';
+import { credentialTable, entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
+
+/** A cell of a Markdown table: a bar would end it. */
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+function settings(table: Table): string {
+  const rows = Object.values(table).map(({ name, aliases, expected, default: standard, doc }) => {
+    const names = [name, ...aliases].map((one) => `\`${one}\``).join(', ');
+    return `| ${names} | ${cell(expected)} | ${cell(standard)} | ${cell(doc)} |`;
+  });
+  return ['| Key | Value | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+function flags(): string {
+  const rows = flagsTable.map(({ flags: names, environment, default: standard, doc }) => {
+    const variable = environment === undefined ? '' : `\`${environment}\``;
+    return `| \`${cell(names)}\` | ${variable} | ${standard ?? ''} | ${cell(doc)} |`;
+  });
+  return ['| Flag | Environment | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+/** The whole page, with a newline at its end. */
+export function renderConfigurationPage(): string {
+  return `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
+
+# Configuration of model-proxy
+
+\`\`\`sh
+model-proxy --config config.yaml
+model-proxy --config config.yaml --validate_config # says what is wrong with it, prints what holds, ends with 0 or 1
+\`\`\`
+
+The file is that of LiteLLM's proxy:
+
+\`\`\`yaml
+model_list:
+  - model_name: gpt-oss # what clients ask for
+    litellm_params:
+      model: hosted_vllm/gpt-oss-120b # provider, and what the upstream calls it
+      api_base: https://models.example/v1/
+      api_key: os.environ/MODELS_KEY
+litellm_settings:
+  ssl_verify: ca.pem
+  drop_params: true
+\`\`\`
+
+- It is YAML as PyYAML reads it: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges. Dates stay texts. A key twice in a mapping, a second
+  document and an empty file are faults.
+- The blocks may do without their prefix: \`params\`, \`settings\`, \`general\`, \`router\`. A block with another name is taken for what its contents say
+  it is (\`model\` with \`api_base\`; \`ssl_verify\` or \`drop_params\`), with a warning.
+- \`os.environ/NAME\` is the value of an environment variable, anywhere. One that is not set stops the start. \`environment_variables\`, a mapping
+  at the top of the file, sets variables for that, over those of the process.
+- \`include\`, a path or a list of them, adds other files: their models stand behind those of the file, and of a setting that both have, the
+  file's own holds.
+- Relative paths are relative to the file that names them (LiteLLM: to the working directory); those of flags and of the environment to the
+  working directory.
+- A key that is not known is a warning with the nearest known name. A wrong type, a variable that is not set, a file that does not exist or is
+  not what it has to be stops the start: a line each, all at once, \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
+- Settings of LiteLLM's that are not built yet are accepted with one warning for each file. Those that would keep somebody out (\`custom_auth\`,
+  \`enable_jwt_auth\`, \`allowed_ips\`, \`allowed_routes\`, …) stop the start instead.
+
+## Entries of \`model_list\`
+
+${settings(entryTable)}
+
+## \`litellm_params\` of an entry
+
+${settings(paramsTable)}
+
+Everything else among the params is a parameter of the request (\`temperature: 0.2\`, \`top_k: 20\`, \`chat_template_kwargs\`): requests that do not have it
+get it. A name that nobody knows goes upstream too, with a warning, unless it looks misspelled.
+
+**Providers.** \`model\` begins with one: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`, \`mistral\`, …, which know their addresses and the variables for their
+keys (\`OPENAI_API_KEY\`, \`HOSTED_VLLM_API_KEY\`, \`HOSTED_VLLM_API_BASE\`). Any other name with an \`api_base\` is taken as one that speaks OpenAI's API, with
+a warning. Entries of a provider that has an API of its own are a warning, and a request for their model is a 400 that says why:
+${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.
+
+**Several entries of one name** are one group, of which each request meets one, by \`weight\`. A request may also name a deployment by its id. **Wildcards**:
+\`openai/*\` with \`model: openai/*\` takes every name of that form and asks the upstream for what the star stood for; the most specific pattern
+wins. A name that stands in the file itself is never taken by a wildcard.
+
+**Time bounds** are apart for what they bound. \`timeout\` is for a whole plain answer and, since a stream may last, for the first byte of a stream;
+\`stream_timeout\` is for that first byte alone; \`idle_timeout\` for the silence between two chunks; \`connect_timeout\` for the connection. LiteLLM has one
+that is all of these, and a pause of ten minutes in a long stream ends it there.
+
+## \`litellm_settings\`
+
+${settings(settingsTable)}
+
+## \`general_settings\`
+
+${settings(generalTable)}
+
+## \`router_settings\`
+
+${settings(routerTable)}
+
+## Entries of \`credential_list\`
+
+${settings(credentialTable)}
+
+## Flags
+
+${flags()}
+
+A flag wins over the environment, the environment over the file. Flags are \`--flag value\` or \`--flag=value\`. LiteLLM's other flags are accepted with a
+warning each. The level of the log is \`LITELLM_LOG\` (\`ERROR\`, \`WARNING\`, \`INFO\`, \`DEBUG\`; default \`INFO\`), its form \`JSON_LOGS\`. \`HTTPS_PROXY\`,
+\`HTTP_PROXY\` and \`NO_PROXY\` lead to upstreams through a forward proxy; they are read at the start.
+
+## Signals and changed files
+
+| What happens | What it does |
+| --- | --- |
+| The file, one that it includes, a CA bundle, a certificate or a key has changed | Everything is read again, within two seconds. Requests under way end as they began. A new configuration with a fault is reported, and the old one stays. |
+| SIGHUP | The same, at once. |
+| SIGTERM, SIGINT | \`/health/readiness\` answers 503, there are no more connections, requests under way may end (\`--drain_timeout\`), then they are cut off; exit code 0. A second signal ends at once. |
+
+Address, port, certificate paths and the log's settings hold from the start to the end.
+`;
+}

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { renderConfigurationPage } from '../../src/config/documentation.js';
+import { renderEffectiveConfig } from '../../src/config/effective.js';
+import { loadConfig } from '../../src/config/load.js';
+import { paramsNames, settingsNames, generalNames, routerNames, entryNames } from '../../src/config/unknown-keys.js';
+import { openaiParameters } from '../../src/providers/parameters.js';
+
+const source = import.meta.dirname;
+const read = (...parts: string[]) => readFileSync(path.join(source, ...parts), 'utf8');
+
+let folder: string;
+
+/** What a file comes to, its warnings first, without what is another on every machine. */
+function effective(name: string): string {
+  const file = path.join(folder, `${name}.yaml`);
+  const environment = { MODELS_KEY: 'sk-models', PROXY_KEY: 'sk-proxy' };
+  const config = loadConfig({ file, environment });
+  const warnings = config.warnings.map((warning) => `# ${warning}\n`).join('');
+  return (warnings + renderEffectiveConfig(config)).replaceAll(folder, '/etc/model-proxy');
+}
+
+describe('whole configuration files', () => {
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'rackless-golden-'));
+    for (const file of readdirSync(source).filter((name) => name.endsWith('.yaml')))
+      copyFileSync(path.join(source, file), path.join(folder, file));
+    const files = ['-subj', '/CN=ca', '-keyout', path.join(folder, 'ca.key'), '-out', path.join(folder, 'ca.pem')];
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+    execFileSync('openssl', ['req', '-x509', ...kind, ...files], { stdio: 'pipe' });
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each(['spec-sample', 'everything'])('%s.yaml gives the settings of its golden file (C3)', (name) => {
+    expect(effective(name)).toBe(read(`${name}.effective`));
+  });
+
+  it('no secret is among what is shown (C3)', () => {
+    expect(effective('everything')).not.toMatch(/sk-|secret/);
+  });
+
+  it('docs/model-proxy-configuration.md is what the tables say: npm run generate makes it (C3)', () => {
+    expect(read('../../../../docs/model-proxy-configuration.md')).toBe(renderConfigurationPage());
+  });
+});
+
+describe('the names that are known', () => {
+  it.each([entryNames, paramsNames, settingsNames, generalNames, routerNames])(
+    'of $canonical are either settings, or not built, or fulfilled, or protecting (C3)',
+    ({ settings, known }) => {
+      const all = [...settings, ...known.notBuilt, ...known.fulfilled, ...known.protecting];
+      expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
+    },
+  );
+
+  it('among the params are no parameters of OpenAI but those that are not built (C10)', () => {
+    const { settings, known } = paramsNames;
+    const taken = [...openaiParameters].filter((name) => known.fulfilled.has(name) || settings.includes(name));
+    expect(taken).toEqual(['extra_headers']);
+    expect([...openaiParameters].filter((name) => known.notBuilt.has(name))).toEqual(['max_retries']);
+  });
+});
