@@ -4,7 +4,7 @@ import type { Deployment } from '../providers/deployment.js';
 import { ConnectError } from './connect.js';
 import type { ForwardProxy } from './environment-proxy.js';
 import { inModelGroup } from './model-group.js';
-import { tlsFault } from './tls-faults.js';
+import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import type { TlsIdentity } from './tls-identity.js';
 
 /** With whom a request had to do. */
@@ -34,12 +34,17 @@ export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, pee
   return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
 }
 
-/**
- * Any error of the connection, of TLS or of undici: 500, as LiteLLM.
- * @param headSeen whether the head of an answer had come: then it is the answer that is broken.
- */
-export function connectionFault(error: Error, headSeen: boolean, peer: Peer): ProxyError {
-  const { kind, cause } = describe(error, headSeen, peer);
+/** How far a request had got when its connection failed. */
+export interface Progress {
+  /** A byte of an answer had come: then it is the answer that is broken. */
+  readonly answerBegun: boolean;
+  /** The connection had carried another request before. */
+  readonly reused: boolean;
+}
+
+/** Any error of the connection, of TLS or of undici: 500, as LiteLLM. */
+export function connectionFault(error: Error, progress: Progress, peer: Peer): ProxyError {
+  const { kind, cause } = describe(error, progress, peer);
   const head = `litellm.InternalServerError: InternalServerError: ${peer.deployment.provider.displayName} - Connection error.`;
   const message = inModelGroup(`${head} ${cause}`, peer.deployment.modelName);
   return new ProxyError({ status: 500, message, kind, cause: error });
@@ -63,7 +68,7 @@ interface Description {
   readonly cause: string;
 }
 
-function describe(error: Error, headSeen: boolean, peer: Peer): Description {
+function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): Description {
   if (error instanceof ConnectError) return describeConnect(error, peer);
   const code = codeOf(error);
   const name = authorityOf(peer);
@@ -75,7 +80,7 @@ function describe(error: Error, headSeen: boolean, peer: Peer): Description {
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
       return {
         kind: 'malformedAnswer',
-        cause: `${name} broke off its answer: it is shorter than its Content-Length says`,
+        cause: `The answer of ${name} is not as long as its Content-Length says`,
       };
     case 'UND_ERR_INVALID_ARG':
     case 'UND_ERR_NOT_SUPPORTED':
@@ -87,13 +92,17 @@ function describe(error: Error, headSeen: boolean, peer: Peer): Description {
     return { kind: 'malformedAnswer', cause: `${name} answers with something that is no HTTP/1.1 (${error.message})` };
   }
   if (code.startsWith('Z_') || code.startsWith('ERR_') || code === '') {
-    return headSeen
+    return answerBegun
       ? { kind: 'malformedAnswer', cause: `The answer of ${name} cannot be decoded: ${error.message}` }
       : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
   }
   const how = code === 'RACKLESS_RESET' || code === 'EPIPE' ? 'reset' : 'closed';
-  if (headSeen) return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
-  return { kind: 'connection', cause: `${name} ${how} the connection before it answered` };
+  if (answerBegun)
+    return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
+  // TLS 1.3 refuses a client without a certificate after its handshake, and the reset may overtake the reason.
+  const isMaybeRefused = peer.tls !== null && !peer.tls.hasClientCertificate && !reused;
+  const question = isMaybeRefused ? `: ${CERTIFICATE_QUESTION}` : '';
+  return { kind: 'connection', cause: `${name} ${how} the connection before it answered${question}` };
 }
 
 function describeConnect(error: ConnectError, peer: Peer): Description {

@@ -16,13 +16,17 @@ export interface ForwardProxy {
  * @throws {Error} when the variable's value is no http or https URL; the message names the variable, never its value.
  */
 export function proxyOf(origin: URL, environment: Environment): ForwardProxy | null {
-  const names = [origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy'];
-  for (const name of names.flatMap((lower) => [lower, lower.toUpperCase()])) {
-    const value = environment[name];
-    if (value === undefined || value === '') continue;
-    return isExempt(origin, environment['no_proxy'] ?? environment['NO_PROXY'] ?? '') ? null : parse(name, value);
+  for (const name of [origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy']) {
+    const value = variable(name, environment);
+    if (value === '') continue;
+    if (isExempt(origin, variable('no_proxy', environment))) return null;
+    return parse(`${name} or ${name.toUpperCase()}`, value);
   }
   return null;
+}
+
+function variable(name: string, environment: Environment): string {
+  return environment[name] ?? environment[name.toUpperCase()] ?? '';
 }
 
 function parse(name: string, value: string): ForwardProxy {

@@ -174,7 +174,7 @@ export class Exchange implements UpstreamCall, Bounded {
     // Only where undici finds fault with the request itself does it call back before dispatch has returned.
     if (this.#dispatching) queueMicrotask(() => this.onError(error));
     else if (this.#isStale(error)) this.#repeat();
-    else this.#fail(connectionFault(error, this.#answerBegun, this.#context.peer));
+    else this.#fail(this.#faultOf(error));
   }
 
   readonly #decoded: DecodedSink = {
@@ -186,7 +186,7 @@ export class Exchange implements UpstreamCall, Bounded {
       if (this.#phase !== 'over') this.#end();
     },
     onError: (error) => {
-      if (this.#phase !== 'over') this.#fail(connectionFault(error, true, this.#context.peer));
+      if (this.#phase !== 'over') this.#fail(this.#faultOf(error));
     },
   };
 
@@ -227,6 +227,10 @@ export class Exchange implements UpstreamCall, Bounded {
   #timeOut(bound: Bound, limitMs: number): void {
     const takenMs = this.#context.clock.now - this.#startedAt;
     this.#fail(timeoutFault(bound, limitMs, takenMs, this.#context.peer));
+  }
+
+  #faultOf(error: Error): ProxyError {
+    return connectionFault(error, { answerBegun: this.#answerBegun, reused: this.#reused }, this.#context.peer);
   }
 
   #fail(error: ProxyError): void {

@@ -179,6 +179,11 @@ describe('the end of a stream', () => {
     expect(endOf(chunk('a'), chunk('b'))).toEqual({ text: renamed(chunk('a') + chunk('b')), interruption: 'answer' });
   });
 
+  it('asks no finish of streams that end with an error of the upstream (C7)', () => {
+    const error = 'data: {"error":{"message":"out of memory","code":500}}\n\n';
+    expect(endOf(chunk('a'), error)).toEqual({ text: renamed(chunk('a')) + error, interruption: null });
+  });
+
   it('asks no finish of streams that have no choices (C7)', () => {
     const event = 'event: response.completed\ndata: {"type":"response.completed"}\n\n';
     expect(endOf(event)).toEqual({ text: event, interruption: null });

@@ -251,7 +251,8 @@ class Rewriter implements EventRewriter {
   #lacksEnd(): boolean {
     const oldest = this.#chunks % RECENT_CHUNKS;
     const last = Buffer.concat([...this.#recent.slice(oldest), ...this.#recent.slice(0, oldest)]).toString('latin1');
-    return /"choices"\s*:/.test(last) && !/"finish_reason"\s*:\s*"/.test(last);
+    // An error of the upstream's own has told the client already.
+    return /"choices"\s*:/.test(last) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(last);
   }
 }
 

@@ -1,6 +1,9 @@
 /** Why TLS with an upstream failed, and which setting to look at: OpenSSL's own words name neither. */
 import { authorityOf, codeOf, type Peer } from './connection-faults.js';
 
+/** What to think of where a handshake is refused. */
+export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_key)?';
+
 /** A sentence without its period. Names the CA file, never a key. */
 export function tlsFault(error: Error, peer: Peer): string {
   const name = authorityOf(peer);
@@ -39,7 +42,7 @@ export function tlsFault(error: Error, peer: Peer): string {
     case 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA':
     case 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN':
     case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
-      return `${name} refused the TLS handshake (${code}): does it want a client certificate (ssl_certificate, ssl_key)?`;
+      return `${name} refused the TLS handshake (${code}): ${CERTIFICATE_QUESTION}`;
     case 'ECONNRESET':
     case 'EPIPE':
       return `${name} closed the connection during the TLS handshake (${code})`;

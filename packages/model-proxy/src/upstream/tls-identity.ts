@@ -13,6 +13,7 @@ export interface TlsIdentity {
   readonly digest: string;
   readonly secureContext: SecureContext;
   readonly verify: boolean;
+  readonly hasClientCertificate: boolean;
   /** The bundle that certificates are checked against; null: Node's own roots, or no check. */
   readonly caFile: string | null;
   /** What names {@link caFile}: `ssl_verify` or `SSL_CERT_FILE`. */
@@ -38,6 +39,7 @@ export function readTlsIdentity(tls: UpstreamTls, environment: Environment): Tls
     digest: createHash('sha256').update(material).digest('base64'),
     secureContext: contextOf(options, tls, caFile),
     verify: tls.verify !== false,
+    hasClientCertificate: tls.clientCertificate !== null,
     caFile,
     caSetting: typeof tls.verify === 'string' ? 'ssl_verify' : 'SSL_CERT_FILE',
   };

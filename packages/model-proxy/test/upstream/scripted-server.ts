@@ -74,6 +74,7 @@ export class ScriptedServer {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     for (const { socket } of this.visits) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');

@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import { deploymentAt } from '../../test/upstream/asking.js';
+import { errorOfStatus, interruptionFault } from './classify.js';
+
+const KEY = 'sk-upstream-secret';
+const route = { deployment: deploymentAt('https://host/v1', { apiKey: KEY }), modelGroup: 'group' };
+const SUFFIX = '. Received Model Group=group\nAvailable Model Group Fallbacks=None';
+
+function error(status: number, body: unknown, headers: readonly string[] = []) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const { message, ...rest } = errorOfStatus(status, headers, bytes, route).body.error;
+  const made = errorOfStatus(status, headers, bytes, route);
+  return { status: made.status, kind: made.kind, message, ...rest };
+}
+
+describe('an answer that is no success', () => {
+  it.each([
+    [400, 400, 'litellm.BadRequestError: Hosted_vllmException - ', 'invalid_request_error'],
+    [401, 401, 'litellm.AuthenticationError: AuthenticationError: Hosted_vllmException - ', 'authentication_error'],
+    [403, 403, 'litellm.PermissionDeniedError: PermissionDeniedError: Hosted_vllmException - ', 'permission_error'],
+    [404, 404, 'litellm.NotFoundError: NotFoundError: Hosted_vllmException - ', 'invalid_request_error'],
+    [408, 408, 'litellm.Timeout: Timeout Error: Hosted_vllmException - ', 'timeout_error'],
+    [413, 413, 'litellm.APIError: APIError: Hosted_vllmException - ', 'invalid_request_error'],
+    [
+      422,
+      422,
+      'litellm.UnprocessableEntityError: UnprocessableEntityError: Hosted_vllmException - ',
+      'invalid_request_error',
+    ],
+    [429, 429, 'litellm.RateLimitError: RateLimitError: Hosted_vllmException - ', 'rate_limit_error'],
+    [500, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
+    [502, 502, 'litellm.BadGatewayError: BadGatewayError: Hosted_vllmException - ', 'internal_server_error'],
+    [
+      503,
+      503,
+      'litellm.ServiceUnavailableError: ServiceUnavailableError: Hosted_vllmException - ',
+      'internal_server_error',
+    ],
+    [504, 504, 'litellm.Timeout: Timeout Error: Hosted_vllmException - ', 'internal_server_error'],
+    [529, 529, 'litellm.APIError: APIError: Hosted_vllmException - ', 'internal_server_error'],
+    [302, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
+    [999, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
+  ])("of status %i is LiteLLM's error of status %i (C11)", (status, answered, head, type) => {
+    expect(error(status, { error: { message: 'why' } })).toEqual({
+      status: answered,
+      kind: 'upstreamStatus',
+      message: `${head}why${SUFFIX}`,
+      type,
+      param: null,
+      code: String(answered),
+    });
+  });
+
+  it('keeps the message, the type, the parameter and the code of the upstream (C11)', () => {
+    const told = { message: 'must be <= 2.', type: 'invalid_request', param: 'temperature', code: 'too_high' };
+    expect(error(400, { error: told })).toEqual({
+      status: 400,
+      kind: 'upstreamStatus',
+      message: `litellm.BadRequestError: Hosted_vllmException - must be <= 2${SUFFIX}`,
+      type: 'invalid_request',
+      param: 'temperature',
+      code: 'too_high',
+    });
+  });
+
+  it.each([
+    [
+      "vLLM's older shape",
+      { object: 'error', message: 'no', type: 'NotFoundError', param: null, code: 404 },
+      'no',
+      'NotFoundError',
+    ],
+    ["Ollama's", { error: 'no' }, 'no', 'invalid_request_error'],
+    ["FastAPI's", { detail: 'Not Found' }, 'Not Found', 'invalid_request_error'],
+    [
+      "FastAPI's list",
+      { detail: [{ loc: ['body'], msg: 'no' }] },
+      '[{"loc":["body"],"msg":"no"}]',
+      'invalid_request_error',
+    ],
+    ['any other object', { status: 'bad' }, '{"status":"bad"}', 'invalid_request_error'],
+    ['a JSON text', '"no"', 'no', 'invalid_request_error'],
+    ['text', 'no\nway', 'no way', 'invalid_request_error'],
+    ['nothing', '', 'the upstream answered 404 without a message', 'invalid_request_error'],
+    ['null', 'null', 'the upstream answered 404 without a message', 'invalid_request_error'],
+    [
+      'an error of null',
+      { error: { message: null } },
+      'the upstream answered 404 without a message',
+      'invalid_request_error',
+    ],
+  ])('reads %s (C11)', (_name, body, message, type) => {
+    const told = error(404, body);
+    expect([told.message, told.type, told.code]).toEqual([
+      `litellm.NotFoundError: NotFoundError: Hosted_vllmException - ${message}${SUFFIX}`,
+      type,
+      '404',
+    ]);
+  });
+
+  it('shortens a page to what it says (C11)', () => {
+    const nginx =
+      '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>no</h1><hr>nginx/1.22</body></html>';
+    expect(error(502, nginx).message).toContain('Hosted_vllmException - 502 Bad Gateway. Received');
+    const page = `<html><style>p { x: y }</style><p>Sorry, </p>\n<b>down</b>${'<i>word</i> '.repeat(1000)}`;
+    expect(error(503, page).message).toMatch(/ - Sorry, down word word .*… \(\d+ characters\)\. Received/s);
+    expect(error(503, page).message.length).toBeLessThan(600);
+  });
+
+  it('is bounded, however large its body (C11, P1)', () => {
+    const told = error(400, { error: { message: 'x'.repeat(900_000) } });
+    expect(told.message.length).toBeLessThan(4300);
+    expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
+    expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
+  });
+
+  it('names where a redirect leads, as nobody follows it (C11)', () => {
+    expect(error(301, '', ['content-type', 'text/html', 'location', 'https://host/v2/']).message).toContain(
+      'the upstream answered 301, a redirect to https://host/v2/: redirects are not followed, api_base has to name the final address',
+    );
+  });
+
+  it.each([
+    ["This model's maximum context length is 32000 tokens. However, you requested 40000.", null],
+    ['Input is too long', 'context_length_exceeded'],
+    ['the request exceeds the available context size (4096 tokens)', null],
+    ['`inputs` tokens + `max_new_tokens` must be <= 4096', null],
+    ['The prompt is longer than the maximum model length of 8192', null],
+  ])('is an error of the context window where it says %j (C11)', (message, code) => {
+    const told = error(400, { error: { message, code } });
+    expect(told.message).toBe(
+      `litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - ${message.replace(/\.$/, '')}${SUFFIX}`,
+    );
+    expect([told.status, told.code]).toEqual([400, code ?? '400']);
+  });
+
+  it('keeps what tells a client when to try again, and nothing else (C11, P1)', () => {
+    const headers = [
+      'retry-after',
+      '7',
+      'set-cookie',
+      'a=b',
+      'x-ratelimit-reset-tokens',
+      '1s',
+      'x-should-retry',
+      'true',
+    ];
+    expect(errorOfStatus(429, [...headers, 'retry-after-ms', '7000'], Buffer.alloc(0), route).headers).toEqual({
+      'retry-after': '7',
+      'retry-after-ms': '7000',
+      'x-ratelimit-reset-tokens': '1s',
+      'x-should-retry': 'true',
+    });
+  });
+
+  it('never repeats the key that was refused (C9)', () => {
+    expect(error(401, { error: { message: `Incorrect API key provided: ${KEY}, ${KEY}` } }).message).toContain(
+      'Incorrect API key provided: ****, ****',
+    );
+  });
+});
+
+describe('an answer that ends in good order before its time', () => {
+  it('is an error of the upstream (C7, C11)', () => {
+    const fault = interruptionFault('answer', route);
+    expect([fault.status, fault.kind, fault.message]).toEqual([
+      500,
+      'malformedAnswer',
+      `litellm.InternalServerError: InternalServerError: Hosted_vllmException - the stream ended before the answer had finished${SUFFIX}`,
+    ]);
+    expect(interruptionFault('event', route).message).toContain('the stream ended in the middle of an event');
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, ScriptedServer, type Visit } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+async function start(answer: (visit: Visit) => void) {
+  const server = closing(await ScriptedServer.start(answering((_body, visit) => (answer(visit), null))));
+  const deployment = deploymentAt(server.apiBase);
+  return { server, deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+const broken: readonly [string, string, string, string][] = [
+  ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'malformedAnswer', 'answers with something that is no HTTP/1.1'],
+  [
+    'garbage',
+    '\u0000\u0001\u0015\u0003garbage\r\n\r\n',
+    'malformedAnswer',
+    'answers with something that is no HTTP/1.1',
+  ],
+  [
+    'a TLS alert',
+    '\u0015\u0003\u0001\u0000\u0002\u0002\u0046',
+    'malformedAnswer',
+    'answers with something that is no HTTP/1.1',
+  ],
+  [
+    'half a head',
+    'HTTP/1.1 200 OK\r\ncontent-le',
+    'malformedAnswer',
+    'closed the connection in the middle of its answer',
+  ],
+  [
+    'less than its length',
+    'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc',
+    'malformedAnswer',
+    'closed the connection in the middle of its answer',
+  ],
+  [
+    'less than its length, closing',
+    'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nabc',
+    'malformedAnswer',
+    'not as long as its Content-Length says',
+  ],
+  [
+    'no last chunk',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n',
+    'malformedAnswer',
+    'closed the connection in the middle of its answer',
+  ],
+  [
+    'half a chunk',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc',
+    'malformedAnswer',
+    'closed the connection in the middle of its answer',
+  ],
+  ['a bad chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc', 'malformedAnswer', 'no HTTP/1.1'],
+  [
+    'two lengths',
+    'HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd',
+    'malformedAnswer',
+    'not as long as its Content-Length says',
+  ],
+  [
+    'an upgrade',
+    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+    'malformedAnswer',
+    'no HTTP/1.1',
+  ],
+  [
+    'a head of 100 KB',
+    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`,
+    'malformedAnswer',
+    'head of the answer of',
+  ],
+  ['nothing', '', 'connection', 'closed the connection before it answered'],
+];
+
+describe('an upstream that answers', () => {
+  it.each(broken)('%s is an error that says so, told once (C11, P1)', async (_name, text, kind, words) => {
+    const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
+    const { error, told } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, told.filter((one) => one === 'error' || one === 'end')]).toEqual([
+      500,
+      kind,
+      ['error'],
+    ]);
+    expect(error?.message).toContain(words);
+    expect(error?.message).toMatch(
+      /^litellm\.InternalServerError: InternalServerError: Hosted_vllmException - Connection error\. /,
+    );
+  });
+
+  it('without a length ends with its connection (C7)', async () => {
+    const { deployment, upstream } = await start(({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\nabc'));
+    const asked = await ask(upstream, deployment);
+    expect([asked.text, asked.told]).toEqual(['abc', ['head', 'data', 'end']]);
+  });
+
+  it.each([
+    ['a length', 'content-length: 900000'],
+    ['chunks', 'transfer-encoding: chunked'],
+    ['no length', 'connection: close'],
+  ])(
+    'with %s and is reset while its client does not read breaks off, and nothing else does (P1)',
+    async (_name, header) => {
+      const { server, deployment, upstream } = await start(({ socket }) => {
+        socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
+        socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
+      });
+      const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+      await asked.received(3);
+      server.visits[0]?.socket.resetAndDestroy();
+      await asked.over();
+      expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
+      expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
+    },
+  );
+
+  it('more than one answer to a request loses its connection, not the next request (P1)', async () => {
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
+    const { deployment, upstream } = await start(({ socket }) =>
+      socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),
+    );
+    for (let at = 0; at < 3; at += 1) {
+      const asked = await ask(upstream, deployment);
+      expect([asked.status, asked.text, asked.error]).toEqual([200, '{}', undefined]);
+    }
+  });
+});
+
+describe('an upstream that cannot be reached', () => {
+  it('is named with its port when it refuses (C11)', async () => {
+    const { server, deployment, upstream } = await start(() => undefined);
+    const { port } = server;
+    await server.close();
+    const { error, told } = await ask(upstream, deployment);
+    expect(error?.message).toBe(
+      'litellm.InternalServerError: InternalServerError: Hosted_vllmException - Connection error. ' +
+        `127.0.0.1:${port} refused the connection. Received Model Group=public-model\nAvailable Model Group Fallbacks=None`,
+    );
+    expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
+  });
+
+  it('is named when there is no such host (C11)', async () => {
+    const deployment = deploymentAt('http://no-such-host.invalid/v1');
+    const { error } = await ask(closing(upstreamFor([deployment])), deployment);
+    expect(error?.kind).toBe('connection');
+    expect(error?.message).toMatch(/(There is no host|The name server does not answer for) no-such-host\.invalid/);
+  });
+});

@@ -1,0 +1,117 @@
+import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+
+const closing = closingAfterEach();
+
+async function start(answer: RequestListener) {
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing({
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  });
+  const deployment = deploymentAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  return { deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+const text = JSON.stringify({ model: 'm', text: 'é'.repeat(100_000) });
+
+describe('an answer that is compressed though nobody asked for it', () => {
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['GZIP', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['identity', Buffer.from(text)],
+  ])('arrives decoded from %s, without the headers that are untrue then (C6)', async (coding, body) => {
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body);
+    });
+    for (let at = 0; at < 2; at += 1) {
+      const asked = await ask(upstream, deployment);
+      expect(asked.text === text).toBe(true);
+      expect([asked.header('content-encoding'), asked.header('content-length')]).toEqual([undefined, undefined]);
+      expect([asked.told[0], asked.told.at(-1), asked.error]).toEqual(['head', 'end', undefined]);
+    }
+  });
+
+  it('arrives event by event (C6, C7)', async () => {
+    const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH });
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.flushHeaders();
+      gzip.pipe(response);
+    });
+    const asked = send(upstream, deployment);
+    await asked.hasHead();
+    for (let at = 1; at <= 3; at += 1) {
+      gzip.write('data: {}\n\n');
+      await asked.received(10 * at);
+    }
+    gzip.end();
+    expect((await asked.over()).text).toBe('data: {}\n\n'.repeat(3));
+  });
+
+  it('is held back while the client does not read (C7)', async () => {
+    const large = Buffer.alloc(32 * 1024 * 1024);
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large, { level: 1 }));
+    });
+    let received = 0;
+    const asked = send(upstream, deployment, {}, (chunk) => {
+      received += chunk.length;
+      asked.chunks.length = 0;
+      asked.call?.pause();
+    });
+    await asked.hasHead();
+    while (!asked.ended) {
+      const before = received;
+      asked.call?.resume();
+      await new Promise(setImmediate);
+      // What one resume lets through is a few chunks, not the megabytes that the coding made small.
+      expect(received - before).toBeLessThan(1024 * 1024);
+    }
+    expect(received).toBe(large.length);
+  });
+
+  it('is an error where it cannot be decoded (C11)', async () => {
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
+    });
+    const { error, told } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, told]).toEqual([500, 'malformedAnswer', ['head', 'error']]);
+    expect(error?.message).toContain('cannot be decoded: incorrect header check');
+  });
+
+  it('is an error where it breaks off within the coding (C11)', async () => {
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text).subarray(0, 40));
+    });
+    const { error } = await ask(upstream, deployment);
+    expect([error?.kind, error?.message.includes('cannot be decoded: unexpected end of file')]).toEqual([
+      'malformedAnswer',
+      true,
+    ]);
+  });
+
+  it('is an error before its head where the coding is unknown (C11)', async () => {
+    const { deployment, upstream } = await start((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'zstd' }).end('?');
+    });
+    const { error, told } = await ask(upstream, deployment);
+    expect([error?.kind, told]).toEqual(['malformedAnswer', ['error']]);
+    expect(error?.message).toContain('answers with Content-Encoding "zstd", which it was not asked for');
+  });
+});

@@ -1,0 +1,175 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request as requestHttp, type IncomingMessage } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { once } from 'node:events';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
+import { ask, deploymentAt, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, ScriptedServer } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+let folder: string;
+let authority: Authority;
+let certificate: CertificateFiles;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rackless-forward-proxy-'));
+  authority = await createAuthority(folder);
+  certificate = await authority.issue('server');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A real forward proxy: tunnels for CONNECT, absolute URLs for the rest. */
+async function startForwardProxy({
+  account = null,
+  secure = false,
+}: { account?: string | null; secure?: boolean } = {}) {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const admits = ({ headers }: IncomingMessage) =>
+    account === null || headers['proxy-authorization'] === `Basic ${Buffer.from(account).toString('base64')}`;
+  const tls = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
+  const server = secure ? createHttpsServer(tls) : createServer();
+  server.on('request', (request: IncomingMessage, response) => {
+    asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.host ?? ''}`);
+    const headers = { ...request.headers };
+    delete headers['proxy-authorization'];
+    const onward = requestHttp(request.url ?? '', { method: request.method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward);
+  });
+  server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    asked.push(`CONNECT ${request.url ?? ''}`);
+    if (!admits(request)) {
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
+    const { hostname, port } = new URL(`http://${request.url ?? ''}`);
+    const onward = connect(Number(port), hostname, () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      onward.write(head);
+      onward.pipe(socket).pipe(onward);
+    });
+    for (const one of [onward, socket]) one.on('error', () => undefined);
+    sockets.add(onward);
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing({
+    close: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  });
+  return { asked, port: (server.address() as AddressInfo).port };
+}
+
+async function startUpstream(secure: boolean): Promise<string> {
+  if (!secure) return closing(await ScriptedServer.start(answering((body) => answerOf(body)))).apiBase;
+  const tls = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
+  const server = createHttpsServer(tls, (request, response) => request.pipe(response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing({
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  });
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+const trusting = () => ({ tls: { verify: authority.caFile, clientCertificate: null } });
+
+describe('a forward proxy by environment', () => {
+  it.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
+    'in %s tunnels TLS, which the deployment checks end to end (C8)',
+    async (name) => {
+      const proxy = await startForwardProxy();
+      const apiBase = await startUpstream(true);
+      const environment = { [name]: `http://127.0.0.1:${proxy.port}` };
+      const deployment = deploymentAt(apiBase, trusting());
+      const upstream = closing(upstreamFor([deployment], environment));
+      for (let at = 0; at < 3; at += 1) {
+        expect((await ask(upstream, deployment, { body: `{"at":${at}}` })).text).toBe(`{"at":${at}}`);
+      }
+      // One tunnel and one handshake: connections through it are kept like others.
+      expect([proxy.asked, upstream.handshakes]).toEqual([[`CONNECT ${new URL(apiBase).host}`], 1]);
+      const doubting = deploymentAt(apiBase);
+      const { error } = await ask(closing(upstreamFor([doubting], environment)), doubting);
+      expect(error?.kind).toBe('tls');
+    },
+  );
+
+  it.each(['HTTP_PROXY', 'http_proxy'])('in %s is asked by absolute URL for plain HTTP (C8)', async (name) => {
+    const proxy = await startForwardProxy();
+    const apiBase = await startUpstream(false);
+    const deployment = deploymentAt(apiBase);
+    const upstream = closing(upstreamFor([deployment], { [name]: `127.0.0.1:${proxy.port}` }));
+    expect((await ask(upstream, deployment, { body: '{"a":1}' })).text).toBe('{"a":1}');
+    expect(proxy.asked).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
+  });
+
+  it('may have a certificate of its own, checked apart from the deployment (C8)', async () => {
+    const proxy = await startForwardProxy({ secure: true });
+    const deployment = deploymentAt(await startUpstream(true), trusting());
+    const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
+    const trusted = { ...environment, SSL_CERT_FILE: authority.caFile };
+    expect((await ask(closing(upstreamFor([deployment], trusted)), deployment)).text).toBe('{}');
+    const { error } = await ask(closing(upstreamFor([deployment], environment)), deployment);
+    expect([error?.status, error?.kind]).toEqual([500, 'connection']);
+    expect(error?.message).toContain(`cannot be reached by way of the proxy localhost:${proxy.port}`);
+  });
+
+  it('gets its account, which no message has (C8, C9)', async () => {
+    const proxy = await startForwardProxy({ account: 'me:s3cret/' });
+    const deployment = deploymentAt(await startUpstream(true), trusting());
+    const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
+    expect((await ask(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
+    const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${proxy.port}` };
+    const { error } = await ask(closing(upstreamFor([deployment], wrong)), deployment);
+    expect(error?.message).toContain(
+      `cannot be reached by way of the proxy 127.0.0.1:${proxy.port}: the proxy answered 407 Proxy Authentication Required`,
+    );
+    expect(error?.message).not.toContain('wr0ng');
+  });
+
+  it('is left out for the hosts of NO_PROXY (C8)', async () => {
+    const proxy = await startForwardProxy();
+    const apiBase = await startUpstream(false);
+    const deployment = deploymentAt(apiBase);
+    const environment = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'example.org, 127.0.0.0/8' };
+    expect((await ask(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('that is not there is named, with the upstream behind it (C11)', async () => {
+    const gone = await ScriptedServer.start(() => undefined);
+    const { port } = gone;
+    await gone.close();
+    const deployment = deploymentAt('https://upstream.example/v1', trusting());
+    const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: `http://127.0.0.1:${port}` }));
+    expect((await ask(upstream, deployment)).error?.message).toContain(
+      `upstream.example:443 cannot be reached by way of the proxy 127.0.0.1:${port}: 127.0.0.1:${port} refused the connection`,
+    );
+  });
+
+  it('of a kind that is not spoken is an error that names the variable, not its value (C8, C9)', async () => {
+    const deployment = deploymentAt('https://upstream.example/v1', trusting());
+    const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
+    const { error } = await ask(upstream, deployment);
+    expect(error?.message).toContain('reading https_proxy or HTTPS_PROXY');
+    expect(error?.message).not.toContain('s3cret');
+  });
+});

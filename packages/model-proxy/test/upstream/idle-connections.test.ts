@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import { waitFor } from '../harness/wait.js';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, requestBody, ScriptedServer, type Visit } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+async function start(onData: (visit: Visit) => void) {
+  const server = closing(await ScriptedServer.start(onData));
+  const deployment = deploymentAt(server.apiBase);
+  return { server, deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+/** Answers the first request of each connection; at the second, ends the connection in one of two ways, without a byte. */
+function endingSecond(end: (visit: Visit) => void): (visit: Visit) => void {
+  return answering((_body, visit, request) => {
+    if (request === 0) return answerOf(`{"connection":${visit.index}}`);
+    end(visit);
+    return null;
+  });
+}
+
+describe('a connection that the upstream closes as the next request arrives', () => {
+  it.each([
+    ['FIN', ({ socket }: Visit) => void socket.end()],
+    ['RST', ({ socket }: Visit) => void socket.resetAndDestroy()],
+  ])('costs nothing: the request is repeated over a new one after a %s (C7)', async (_name, end) => {
+    const { server, deployment, upstream } = await start(endingSecond(end));
+    for (let at = 0; at < 5; at += 1) {
+      const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
+      expect([asked.error?.message, asked.text]).toEqual([undefined, `{"connection":${at}}`]);
+    }
+    expect(server.visits).toHaveLength(5);
+  });
+
+  it('repeats a body of many chunks whole (C7)', async () => {
+    const { server, deployment, upstream } = await start(endingSecond(({ socket }) => void socket.resetAndDestroy()));
+    await ask(upstream, deployment);
+    const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
+    expect((await ask(upstream, deployment, { body })).text).toBe('{"connection":1}');
+    expect(requestBody(server.visits[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
+  });
+
+  it('costs nothing where it was closed while nobody used it (C7)', async () => {
+    const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
+    await ask(upstream, deployment);
+    for (let at = 1; at < 4; at += 1) {
+      // Half of them with a request in the same turn, before the end can have been seen.
+      server.visits[at - 1]?.socket.end();
+      if (at % 2 === 0)
+        await waitFor(
+          () => server.open === 0 || undefined,
+          () => 'the connection stays open',
+        );
+      expect((await ask(upstream, deployment)).error).toBeUndefined();
+    }
+  });
+
+  it('is repeated once: a server that always does so is a fault of the connection (C11)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering((_body, visit, request) => {
+        if (visit.index === 0 && request === 0) return answerOf('{}');
+        visit.socket.end();
+        return null;
+      }),
+    );
+    await ask(upstream, deployment);
+    const { error, told } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
+    expect(error?.message).toContain(`127.0.0.1:${server.port} closed the connection before it answered`);
+    expect(server.visits).toHaveLength(2);
+  });
+});
+
+describe('a request that must not be repeated', () => {
+  it('is one on a fresh connection: the upstream had it (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering((_body, { socket }) => (socket.resetAndDestroy(), null)),
+    );
+    const { error } = await ask(upstream, deployment);
+    expect([error?.status, error?.kind]).toEqual([500, 'connection']);
+    expect(error?.message).toBe(
+      'litellm.InternalServerError: InternalServerError: Hosted_vllmException - Connection error. ' +
+        `127.0.0.1:${server.port} reset the connection before it answered. ` +
+        'Received Model Group=public-model\nAvailable Model Group Fallbacks=None',
+    );
+    expect(server.visits).toHaveLength(1);
+  });
+
+  it('is one whose answer had begun (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering((_body, { socket }, request) => {
+        if (request === 0) return answerOf('{}');
+        socket.end('HTTP/1.1 2');
+        return null;
+      }),
+    );
+    await ask(upstream, deployment);
+    expect((await ask(upstream, deployment)).error?.kind).toBe('malformedAnswer');
+    expect(server.visits).toHaveLength(1);
+  });
+
+  it('is one that the upstream had worked on for more than a second (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering((_body, { socket }, request) => {
+        if (request === 0) return answerOf('{}');
+        setTimeout(() => socket.resetAndDestroy(), 1500);
+        return null;
+      }),
+    );
+    await ask(upstream, deployment);
+    expect((await ask(upstream, deployment)).error?.kind).toBe('connection');
+    expect(server.visits).toHaveLength(1);
+  });
+
+  it('is one that was aborted meanwhile (C7)', async () => {
+    const { server, deployment, upstream } = await start(
+      answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
+    );
+    await ask(upstream, deployment);
+    const asked = send(upstream, deployment);
+    await waitFor(
+      () => (server.visits[0]?.text.match(/POST/g)?.length === 2 ? true : undefined),
+      () => 'no second request',
+    );
+    asked.call?.abort();
+    server.visits[0]?.socket.resetAndDestroy();
+    expect((await ask(upstream, deployment)).text).toBe('{}');
+    expect([asked.told, server.visits.length]).toEqual([[], 2]);
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Timeouts } from '../../src/providers/deployment.js';
+import { waitFor } from '../harness/wait.js';
+import { ask, deploymentAt, send, UNBOUNDED, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, ScriptedServer, type Visit } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void) {
+  const server = closing(await ScriptedServer.start(onData));
+  const deployment = deploymentAt(server.apiBase, { timeouts: { ...UNBOUNDED, ...timeouts } });
+  return { server, deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+/** The message with what differs from run to run taken out. */
+function messageOf(asked: { error?: Error | undefined }, port: number): string | undefined {
+  return asked.error?.message.replace(/taken=\d+\.\d\d/, 'taken=T').replaceAll(String(port), 'PORT');
+}
+
+const GROUP = 'Received Model Group=public-model\nAvailable Model Group Fallbacks=None';
+const HEAD = 'litellm.Timeout: APITimeoutError - Request timed out.';
+const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+describe('a time-out', () => {
+  it('names the first byte when no answer comes, as 408, and ends the upstream request (C11)', async () => {
+    const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
+    const asked = await ask(upstream, deployment);
+    expect(messageOf(asked, server.port)).toBe(
+      `${HEAD} 127.0.0.1:PORT did not send the first byte of its answer within the first-byte timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
+    );
+    expect([asked.error?.status, asked.error?.kind, asked.told]).toEqual([408, 'timeout', ['error']]);
+    await waitFor(
+      () => server.open === 0 || undefined,
+      () => 'the connection stays',
+    );
+  });
+
+  it('counts an answer without a body as none so far (C11)', async () => {
+    const { deployment, upstream } = await start(
+      { firstByteMs: 200 },
+      answering(() => STREAM_HEAD),
+    );
+    const asked = await ask(upstream, deployment);
+    expect(asked.told).toEqual(['head', 'error']);
+    expect(asked.error?.message).toContain('first-byte timeout');
+  });
+
+  it('names the pause between two chunks (C11)', async () => {
+    const { server, deployment, upstream } = await start(
+      { idleMs: 200 },
+      answering(() => `${STREAM_HEAD}1\r\na\r\n`),
+    );
+    const asked = await ask(upstream, deployment);
+    expect([asked.text, messageOf(asked, server.port)]).toEqual([
+      'a',
+      `${HEAD} 127.0.0.1:PORT sent nothing more of its answer within the idle timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
+    ]);
+  });
+
+  it('names the whole of an answer that trickles on for ever (C11)', async () => {
+    const { server, deployment, upstream } = await start(
+      { idleMs: 10_000, totalMs: 300 },
+      answering((_body, { socket }) => {
+        const timer = setInterval(() => socket.write('1\r\na\r\n'), 10);
+        socket.once('close', () => clearInterval(timer));
+        return STREAM_HEAD;
+      }),
+    );
+    const asked = await ask(upstream, deployment);
+    expect(asked.text).toMatch(/^a+$/);
+    expect(messageOf(asked, server.port)).toBe(
+      `${HEAD} 127.0.0.1:PORT did not finish its answer within the total timeout - timeout value=0.3, time taken=T seconds. ${GROUP}`,
+    );
+  });
+
+  it('names the request when the upstream stops reading it (C11)', async () => {
+    const { deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
+    const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
+    const asked = await ask(upstream, deployment, { body });
+    expect(asked.error?.message).toContain('stopped reading the request within the first-byte timeout');
+  });
+
+  it('names the connection when nobody accepts it (C11)', async () => {
+    // TLS needs an answer: a server that says nothing leaves the connection half-made.
+    const server = closing(await ScriptedServer.start(() => undefined));
+    const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {
+      timeouts: { ...UNBOUNDED, connectMs: 200 },
+    });
+    const asked = await ask(closing(upstreamFor([deployment])), deployment);
+    expect(messageOf(asked, server.port)).toBe(
+      `${HEAD} No connection to 127.0.0.1:PORT was made within the connect timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
+    );
+    await waitFor(
+      () => server.open === 0 || undefined,
+      () => 'the connection stays',
+    );
+  });
+
+  it('does not pass while a slow client holds the answer back (C7, C11)', async () => {
+    const { server, deployment, upstream } = await start(
+      { idleMs: 200 },
+      answering(() => `${STREAM_HEAD}1\r\na\r\n`),
+    );
+    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    const other = send(upstream, deployment);
+    await asked.received(1);
+    // Both began together; the one whose client reads runs into its bound.
+    await other.over();
+    await other.over();
+    expect([asked.told, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
+    server.visits[0]?.socket.write('0\r\n\r\n');
+    asked.call?.resume();
+    expect((await asked.over()).error).toBeUndefined();
+  });
+
+  it('does not pass where there is no bound, and an answer in time ends it (C11)', async () => {
+    const bounds = { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 5000 };
+    const { deployment, upstream } = await start(
+      bounds,
+      answering(() => `${STREAM_HEAD}1\r\na\r\n0\r\n\r\n`),
+    );
+    expect((await ask(upstream, deployment)).told).toEqual(['head', 'data', 'end']);
+    expect((await ask(upstream, deployment, { timeouts: UNBOUNDED })).told).toEqual(['head', 'data', 'end']);
+  });
+});

@@ -1,0 +1,379 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createServer as createTlsServer, type SecureVersion } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
+import type { Deployment, UpstreamTls } from '../../src/providers/deployment.js';
+import { waitFor } from '../harness/wait.js';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { closingAfterEach } from './closing.js';
+import { answering, answerOf, ScriptedServer } from './scripted-server.js';
+
+const closing = closingAfterEach();
+
+let folder: string;
+let authority: Authority;
+let other: Authority;
+let certificate: CertificateFiles;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rackless-upstream-tls-'));
+  authority = await createAuthority(folder, 'ours');
+  other = await createAuthority(folder, 'other');
+  certificate = await authority.issue('server');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface HttpsOptions {
+  readonly files?: CertificateFiles;
+  readonly clientCa?: string;
+  readonly answer?: RequestListener;
+  readonly maxVersion?: SecureVersion;
+}
+
+/** An HTTPS server that counts what costs time. */
+async function startHttps({ files = certificate, clientCa, answer, maxVersion }: HttpsOptions = {}) {
+  const counted = { handshakes: 0, resumed: 0, serverNames: [] as unknown[] };
+  const sockets: Socket[] = [];
+  const server = createServer(
+    {
+      cert: readFileSync(files.certFile),
+      key: readFileSync(files.keyFile),
+      ...(clientCa === undefined ? {} : { ca: readFileSync(clientCa), requestCert: true, rejectUnauthorized: true }),
+      ...(maxVersion === undefined ? {} : { maxVersion }),
+    },
+    answer ?? ((request, response) => request.resume().once('end', () => response.end('{"ok":true}'))),
+  );
+  server.on('connection', (socket: Socket) => sockets.push(socket));
+  server.on('secureConnection', (socket) => {
+    counted.handshakes += 1;
+    if (socket.isSessionReused()) counted.resumed += 1;
+    counted.serverNames.push(socket.servername);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing({
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  });
+  return { server, counted, sockets, port: (server.address() as AddressInfo).port };
+}
+
+function tlsOf(verify: UpstreamTls['verify'], client: CertificateFiles | null = null): Partial<Deployment> {
+  return { tls: { verify, clientCertificate: client } };
+}
+
+function open(port: number, settings: Partial<Deployment>, host = '127.0.0.1', environment = {}) {
+  const deployment = deploymentAt(`https://${host}:${port}/v1`, settings);
+  const upstream = closing(upstreamFor([deployment], environment));
+  return { deployment, upstream, ask: () => ask(upstream, deployment) };
+}
+
+/** The cause in an error's message. */
+function causeOf({ error }: { error?: Error | undefined }): string | undefined {
+  return /Connection error\. (.*)\. Received Model Group=/s.exec(error?.message ?? '')?.[1];
+}
+
+describe('ssl_verify', () => {
+  it('with a path trusts what that bundle issued, for a name and for an address (C8)', async () => {
+    const { port, counted } = await startHttps();
+    for (const host of ['127.0.0.1', 'localhost']) {
+      expect((await open(port, tlsOf(authority.caFile), host).ask()).text).toBe('{"ok":true}');
+    }
+    // RFC 6066: no address as a server name.
+    expect(counted.serverNames).toEqual([false, 'localhost']);
+  });
+
+  it('with a path trusts nothing else: the bundle takes the place of the roots (C8)', async () => {
+    const { port } = await startHttps();
+    const bundle = join(folder, 'other-bundle.pem');
+    copyFileSync(other.caFile, bundle);
+    const asked = await open(port, tlsOf(bundle)).ask();
+    expect([asked.error?.status, asked.error?.kind, asked.told]).toEqual([500, 'tls', ['error']]);
+    expect(causeOf(asked)).toBe(
+      `The certificate of 127.0.0.1:${port} was not issued by any of the authorities of ${bundle} (ssl_verify) ` +
+        `(UNABLE_TO_VERIFY_LEAF_SIGNATURE): add its authority to ${bundle}, or let ssl_verify name another bundle`,
+    );
+  });
+
+  it('with a bundle of several authorities trusts each of them (C8)', async () => {
+    const { port } = await startHttps();
+    const bundle = join(folder, 'both.pem');
+    writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(authority.caFile, 'utf8'));
+    expect((await open(port, tlsOf(bundle)).ask()).error).toBeUndefined();
+  });
+
+  it('true trusts the built-in roots only, and says what to set (C8, C11)', async () => {
+    const { port } = await startHttps();
+    const asked = await open(port, tlsOf(true)).ask();
+    expect(asked.error?.kind).toBe('tls');
+    expect(causeOf(asked)).toBe(
+      `The certificate of 127.0.0.1:${port} was not issued by any of the built-in authorities ` +
+        '(UNABLE_TO_VERIFY_LEAF_SIGNATURE): set ssl_verify to the path of a CA bundle that holds its authority',
+    );
+  });
+
+  it('true with SSL_CERT_FILE trusts that file, and the error names the variable (C8)', async () => {
+    const { port } = await startHttps();
+    const named = (file: string) => ({ SSL_CERT_FILE: file });
+    expect((await open(port, tlsOf(true), '127.0.0.1', named(authority.caFile)).ask()).error).toBeUndefined();
+    const asked = await open(port, tlsOf(true), '127.0.0.1', named(other.caFile)).ask();
+    expect(causeOf(asked)).toContain(`the authorities of ${other.caFile} (SSL_CERT_FILE)`);
+    // A path of the deployment goes before the variable.
+    expect((await open(port, tlsOf(authority.caFile), '127.0.0.1', named(other.caFile)).ask()).error).toBeUndefined();
+  });
+
+  it('false trusts everybody (C8)', async () => {
+    const files = await other.issue('foreign', { hosts: ['elsewhere.example'], expired: true });
+    const { port } = await startHttps({ files });
+    expect((await open(port, tlsOf(false)).ask()).text).toBe('{"ok":true}');
+  });
+
+  it('holds for each deployment by itself, though their addresses are the same (C8)', async () => {
+    const { port } = await startHttps();
+    const trusting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(authority.caFile));
+    const doubting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(other.caFile));
+    const upstream = closing(upstreamFor([trusting, doubting]));
+    expect((await ask(upstream, trusting)).error).toBeUndefined();
+    expect((await ask(upstream, doubting)).error?.kind).toBe('tls');
+    expect((await ask(upstream, trusting)).error).toBeUndefined();
+  });
+});
+
+describe('a certificate that will not do', () => {
+  it('is said to have expired (C11)', async () => {
+    const { port } = await startHttps({ files: await authority.issue('late', { expired: true }) });
+    expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toBe(
+      `The certificate of 127.0.0.1:${port}, or of its authority, has expired ` +
+        `(CERT_HAS_EXPIRED; checked against the authorities of ${authority.caFile} (ssl_verify))`,
+    );
+  });
+
+  it('is said to be for another host, with the names that it has (C11)', async () => {
+    const { port } = await startHttps({ files: await authority.issue('elsewhere', { hosts: ['elsewhere.example'] }) });
+    for (const host of ['localhost', '127.0.0.1']) {
+      const cause = causeOf(await open(port, tlsOf(authority.caFile), host).ask());
+      expect(cause).toContain(`The certificate of ${host}:${port} is for another host (`);
+      expect(cause).toMatch(/elsewhere\.example|not in the cert's list/);
+    }
+  });
+
+  it('is said to be self-signed (C11)', async () => {
+    const files = { certFile: join(folder, 'self.pem'), keyFile: join(folder, 'self.key') };
+    await promisify(execFile)('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'],
+      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE'],
+      ...['-keyout', files.keyFile, '-out', files.certFile],
+    ]);
+    const { port } = await startHttps({ files });
+    expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toContain(
+      `The certificate of 127.0.0.1:${port} is self-signed and not among the authorities of ${authority.caFile} (ssl_verify)`,
+    );
+  });
+
+  it('is none at all where plain HTTP is spoken, and a request in the clear meets TLS (C11)', async () => {
+    const plain = closing(await ScriptedServer.start(({ socket }) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    expect(causeOf(await open(plain.port, tlsOf(authority.caFile)).ask())).toBe(
+      `127.0.0.1:${plain.port} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER): is api_base http:// instead of https://?`,
+    );
+    const { port } = await startHttps();
+    const deployment = deploymentAt(`http://127.0.0.1:${port}/v1`);
+    const { error } = await ask(closing(upstreamFor([deployment])), deployment);
+    expect(['connection', 'malformedAnswer']).toContain(error?.kind);
+  });
+
+  it('comes over TLS 1.2 at least (C8)', async () => {
+    const server = createTlsServer({
+      cert: readFileSync(certificate.certFile),
+      key: readFileSync(certificate.keyFile),
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    });
+    server.on('tlsClientError', () => undefined);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing({ close: () => once(server.close(), 'close') });
+    const { port } = server.address() as AddressInfo;
+    const asked = await open(port, tlsOf(authority.caFile)).ask();
+    expect(asked.error?.kind).toBe('tls');
+    expect(causeOf(asked)).toContain(`127.0.0.1:${port} speaks no version of TLS from 1.2 on`);
+  });
+
+  it('may break off the handshake (C11)', async () => {
+    const server = closing(await ScriptedServer.start(({ socket }) => socket.resetAndDestroy()));
+    const asked = await open(server.port, tlsOf(authority.caFile)).ask();
+    expect([asked.error?.kind, causeOf(asked)]).toEqual([
+      'tls',
+      `127.0.0.1:${server.port} closed the connection during the TLS handshake (ECONNRESET)`,
+    ]);
+  });
+});
+
+describe('a client certificate', () => {
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'is shown over %s, and asked for by the error where there is none (C8)',
+    async (maxVersion) => {
+      const { port } = await startHttps({ clientCa: authority.caFile, maxVersion });
+      const client = await authority.issue('client', { hosts: ['client'] });
+      expect((await open(port, tlsOf(authority.caFile, client)).ask()).text).toBe('{"ok":true}');
+      const both = join(folder, 'client-both.pem');
+      writeFileSync(both, readFileSync(client.keyFile, 'utf8') + readFileSync(client.certFile, 'utf8'));
+      expect((await open(port, tlsOf(authority.caFile, { certFile: both, keyFile: both })).ask()).text).toBe(
+        '{"ok":true}',
+      );
+      const asked = await open(port, tlsOf(authority.caFile)).ask();
+      // TLS 1.3 refuses when the request is on its way already: the reset may overtake the reason.
+      expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(asked.error?.kind);
+      expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_key)?');
+    },
+  );
+});
+
+describe('connections with TLS', () => {
+  it('make one handshake for many requests one after the other, streams too (C8)', async () => {
+    const { port, counted } = await startHttps({
+      answer: (request, response) => {
+        request.resume();
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let at = 0; at < 3; at += 1) response.write(`data: ${at}\n\n`);
+        response.end();
+      },
+    });
+    const { upstream, deployment } = open(port, tlsOf(authority.caFile));
+    for (let at = 0; at < 20; at += 1) {
+      expect((await ask(upstream, deployment)).text).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
+    }
+    expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
+  });
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'resume their session when a new one is needed over %s (C8)',
+    async (maxVersion) => {
+      const { port, counted, sockets } = await startHttps({ maxVersion });
+      const { upstream, deployment } = open(port, tlsOf(authority.caFile));
+      for (let at = 0; at < 3; at += 1) {
+        expect((await ask(upstream, deployment)).error).toBeUndefined();
+        for (const socket of sockets) socket.destroy();
+      }
+      expect(counted).toEqual({ handshakes: 3, resumed: 2, serverNames: [false, false, false] });
+    },
+  );
+
+  it('break off alone when they are reset while a client does not read (P1)', async () => {
+    const { port, sockets } = await startHttps({
+      answer: (request, response) => {
+        request.resume();
+        response.writeHead(200, { connection: 'close' });
+        response.write('abc');
+      },
+    });
+    const { upstream, deployment } = open(port, tlsOf(authority.caFile));
+    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    await asked.received(3);
+    sockets[0]?.resetAndDestroy();
+    expect((await asked.over()).error?.kind).toBe('malformedAnswer');
+  });
+
+  it('end at once when the client goes during the handshake (C7)', async () => {
+    const server = closing(await ScriptedServer.start(() => undefined));
+    const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
+    const asked = send(upstream, deployment);
+    const visit = await server.visited(1);
+    asked.call?.abort();
+    await waitFor(
+      () => visit.socket.destroyed || undefined,
+      () => 'the connection stays',
+    );
+    expect(asked.told).toEqual([]);
+  });
+});
+
+describe('a reload', () => {
+  it('keeps the connections of deployments whose address and certificates are the same (C3)', async () => {
+    const { port, counted } = await startHttps();
+    const { upstream, deployment } = open(port, tlsOf(authority.caFile));
+    await ask(upstream, deployment);
+    const again = { ...deployment, modelName: 'renamed' };
+    upstream.reload([again]);
+    expect((await ask(upstream, again)).error).toBeUndefined();
+    expect(counted.handshakes).toBe(1);
+  });
+
+  it('reads CA files again, and lets answers under way finish (C3)', async () => {
+    const answers: (() => void)[] = [];
+    const { port, counted } = await startHttps({
+      answer: (request, response) => {
+        request.resume();
+        response.write('a');
+        answers.push(() => response.end('b'));
+      },
+    });
+    const bundle = join(folder, 'changing.pem');
+    copyFileSync(authority.caFile, bundle);
+    const { upstream, deployment } = open(port, tlsOf(bundle));
+    const under = send(upstream, deployment);
+    await under.received(1);
+    copyFileSync(other.caFile, bundle);
+    upstream.reload([deployment]);
+    expect((await ask(upstream, deployment)).error?.kind).toBe('tls');
+    for (const answer of answers) answer();
+    expect((await under.over()).text).toBe('ab');
+    copyFileSync(authority.caFile, bundle);
+    upstream.reload([deployment]);
+    const asked = send(upstream, deployment);
+    await asked.received(1);
+    for (const answer of answers) answer();
+    await asked.over();
+    expect(counted.handshakes).toBe(2);
+  });
+
+  it('keeps the former certificates where the new ones cannot be read, and logs it (C3)', async () => {
+    const { port } = await startHttps();
+    const bundle = join(folder, 'breaking.pem');
+    copyFileSync(authority.caFile, bundle);
+    const { upstream, deployment } = open(port, tlsOf(bundle));
+    writeFileSync(bundle, 'no certificate');
+    upstream.reload([deployment]);
+    expect((await ask(upstream, deployment)).error).toBeUndefined();
+    expect(upstream).toHaveProperty('logged', [
+      `certificates could not be read again: the former ones stay {"why":"reading ${bundle}: there is no PEM block of a certificate in it"}`,
+    ]);
+  });
+
+  it('ends the connections of deployments that are gone (C3)', async () => {
+    const server = closing(await ScriptedServer.start(answering(() => answerOf('{}'))));
+    const deployment = deploymentAt(server.apiBase);
+    const upstream = closing(upstreamFor([deployment]));
+    await ask(upstream, deployment);
+    upstream.reload([]);
+    await waitFor(
+      () => server.open === 0 || undefined,
+      () => 'the connection stays',
+    );
+    // A request that was routed before goes on all the same.
+    expect((await ask(upstream, deployment)).text).toBe('{}');
+  });
+});
+
+describe('certificates that cannot be read', () => {
+  it('are logged at the start and the error of every request, by their file (C3, C11)', async () => {
+    const missing = join(folder, 'missing.pem');
+    const { upstream, deployment } = open(443, tlsOf(missing));
+    const asked = await ask(upstream, deployment);
+    expect([asked.error?.status, asked.error?.kind]).toEqual([500, 'tls']);
+    expect(asked.error?.message).toContain(`reading ${missing}: `);
+    expect(upstream).toHaveProperty('logged.length', 1);
+  });
+});
