@@ -75,6 +75,7 @@ const tokens = JSON.stringify({
   model: 'public',
   input: Array.from({ length: 40_000 }, (_, index) => (index * 7919) % 100_000),
 });
+const cyrillic = `{"model":"public","messages":[{"role":"user","content":"${'\\u0416\\u0438\\u0437\\u043d\\u044c '.repeat(6450)}"}]}`;
 const answer = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -148,6 +149,7 @@ const cases: readonly Case[] = [
   { name: 'request of 1 KB', body: chat(1, 900), ours: request },
   { name: 'request of 200 KB, 400 messages', body: chat(400, 460), ours: request },
   { name: 'request of 200 KB, 1 message', body: chat(1, 195_000), ours: request },
+  { name: 'request of 200 KB, \\u0416 as Python sends it', body: cyrillic, ours: { scan: request.scan } },
   { name: 'request of 200 KB, token numbers', body: tokens, ours: { scan: request.scan } },
   { name: 'request of 10 MB, an image', body: image, ours: request },
   { name: 'answer of 1 KB', body: answer, ours: { rename: rename(false), 'rename + fill': rename(true) } },

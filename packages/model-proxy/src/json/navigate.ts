@@ -36,16 +36,16 @@ export function skipSpace(bytes: Buffer, from: number, end: number): number {
 /** @param at its opening quote. @returns the byte behind its closing one; -1: there is none. */
 export function skipString(bytes: Buffer, at: number, end: number): number {
   let i = at + 1;
-  const nearby = Math.min(end, i + NEARBY);
-  for (; i < nearby; i++) {
-    const byte = bytes[i] ?? 0;
-    if (byte === QUOTE) return i + 1;
-    if (byte === BACKSLASH) i++;
-  }
-  if (i >= end) return -1;
-  // Backslashes before this place are whole escapes: only those behind it belong to the quote that is found.
-  const from = i;
   for (;;) {
+    const nearby = Math.min(end, i + NEARBY);
+    for (; i < nearby; i++) {
+      const byte = bytes[i] ?? 0;
+      if (byte === QUOTE) return i + 1;
+      if (byte === BACKSLASH) i++;
+    }
+    if (i >= end) return -1;
+    // Backslashes before this place are whole escapes: only those behind it belong to the quote that is found.
+    const from = i;
     i = bytes.indexOf(QUOTE, i);
     if (i === -1 || i >= end) return -1;
     let backslashes = 0;

@@ -38,10 +38,10 @@ export function plainRuns(bytes: Buffer): PlainRuns {
 const noWords = new Int32Array(0);
 
 /**
- * Passes by plain characters and escapes of one letter (`\\n`).
+ * Passes by plain characters and whole escapes: a Python client sends any text that is not English as `\u0416\u0438`.
  * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
- * @returns the index of the first quote, control character (below U+0020) or other backslash: one before `u`, before what is no escape, or before
- * the chunk's end. Without any of them the chunk's length.
+ * @returns the index of the first quote, control character (below U+0020) or backslash of what is no escape, or none that ends in this chunk.
+ * Without any of them the chunk's length.
  */
 export function endOfPlainRun(runs: PlainRuns, from: number): number {
   const { bytes, words, wordsStart } = runs;
@@ -72,11 +72,23 @@ export function endOfPlainRun(runs: PlainRuns, from: number): number {
       else i = endOfLongRun(runs, i);
     }
     if (i >= end) return end;
-    if (bytes[i] !== BACKSLASH || i + 1 === end || !isShortEscape(bytes[i + 1] ?? 0)) return i;
+    if (bytes[i] !== BACKSLASH || i + 1 === end) return i;
+    const letter = bytes[i + 1] ?? 0;
+    if (isShortEscape(letter)) i += 2;
+    else if (letter === 0x75 && i + 6 <= end && areHex(bytes, i + 2)) i += 6;
+    else return i;
     runs.escaped = true;
-    i += 2;
     nearby = Math.min(end, i + ((wordsStart - i) & 3));
   }
+}
+
+function areHex(bytes: Buffer, at: number): boolean {
+  return isHex(bytes[at] ?? 0) && isHex(bytes[at + 1] ?? 0) && isHex(bytes[at + 2] ?? 0) && isHex(bytes[at + 3] ?? 0);
+}
+
+/** Whether a byte is one of the digits of `\u00e9`. */
+export function isHex(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }
 
 /** Whether a letter makes an escape of its own behind a backslash: all but `u` do so. */

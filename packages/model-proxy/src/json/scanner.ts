@@ -7,7 +7,7 @@
  * are bounded. Control characters inside strings are looked for everywhere: 0.1 ns a byte, 1 ms in an image of 10 MB.
  */
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
-import { endOfPlainRun, isShortEscape, plainRuns, type PlainRuns } from './plain-run.js';
+import { endOfPlainRun, isHex, isShortEscape, plainRuns, type PlainRuns } from './plain-run.js';
 import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 
@@ -386,8 +386,4 @@ function isSpace(byte: number): boolean {
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
-}
-
-function isHex(byte: number): boolean {
-  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }
