@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { call, open } from '../harness/call.js';
+import { PUBLIC_MODEL, sampleConfig } from '../harness/proxy.js';
+import { event, type Step } from '../harness/script.js';
+import { TestUpstream } from '../harness/upstream.js';
+import { waitFor } from '../harness/wait.js';
+import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
+
+const { at, start, write } = daemonFixture();
+let upstream: TestUpstream;
+beforeAll(async () => {
+  upstream = await TestUpstream.start();
+});
+afterAll(() => upstream.close());
+
+/** A stream whose first event is here, and whose next waits for the gate. */
+async function beginStream(url: string, gate: string) {
+  const script: readonly Step[] = [event('{"choices":[]}'), { gate }, event('{"choices":[]}'), { end: true }];
+  const answer = await open(`${url}/v1/chat/completions`, {
+    body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }], stream: true, script },
+  });
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
+/** Asks on the one connection of an agent. */
+function ask(url: string, agent: Agent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, (response) => {
+      response.resume();
+      response.once('end', () => resolve(response));
+    }).once('error', reject);
+  });
+}
+
+/** A connection whose request is not yet whole: it is neither idle nor over. @returns what sends the rest and has the answer. */
+async function beginRequest(url: string, path: string): Promise<() => Promise<string>> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n`);
+  return async () => {
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+    socket.write('\r\n');
+    await once(socket, 'close');
+    return answer;
+  };
+}
+
+describe('SIGTERM', () => {
+  it('turns readiness off where connections are open already, lets the stream end, and ends with 0 (C2)', async () => {
+    const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
+    const url = await proxy.address();
+    const stream = await beginStream(url, 'readiness');
+    const finish = await beginRequest(url, '/health/readiness');
+    // The answer to a whole request behind it says that the head has been read so far.
+    expect((await call(`${url}/health/readiness`, { method: 'GET' })).status).toBe(200);
+    proxy.signal('SIGTERM');
+    await proxy.said(/SIGTERM: stopping/);
+    const answer = await finish();
+    expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+    expect(answer).toMatch(/^connection: close\r$/im);
+    await expect(call(`${url}/health/readiness`, { method: 'GET' })).rejects.toThrow('ECONNREFUSED');
+    upstream.gates.open('readiness');
+    expect(await stream.ended).toBe('whole');
+    expect(await proxy.finished()).toBe(0);
+  });
+
+  it('cuts off what lasts longer than the deadline, upstream too, and ends with 0 (C2)', async () => {
+    const file = write('config.yaml', sampleConfig(upstream));
+    const proxy = start(['--config', file, ...LOCAL, '--drain_timeout', '0.3']);
+    const url = await proxy.address();
+    const stream = await beginStream(url, 'never-deadline');
+    const received = upstream.last;
+    proxy.signal('SIGTERM');
+    expect(await stream.ended).toBe('cut');
+    expect(await upstream.ended(received)).toBe('aborted');
+    expect(await proxy.finished()).toBe(0);
+  });
+
+  it('the second time ends at once (C2)', async () => {
+    const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
+    const stream = await beginStream(await proxy.address(), 'never-second');
+    proxy.signal('SIGTERM');
+    await proxy.said(/SIGTERM: stopping/);
+    proxy.signal('SIGTERM');
+    expect(await stream.ended).toBe('cut');
+    expect(await proxy.finished()).toBe(1);
+    expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: ending at once']);
+  });
+
+  it('is what SIGINT is, a kept-alive connection notwithstanding (C2)', async () => {
+    const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL]);
+    const agent = new Agent({ keepAlive: true });
+    await ask(`${await proxy.address()}/health/liveliness`, agent);
+    proxy.signal('SIGINT');
+    expect(await proxy.finished()).toBe(0);
+    agent.destroy();
+  });
+});
+
+describe('systemd', () => {
+  it('is told that the proxy is ready, reloads and stops (C2, C14)', async () => {
+    const [socket, received] = [at('notify'), at('received')];
+    // Node has no datagram sockets of the unix kind.
+    const program =
+      'import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nwhile True:\n  open(sys.argv[2],"ab").write(s.recv(65536)+b"\\n--\\n")\n';
+    const listener = execFile('/usr/bin/python3', ['-u', '-c', program, socket, received]);
+    try {
+      await waitFor(
+        () => (existsSync(socket) ? true : undefined),
+        () => 'the socket is not there',
+      );
+      const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL], { env: { NOTIFY_SOCKET: socket } });
+      const url = await proxy.address();
+      const text = () => (existsSync(received) ? readFileSync(received, 'utf8') : '');
+      const heard = (pattern: RegExp) =>
+        waitFor(
+          () => (pattern.test(text()) ? true : undefined),
+          () => `systemd did not hear ${String(pattern)}: ${text()}`,
+        );
+      await heard(new RegExp(`READY=1\\nSTATUS=serving at ${url}`));
+      proxy.signal('SIGHUP');
+      await heard(/RELOADING=1\nMONOTONIC_USEC=\d+\n[^]*READY=1\n/);
+      proxy.signal('SIGTERM');
+      await heard(/STOPPING=1/);
+      expect(await proxy.finished()).toBe(0);
+    } finally {
+      listener.kill('SIGKILL');
+    }
+  });
+});

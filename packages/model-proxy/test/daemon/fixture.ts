@@ -1,0 +1,79 @@
+/** A folder and the proxies of one test, each a process of its own; both are gone when it ends. */
+import { afterEach, beforeEach, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ProxyProcess, type RunOptions } from '../harness/process.js';
+
+const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
+/** Any free port of loopback. */
+export const LOCAL = ['--host', '127.0.0.1', '--port', '0'];
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface DaemonFixture {
+  /** A path in the test's folder. */
+  readonly at: (name: string) => string;
+  /** Writes a file into it. @returns its path. */
+  readonly write: (name: string, text: string) => string;
+  /** Starts a proxy, which ends with the test. */
+  readonly start: (args: readonly string[], options?: RunOptions) => ProxyProcess;
+  /** Runs a command that ends by itself, in the test's folder. */
+  readonly run: (args: readonly string[], environment?: Readonly<Record<string, string>>) => Promise<Finished>;
+}
+
+/** To be called where a suite's hooks are. */
+export function daemonFixture(): DaemonFixture {
+  // Each process takes a second to start where other suites have the cores.
+  jest.setTimeout(60_000);
+  let folder = '';
+  const started: ProxyProcess[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'rackless-daemon-'));
+  });
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((child) => child.dispose()));
+    rmSync(folder, { recursive: true });
+  });
+  const at = (name: string) => path.join(folder, name);
+  return {
+    at,
+    write(name, text) {
+      writeFileSync(at(name), text);
+      return at(name);
+    },
+    start(args, options) {
+      const child = new ProxyProcess(args, { cwd: folder, ...options });
+      started.push(child);
+      return child;
+    },
+    run(args, environment = {}) {
+      const { PATH = '', HOME = '' } = process.env;
+      const options = { cwd: folder, env: { PATH, HOME, ...environment }, timeout: 30_000 };
+      return new Promise((resolve) => {
+        const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
+          resolve({ code: child.exitCode, stdout, stderr }),
+        );
+      });
+    },
+  };
+}
+
+/** A model at an address where nobody needs to be. */
+export const NOWHERE =
+  'model_list:\n  - model_name: chat\n    litellm_params: {model: hosted_vllm/oss, api_base: http://127.0.0.1:9/v1}\n';
+
+/** The messages of JSON log lines of a level. */
+export function messages(output: string, level: string): readonly string[] {
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { readonly level: string; readonly message: string }) // the log writes these
+    .filter((line) => line.level === level)
+    .map((line) => line.message);
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { call } from '../harness/call.js';
+import type { ProxyProcess } from '../harness/process.js';
+import { PUBLIC_MODEL, sampleConfig } from '../harness/proxy.js';
+import { TestUpstream } from '../harness/upstream.js';
+import { waitFor } from '../harness/wait.js';
+import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
+
+const { at, start, write } = daemonFixture();
+let upstream: TestUpstream;
+beforeAll(async () => {
+  upstream = await TestUpstream.start();
+});
+afterAll(() => upstream.close());
+
+const named = (name: string) => NOWHERE.replace('chat', name);
+
+async function models(url: string): Promise<readonly string[]> {
+  const { data } = (await call(`${url}/v1/models`, { method: 'GET' })).json() as { data: readonly { id: string }[] };
+  return data.map(({ id }) => id);
+}
+
+/** Waits until the proxy serves models of just these names. */
+const serves = (url: string, ...names: readonly string[]) =>
+  waitFor(
+    async () => ((await models(url)).join() === names.join() ? true : undefined),
+    () => `it does not serve ${names.join()}`,
+  );
+
+const reloads = (proxy: ProxyProcess) =>
+  messages(proxy.output, 'info').filter((text) => text === 'configuration reloaded').length;
+
+const chat = (url: string) =>
+  call(`${url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }] } });
+
+describe('a changed configuration is served without a signal', () => {
+  it('when another file takes its place, time and again (C3)', async () => {
+    const file = write('config.yaml', NOWHERE);
+    const url = await start(['--config', file, ...LOCAL]).address();
+    for (const name of ['one', 'two', 'three']) {
+      write('next', named(name));
+      renameSync(at('next'), file);
+      await serves(url, name);
+    }
+  });
+
+  it('when Kubernetes swaps the link to a ConfigMap (C3)', async () => {
+    for (const name of ['one', 'two']) {
+      mkdirSync(at(`..${name}`));
+      write(`..${name}/config.yaml`, named(name));
+    }
+    symlinkSync('..one', at('..data'));
+    symlinkSync('..data/config.yaml', at('config.yaml'));
+    const url = await start(['--config', 'config.yaml', ...LOCAL]).address();
+    await serves(url, 'one');
+    symlinkSync('..two', at('..data_tmp'));
+    renameSync(at('..data_tmp'), at('..data'));
+    await serves(url, 'two');
+  });
+
+  it('when it includes another file, and that file changes (C3)', async () => {
+    const file = write('config.yaml', NOWHERE);
+    const url = await start(['--config', file, ...LOCAL]).address();
+    write('more.yaml', named('one'));
+    write('config.yaml', `include: more.yaml\n${NOWHERE}`);
+    await serves(url, 'chat', 'one');
+    write('more.yaml', named('two'));
+    await serves(url, 'chat', 'two');
+  });
+
+  it('when a CA bundle changes: what it trusts is trusted then (C3, C8)', async () => {
+    const other = await TestUpstream.start();
+    try {
+      copyFileSync(other.caFile, at('ca.pem'));
+      const file = write('config.yaml', sampleConfig(upstream).replace(upstream.caFile, 'ca.pem'));
+      const proxy = start(['--config', file, ...LOCAL]);
+      const url = await proxy.address();
+      expect((await chat(url)).status).toBe(500);
+      copyFileSync(upstream.caFile, at('ca.pem'));
+      await waitFor(
+        async () => ((await chat(url)).status === 200 ? true : undefined),
+        () => `the new authority is not trusted: ${proxy.output}`,
+      );
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('a broken configuration', () => {
+  it('is told with file, line and key, the old one stays, and mending it is enough (C3)', async () => {
+    const file = write('config.yaml', named('good'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    write('config.yaml', `${named('bad')}litellm_settings:\n  ssl_verify: later.pem\n`);
+    proxy.signal('SIGHUP');
+    await proxy.said(/the old one stays/);
+    expect(messages(proxy.output, 'error')).toEqual([
+      `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} can not be used: there is no such file`,
+      'reloading: the configuration can not be used, the old one stays',
+    ]);
+    expect(await models(url)).toEqual(['good']);
+    // The file that was missing is enough: nothing else changes.
+    copyFileSync(upstream.caFile, at('later.pem'));
+    await serves(url, 'bad');
+  });
+
+  it('that is no YAML, or gone, is told once and not again and again (C3)', async () => {
+    const file = write('config.yaml', named('good'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    write('config.yaml', 'model_list: [\n');
+    await proxy.said(/config\.yaml:\d+: this is no YAML/);
+    renameSync(file, at('gone'));
+    await proxy.said(/config\.yaml: the configuration can not be read: there is no such file/);
+    write('config.yaml', named('mended'));
+    await serves(url, 'mended');
+    expect(messages(proxy.output, 'error').filter((text) => text.includes('the old one stays'))).toHaveLength(2);
+    expect(reloads(proxy)).toBe(1);
+  });
+});
+
+describe('what a reload says', () => {
+  it('is what is new: warnings that were said before are not repeated (C3)', async () => {
+    const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    write('config.yaml', `${readFileSync(file, 'utf8')}unknown_two: 1\n`);
+    proxy.signal('SIGHUP');
+    await proxy.said(/configuration reloaded/);
+    expect(messages(proxy.output, 'warn')).toEqual([
+      `${file}:4: unknown_one: is not known`,
+      `${file}:5: unknown_two: is not known`,
+    ]);
+    expect(await models(url)).toEqual(['chat']);
+  });
+
+  it('is a changed key of clients’, which holds at once (C3, C9)', async () => {
+    const withKey = (key: string) => `${NOWHERE}general_settings: {master_key: ${key}}\n`;
+    const file = write('config.yaml', withKey('sk-1'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    const status = async (key: string) =>
+      (await call(`${url}/v1/models`, { method: 'GET', headers: { authorization: `Bearer ${key}` } })).status;
+    expect([await status('sk-1'), await status('sk-2')]).toEqual([200, 401]);
+    writeFileSync(file, withKey('sk-2'));
+    proxy.signal('SIGHUP');
+    await proxy.said(/configuration reloaded/);
+    expect([await status('sk-1'), await status('sk-2')]).toEqual([401, 200]);
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
+import { call } from '../harness/call.js';
+import { API_KEY, TestUpstream } from '../harness/upstream.js';
+import { daemonFixture, LOCAL, messages, NOWHERE } from './fixture.js';
+
+const { run, start, write } = daemonFixture();
+
+const models = (url: string, headers = {}) => call(`${url}/v1/models`, { method: 'GET', headers });
+
+describe('the command line', () => {
+  it('prints help and version, and refuses what it does not know (C2)', async () => {
+    const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    for (const flag of ['--version', '-v'])
+      expect(await run([flag])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+    const help = await run(['--help']);
+    expect(help.code).toBe(0);
+    for (const flag of [
+      '-c, --config',
+      '--host',
+      '--port',
+      '--ssl_keyfile_path',
+      '--ssl_certfile_path',
+      '--debug',
+      '--detailed_debug',
+      '--validate_config',
+      '--drain_timeout',
+    ])
+      expect(help.stdout).toContain(flag);
+    expect(await run(['--bogus'])).toEqual({ code: 1, stdout: '', stderr: "error: unknown option '--bogus'\n" });
+    expect((await run(['bogus'])).code).toBe(1);
+    expect((await run(['--port'])).code).toBe(1);
+  });
+
+  it.each<[string, readonly string[], string]>([
+    [
+      'no configuration',
+      [],
+      'command line: --config FILE is missing: it says which models there are (or --model names one)',
+    ],
+    [
+      'a file that is not there',
+      ['--config', 'none.yaml'],
+      'none.yaml: the configuration can not be read: there is no such file',
+    ],
+    ['an empty name', ['--config='], 'command line: --config must be the path of a YAML file'],
+    ['a wrong port', ['-c', 'config.yaml', '--port=x'], 'command line: --port must be a port from 0 to 65535, not "x"'],
+    [
+      'a certificate without a key',
+      ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
+      'command line: --ssl_certfile_path needs --ssl_keyfile_path beside it: HTTPS needs both',
+    ],
+  ])('%s stops the start with one line and exit code 1 (C2)', async (_what, args, line) => {
+    write('config.yaml', NOWHERE);
+    expect(await run(args)).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
+  });
+
+  it('starts with LiteLLM’s other flags, each with a line that says what it does: nothing (C2)', async () => {
+    const file = write('config.yaml', NOWHERE);
+    const others = [
+      '--num_workers',
+      '8',
+      '--telemetry=False',
+      '--run_gunicorn',
+      '--use_queue',
+      '--keepalive_timeout',
+      '5',
+    ];
+    const proxy = start(['--config', file, ...LOCAL, ...others]);
+    expect((await models(await proxy.address())).status).toBe(200);
+    expect(messages(proxy.output, 'warn')).toEqual([
+      'command line: --num_workers does nothing here: one process serves all; start more of them on ports of their own',
+      'command line: --telemetry does nothing here: there is no telemetry',
+      'command line: --use_queue does nothing here: there is no queue',
+      'command line: --run_gunicorn does nothing here: Node serves by itself',
+      'command line: --keepalive_timeout does nothing here: connections of clients are kept for 65 seconds',
+    ]);
+  });
+
+  it('says in one line that the port is in use (C2)', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const file = write('config.yaml', NOWHERE);
+    expect(await run(['--config', file, '--host', '127.0.0.1', '--port', String(port)])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `listening at 127.0.0.1 port ${port}: the port is in use\n`,
+    });
+    other.close();
+    await once(other, 'close');
+  });
+
+  it('may stand in the environment, and one model needs no file (C2)', async () => {
+    const upstream = await TestUpstream.start({ secure: false });
+    try {
+      const proxy = start(
+        ['--model', `hosted_vllm/${SAMPLE_MODEL}`, '--alias', 'chat', '--api_base', upstream.apiBase],
+        {
+          env: { HOST: '127.0.0.1', PORT: '0', HOSTED_VLLM_API_KEY: API_KEY, LITELLM_LOG: 'INFO', JSON_LOGS: 'false' },
+        },
+      );
+      const url = await proxy.address();
+      for (const model of ['chat', 'whatever']) {
+        const body = { model, messages: [{ role: 'user', content: 'Hello' }] };
+        const { status } = await call(`${url}/v1/chat/completions`, { body });
+        expect([status, upstream.last.json?.['model']]).toEqual([200, SAMPLE_MODEL]);
+      }
+      expect((await models(url)).json()).toMatchObject({ data: [{ id: 'chat' }] });
+      expect(proxy.output).toMatch(/^\d\d:\d\d:\d\d serving at http/m);
+    } finally {
+      await upstream.close();
+    }
+  });
+
+  it('finds the file in the environment, too (C2)', async () => {
+    write('config.yaml', NOWHERE);
+    const proxy = start(LOCAL, { env: { CONFIG_FILE_PATH: 'config.yaml' } });
+    expect((await models(await proxy.address())).json()).toMatchObject({ data: [{ id: 'chat' }] });
+  });
+});
+
+describe('--validate_config', () => {
+  it('prints what holds, and warnings beside it, and ends with 0 (C2)', async () => {
+    write('config.yaml', `${NOWHERE}litellm_settings: {drop_parms: true}\n`);
+    const { code, stdout, stderr } = await run([
+      '--config',
+      'config.yaml',
+      '--validate_config',
+      '--port=5',
+      '--host=::1',
+    ]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'warning: config.yaml:4: litellm_settings.drop_parms: is not known; the nearest known name is drop_params\n',
+    });
+    expect(stdout).toMatch(/^# http, ::1 port 5; .*\nmodel_list:\n {2}- model_name: "chat"\n/);
+  });
+
+  it.each([
+    ['--validate_config', ['--validate_config']],
+    ['the start', []],
+  ])('and the start say everything that is wrong at once: %s (C2, C3)', async (_what, more) => {
+    write(
+      'config.yaml',
+      `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,
+    );
+    const { code, stdout, stderr } = await run(['--config', 'config.yaml', ...LOCAL, ...more]);
+    expect({ code, stdout, stderr: stderr.split('\n') }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: [
+        'warning: config.yaml:7: general_setings: is not known; the nearest known name is general_settings',
+        'config.yaml:4: model_list[1].model_name: must be a string that is not empty, not the number 5',
+        'config.yaml:5: model_list[1].litellm_params.api_key: the environment variable NOT_SET is not set',
+        'config.yaml:5: model_list[1].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not the string "x"',
+        'config.yaml:6: litellm_settings.ssl_verify: the CA bundle /none.pem can not be used: there is no such file',
+        '',
+      ],
+    });
+  });
+});
+
+describe('who may ask', () => {
+  it('is everybody where there is no key, with a warning where more than this machine can ask (C9)', async () => {
+    const file = write('config.yaml', NOWHERE);
+    const proxy = start(['--config', file, '--host', '0.0.0.0', '--port', '0']);
+    const url = await proxy.address();
+    expect((await models(url, { authorization: 'Bearer anything' })).status).toBe(200);
+    expect((await models(url)).status).toBe(200);
+    expect(messages(proxy.output, 'warn')).toEqual([
+      'no general_settings.master_key: everybody who reaches 0.0.0.0 port 0 may use every model',
+    ]);
+  });
+
+  it('is who has the master key where there is one, of the file or of the environment (C9)', async () => {
+    const file = write('config.yaml', `${NOWHERE}general_settings: {master_key: os.environ/KEY}\n`);
+    const plain = write('plain.yaml', NOWHERE);
+    for (const [args, env] of [
+      [['--config', file], { KEY: 'sk-1' }],
+      [['--config', plain], { LITELLM_MASTER_KEY: 'sk-1' }],
+    ] as const) {
+      const proxy = start([...args, '--host', '0.0.0.0', '--port', '0'], { env });
+      const url = await proxy.address();
+      expect((await models(url)).status).toBe(401);
+      expect((await models(url, { authorization: 'Bearer sk-2' })).status).toBe(401);
+      expect((await models(url, { authorization: 'Bearer sk-1' })).status).toBe(200);
+      expect(messages(proxy.output, 'warn')).toEqual([]);
+      expect(proxy.output).not.toContain('sk-');
+    }
+  });
+});
