@@ -3,9 +3,11 @@
  * connection which the upstream had just closed, one must know whether it was a used one. So: undici's Client, one for each connection,
  * and the stack of idle ones is here.
  */
-import { Client, type Dispatcher } from 'undici';
-import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import type { Socket } from 'node:net';
+import type { Client, Dispatcher } from 'undici';
+import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
+import { guardSocket, type ExpectAnswer } from './guarded-socket.js';
+import { clientClass } from './undici-client.js';
 
 /**
  * uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75: ours end before, or the upstream's closing
@@ -29,17 +31,18 @@ export class Link {
   /** Requests that were begun on the present connection. */
   #begun = 0;
   #cancelOpening: (() => void) | null = null;
-  #opens = 0;
+  #expectAnswer: ExpectAnswer | null = null;
 
   constructor(target: PoolTarget, sessions: TlsSessions, onDisconnect: (link: Link) => void) {
     const open = (done: (error: ConnectError | null, socket: Socket | null) => void) => {
-      this.#opens += 1;
       this.#cancelOpening = openConnection(target.destination, sessions, (error, socket) => {
         this.#cancelOpening = null;
-        done(error, socket === null ? null : hideResets(socket));
+        this.#expectAnswer = socket === null ? null : guardSocket(socket);
+        done(error, socket);
       });
     };
-    this.#client = new Client(target.origin, {
+    const UndiciClient = clientClass();
+    this.#client = new UndiciClient(target.origin, {
       connect: (_options, callback) => {
         open((error, socket) =>
           socket === null ? callback(error ?? new Error('no socket'), null) : callback(null, socket),
@@ -59,16 +62,6 @@ export class Link {
     });
   }
 
-  /** Whether an attempt to connect is under way. */
-  get isConnecting(): boolean {
-    return this.#cancelOpening !== null;
-  }
-
-  /** How often it set out to connect; more than one: its idle connection was gone when a request came. */
-  get opens(): number {
-    return this.#opens;
-  }
-
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#client.dispatch(options, handler);
   }
@@ -76,6 +69,7 @@ export class Link {
   /** A request is being written. @returns whether the connection has carried another one before. */
   begin(): boolean {
     this.#begun += 1;
+    this.#expectAnswer?.();
     return this.#begun > 1;
   }
 
@@ -155,30 +149,5 @@ export class ConnectionPool {
 
   #checkEmpty(): void {
     if (this.#retired && this.#busy.size === 0) this.#onEmpty?.();
-  }
-}
-
-/**
- * undici 7.30 asks its parser to finish when a reset ends an answer without a length, and the parser asserts that nobody has
- * paused it: a reset while a slow client holds an answer back would end this process. Under another name the reset is an error
- * of the request like any other.
- */
-function hideResets(socket: Socket): Socket {
-  const destroy = socket.destroy.bind(socket);
-  socket.destroy = (error?: Error) => destroy(error !== undefined && isReset(error) ? new ResetError(error) : error);
-  return socket;
-}
-
-function isReset(error: Error): boolean {
-  return 'code' in error && error.code === 'ECONNRESET';
-}
-
-/** The other side reset the connection. */
-export class ResetError extends Error {
-  override readonly name = 'ResetError';
-  readonly code = 'RACKLESS_RESET';
-
-  constructor(override readonly cause: Error) {
-    super(cause.message);
   }
 }

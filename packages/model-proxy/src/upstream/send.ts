@@ -8,6 +8,7 @@ import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import { Exchange } from './exchange.js';
 import { BoundsClock } from './time-bounds.js';
 import { readTlsIdentity, type Environment, type TlsIdentity } from './tls-identity.js';
+import { clientClass } from './undici-client.js';
 import type { Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { wireRequest } from './wire-request.js';
 
@@ -25,8 +26,12 @@ export interface PooledUpstream extends Upstream {
   readonly handshakes: number;
 }
 
+/** A daemon listens by then. Requests that come earlier load undici themselves; in milliseconds. */
+const LOAD_AFTER_MS = 250;
+
 /** Makes the one way to all upstreams. Connects to nobody yet. Whoever made it closes it. */
 export function createUpstream(options: UpstreamOptions): PooledUpstream {
+  setTimeout(clientClass, LOAD_AFTER_MS).unref();
   return new Upstreams(options);
 }
 

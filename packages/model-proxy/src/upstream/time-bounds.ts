@@ -3,8 +3,10 @@
  * chunk; here a chunk stores one number, and a tick looks at all requests that are under way.
  */
 
+import { Bag, type Bagged } from '../bag.js';
+
 /** Whatever has a bound that may pass. */
-export interface Bounded {
+export interface Bounded extends Bagged {
   /** @param now the clock's time, in milliseconds. */
   check(now: number): void;
 }
@@ -17,7 +19,7 @@ const LARGEST_STEP_MS = 4 * TICK_MS;
 
 /** A clock that moves in steps and only while somebody is watched. Owns a timer while it does; nothing needs closing. */
 export class BoundsClock {
-  readonly #watched = new Set<Bounded>();
+  readonly #watched = new Bag<Bounded>();
   #timer: NodeJS.Timeout | undefined;
   #real = 0;
 
@@ -47,6 +49,6 @@ export class BoundsClock {
     this.now += Math.min(real - this.#real, LARGEST_STEP_MS);
     this.#real = real;
     // What was marked between two ticks was marked up to a tick too early: the bound is moved by as much.
-    for (const bounded of this.#watched) bounded.check(this.now - TICK_MS);
+    for (const bounded of this.#watched.list()) bounded.check(this.now - TICK_MS);
   }
 }

@@ -111,6 +111,24 @@ describe('an answer', () => {
     expect([asked.status, asked.told]).toEqual([200, ['head', 'data', 'end']]);
   });
 
+  it('is told without a 100 Continue that nobody asked for, wherever it is cut (C7)', async () => {
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Again\r\nx: y\r\n\r\n';
+    const body = 'HTTP/1.1 100 Continue\r\n\r\n is text here';
+    const text = interim + answerOf(body);
+    for (let at = 0; at < interim.length + 20; at += 7) {
+      const { deployment, upstream } = await start((_body, { socket }) => {
+        socket.write(text.slice(0, at));
+        // In a segment of its own.
+        setImmediate(() => socket.write(text.slice(at)));
+        return null;
+      });
+      for (let request = 0; request < 2; request += 1) {
+        const asked = await ask(upstream, deployment);
+        expect([asked.status, asked.text, asked.error]).toEqual([200, body, undefined]);
+      }
+    }
+  });
+
   it('is told as it is when it is a redirect: nobody follows it (C11)', async () => {
     const { server, deployment, upstream } = await start(() =>
       answerOf('', 'HTTP/1.1 307 Moved\r\nLocation: /elsewhere'),
