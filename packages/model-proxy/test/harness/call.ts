@@ -1,7 +1,6 @@
 /** Requests as bytes, answers as bytes: nothing is added, decoded or forgiven. */
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { once } from 'node:events';
 
 export interface Answer {
   readonly status: number;
@@ -92,19 +91,31 @@ export function eventData(text: string): readonly string[] {
     .filter((data) => data !== undefined);
 }
 
-/** Everything that a server answers to these bytes until it closes or, after the first answer, `until` is found in it. */
-export async function exchangeBytes(port: number, bytes: Buffer, until?: RegExp): Promise<string> {
+export interface ExchangeOptions {
+  /** Says FIN after the bytes, as a client that has gone away; the server would wait for more otherwise. */
+  readonly finish?: boolean;
+  /** Goes as soon as what has come so far is enough. */
+  readonly until?: (answer: string) => boolean;
+}
+
+/** Everything that a server answers to these bytes until it closes, byte for byte as latin1. Empty: it just closed. */
+export async function exchangeBytes(
+  port: number,
+  bytes: Buffer,
+  { finish = false, until }: ExchangeOptions = {},
+): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  let text = '';
+  const pieces: Buffer[] = [];
   socket.on('data', (piece: Buffer) => {
-    text += piece.toString('latin1');
-    if (until?.test(text) === true) socket.destroy();
+    pieces.push(piece);
+    if (until?.(Buffer.concat(pieces).toString('latin1')) === true) socket.destroy();
   });
   // A reset is a closed connection, too.
-  socket.once('error', () => undefined);
-  await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
-  const closed = once(socket, 'close');
-  socket.write(bytes);
+  socket.on('error', () => undefined);
+  socket.once('end', () => socket.end());
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  if (finish) socket.end(bytes);
+  else socket.write(bytes);
   await closed;
-  return text;
+  return Buffer.concat(pieces).toString('latin1');
 }

@@ -10,8 +10,8 @@ import type { Exchange } from '../../sample-upstream/server.js';
 export type Step =
   /** Status line and headers; without this step, 200 and JSON, or an event stream where the request wants one. */
   | { readonly head: number; readonly headers?: Readonly<Record<string, string>> }
-  /** A piece of the body, in a write of its own. */
-  | { readonly write: string }
+  /** A piece of the body, in a write of its own; as often as `times` says. */
+  | { readonly write: string; readonly times?: number }
   /** The same for bytes that are no text. */
   | { readonly base64: string }
   /** Into the socket past Node's HTTP: nothing of the head is added, and nothing of chunked encoding. */
@@ -64,8 +64,9 @@ export function scriptOf({ json }: Exchange): readonly Step[] | undefined {
  */
 export async function play(script: readonly Step[], exchange: Exchange, stage: Stage): Promise<boolean> {
   const { response, json } = exchange;
+  const isOver = () => response.destroyed;
   for (const step of script) {
-    if (response.destroyed) return false;
+    if (isOver()) return false;
     if ('head' in step) {
       response.writeHead(step.head, step.headers);
       response.flushHeaders();
@@ -74,7 +75,9 @@ export async function play(script: readonly Step[], exchange: Exchange, stage: S
         const type = json?.['stream'] === true ? 'text/event-stream; charset=utf-8' : 'application/json';
         response.writeHead(200, { 'content-type': type });
       }
-      await written(response, 'write' in step ? Buffer.from(step.write) : Buffer.from(step.base64, 'base64'));
+      const bytes = 'write' in step ? Buffer.from(step.write) : Buffer.from(step.base64, 'base64');
+      const times = 'write' in step ? (step.times ?? 1) : 1;
+      for (let round = 0; round < times && !isOver(); round++) await written(response, bytes);
     } else if ('raw' in step) {
       await written(response.socket, Buffer.from(step.raw, 'latin1'));
     } else if ('waitMs' in step) {

@@ -183,7 +183,8 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
   // What the answer's owner writes is what has to reach the client.
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
   const keep = (chunk: unknown) => {
-    if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) record.sent.push(Buffer.from(chunk as string)); // either will do
+    if (typeof chunk === 'string') record.sent.push(Buffer.from(chunk));
+    else if (Buffer.isBuffer(chunk)) record.sent.push(chunk);
   };
   response.write = ((...words: Parameters<typeof write>) => {
     keep(words[0]);

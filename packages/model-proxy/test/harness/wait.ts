@@ -8,8 +8,9 @@ const PATIENCE_MS = 15_000;
 export async function waitFor<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   complaint: () => string,
+  patienceMs = PATIENCE_MS,
 ): Promise<T> {
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + patienceMs;
   for (;;) {
     const late = Date.now() > until;
     const answer = await ask();

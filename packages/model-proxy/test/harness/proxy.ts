@@ -1,0 +1,106 @@
+/** A whole proxy within this process, on a configuration file that the test writes, as `model-proxy --config FILE` reads it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '@rackless/daemon/log.js';
+import { loadConfig } from '../../src/config/load.js';
+import { startProxy } from '../../src/proxy.js';
+import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
+import { API_KEY, type TestUpstream } from './upstream.js';
+
+export interface TestProxy {
+  /** `http://127.0.0.1:12345`. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the configuration file. */
+  readonly file: string;
+  readonly warnings: readonly string[];
+  /** Everything that was logged so far, line by line. */
+  logged(): readonly string[];
+  /** Writes another configuration; nothing reads it until {@link reload}. */
+  configure(yaml: string): void;
+  reload(): void;
+  close(): Promise<void>;
+}
+
+export interface TestProxyOptions {
+  readonly detailedDebug?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** How often files are looked at; never unless said, so that only the test reloads. */
+  readonly watchIntervalMs?: number;
+}
+
+/** Longer than any suite. */
+const NEVER_MS = 3_600_000;
+/** The public name of the model in {@link sampleConfig}. */
+export const PUBLIC_MODEL = 'public-model';
+/** What answers of {@link SAMPLE_MODEL} call it. */
+export const ANSWERED_MODEL = `hosted_vllm/${SAMPLE_MODEL}`;
+
+export interface SampleConfigOptions {
+  /** Lines for the params block: `timeout: 5`. */
+  readonly params?: readonly string[];
+  /** Lines for the settings block, after `ssl_verify`. */
+  readonly settings?: readonly string[];
+  /** Further blocks, as they stand in the file. */
+  readonly more?: readonly string[];
+}
+
+/** A file as the specification's sample: one model, its upstream, key and CA bundle. */
+export function sampleConfig(
+  upstream: TestUpstream,
+  { params = [], settings = [], more = [] }: SampleConfigOptions = {},
+): string {
+  return [
+    'model_list:',
+    `  - model_name: ${PUBLIC_MODEL}`,
+    '    litellm_params:',
+    `      model: hosted_vllm/${SAMPLE_MODEL}`,
+    `      api_base: ${upstream.apiBase}/`,
+    `      api_key: ${API_KEY}`,
+    ...params.map((line) => `      ${line}`),
+    'litellm_settings:',
+    `  ssl_verify: ${upstream.caFile}`,
+    ...settings.map((line) => `  ${line}`),
+    ...more,
+    '',
+  ].join('\n');
+}
+
+/** Starts a proxy on any port of the loopback address. @throws {Error} where it would not start. */
+export async function startTestProxy(yaml: string, options: TestProxyOptions = {}): Promise<TestProxy> {
+  const folder = mkdtempSync(join(tmpdir(), 'rackless-proxy-'));
+  const file = join(folder, 'config.yaml');
+  const configure = (text: string) => writeFileSync(file, text, { mode: 0o600 });
+  configure(yaml);
+  const { environment = {}, detailedDebug = false, watchIntervalMs = NEVER_MS } = options;
+  const flags = { host: '127.0.0.1', port: '0', ...(detailedDebug ? { detailed_debug: true } : {}) };
+  const load = () => loadConfig({ file, flags, environment });
+  let logged = '';
+  const log = createLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
+  try {
+    const config = load();
+    const proxy = await startProxy({ config, load, log, watchIntervalMs });
+    const [url = ''] = proxy.addresses;
+    return {
+      url,
+      port: Number(new URL(url).port),
+      file,
+      warnings: config.warnings,
+      logged: () => {
+        log.flush();
+        return logged.split('\n').filter((line) => line !== '');
+      },
+      configure,
+      reload: () => proxy.reload(),
+      close: async () => {
+        await proxy.close();
+        log.flush();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  } catch (error) {
+    rmSync(folder, { recursive: true });
+    throw error;
+  }
+}
