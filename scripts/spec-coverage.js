@@ -1,7 +1,7 @@
 /**
  * Makes docs/spec-coverage.md from the titles of the tests in test/spec/, `§2 Server | PowerState | what is expected (B4)`.
- * `node spec-coverage.js` writes the page, `--check` fails when it is not what would be written, `--spec FILE` fails when a
- * row of a table of that specification has no test.
+ * `node spec-coverage.js` writes the page, `--check` fails when it is not what would be written, `--spec PACKAGE FILE` fails when
+ * a row of a table of that specification has no test in that package.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,18 +10,21 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 const self = fileURLToPath(import.meta.url);
-const suite = join(dirname(dirname(self)), 'test', 'spec');
-const page = join(dirname(dirname(dirname(dirname(self)))), 'docs', 'spec-coverage.md');
+const root = dirname(dirname(self));
+const page = join(root, 'docs', 'spec-coverage.md');
+/** Packages that have a specification, and what it is of. */
+const contracts = { 'bmc-daemon': 'Redfish BMC', 'model-proxy': 'Model proxy' };
 
 /** `{section, row, expected, file}` of every test whose title names a row, in the order of files and tests. */
-function readTests() {
+function readTests(name) {
+  const suite = join(root, 'packages', name, 'test', 'spec');
   return readdirSync(suite)
     .filter((file) => file.endsWith('.test.ts'))
     .toSorted()
-    .flatMap((file) => titlesOf(file).map((title) => ({ ...splitTitle(title, file), file })));
+    .flatMap((file) => titlesOf(suite, file).map((title) => ({ ...splitTitle(title, file), file })));
 }
 
-function titlesOf(file) {
+function titlesOf(suite, file) {
   const titles = [];
   const visit = (node) => {
     if (ts.isStringLiteralLike(node) && node.text.startsWith('§') && ts.isCallExpression(node.parent)) {
@@ -41,18 +44,29 @@ function splitTitle(title, file) {
 
 /** The page, Markdown. */
 export function renderSpecCoverage() {
+  return [
+    '# Coverage of the specifications',
+    '',
+    'Every row of the tables of both contracts, with the test that holds it. Made by `npm run generate`; the identifiers in brackets',
+    'are those of the issue that asked for it.',
+    ...Object.entries(contracts).flatMap(([name, title]) => renderContract(name, title)),
+    '',
+  ].join('\n');
+}
+
+function renderContract(name, title) {
   const chapter = ({ section }) => Number.parseInt(section.slice(1), 10);
-  const tests = readTests().toSorted((left, right) => chapter(left) - chapter(right));
+  const tests = readTests(name).toSorted((left, right) => chapter(left) - chapter(right));
   const sections = [...new Set(tests.map(({ section }) => section))];
   const cell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   return [
-    '# Coverage of the specification',
     '',
-    `${tests.length} rows, each with the test that holds it, in \`packages/bmc-daemon/test/spec/\`. Made by \`npm run generate\`;`,
-    'the identifiers in brackets are those of the issue that asked for it.',
+    `## ${title}`,
+    '',
+    `${tests.length} rows, tested in \`packages/${name}/test/spec/\`.`,
     ...sections.flatMap((section) => [
       '',
-      `## ${section}`,
+      `### ${section}`,
       '',
       '| Row | What is tested | File |',
       '|---|---|---|',
@@ -60,13 +74,12 @@ export function renderSpecCoverage() {
         .filter((test) => test.section === section)
         .map(({ row, expected, file }) => `| ${cell(row)} | ${cell(expected)} | ${file} |`),
     ]),
-    '',
-  ].join('\n');
+  ];
 }
 
 /** Rows of the specification's tables that no test names. */
-function uncovered(specification) {
-  const covered = new Set(readTests().map(({ section, row }) => `${section} | ${row}`));
+function uncovered(name, specification) {
+  const covered = new Set(readTests(name).map(({ section, row }) => `${section} | ${row}`));
   let chapter = '';
   let table = '';
   let inTable = false;
@@ -107,17 +120,17 @@ function readSpecification(file) {
 /** What a row is called: its first column; a transition is a state and a trigger, an endpoint a method and a path. */
 function rowName(chapter, [first, second]) {
   if (chapter === '3') return `${first}, ${second}`;
-  return chapter === '4' ? `${first} ${second}` : first;
+  return chapter === '4' && /^[A-Z]+$/.test(first) ? `${first} ${second}` : first;
 }
 
 if (argv[1] === self) {
-  const [, , option, file] = argv;
+  const [, , option, name, file] = argv;
   const text = renderSpecCoverage();
   const faults = [
     ...(option === '--check' && readFileSync(page, 'utf8') !== text
       ? ['docs/spec-coverage.md is not what the tests say: npm run generate']
       : []),
-    ...(option === '--spec' ? uncovered(readSpecification(file)).map((row) => `no test for: ${row}`) : []),
+    ...(option === '--spec' ? uncovered(name, readSpecification(file)).map((row) => `no test for: ${row}`) : []),
   ];
   if (option === undefined) writeFileSync(page, text);
   for (const fault of faults) console.error(fault);
