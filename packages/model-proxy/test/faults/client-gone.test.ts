@@ -1,0 +1,119 @@
+/** Clients that leave: the upstream must not go on generating for nobody. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { request } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { PUBLIC_MODEL } from '../harness/proxy.js';
+import { event, type Step } from '../harness/script.js';
+import { waitFor } from '../harness/wait.js';
+import { messages, useProxy } from './fixture.js';
+
+const ROUNDS = 15;
+/** C7: the upstream request ends so soon after the client has gone, in milliseconds. */
+const BOUND_MS = 50;
+
+describe('a client that leaves', () => {
+  const fixture = useProxy();
+
+  /** Sends a request whose connection the test holds. */
+  const send = (script: readonly Step[], stream: boolean) => {
+    const { proxy } = fixture();
+    const headers = { 'content-type': 'application/json' };
+    const sent = request(`${proxy.url}/v1/chat/completions`, { method: 'POST', agent: false, headers });
+    const answered = new Promise<void>((resolve) => {
+      sent.once('response', (response) => {
+        response.once('error', () => undefined);
+        response.once('data', () => resolve());
+      });
+    });
+    sent.on('error', () => undefined);
+    sent.end(JSON.stringify({ model: PUBLIC_MODEL, messages, stream, script }));
+    return { sent, answered };
+  };
+
+  /** Leaves at the given moment, again and again. @returns how long the upstream went on each time, in milliseconds, sorted. */
+  const leave = async (
+    script: readonly Step[],
+    stream: boolean,
+    reset: boolean,
+    afterFirstByte: boolean,
+  ): Promise<readonly number[]> => {
+    const { upstream } = fixture();
+    const times = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      upstream.forget();
+      const { sent, answered } = send(script, stream);
+      const received = await upstream.waitForRequest(({ body }) => body !== undefined);
+      if (afterFirstByte) await answered;
+      const left = performance.now();
+      if (reset) sent.socket?.resetAndDestroy();
+      else sent.destroy();
+      expect(await upstream.ended(received)).toBe('aborted');
+      times.push(received.endedAt - left);
+    }
+    return times.toSorted((left, right) => left - right);
+  };
+
+  for (const [moment, script, stream, afterFirstByte] of [
+    ['before the first token of a stream', [{ hang: true }], true, false],
+    ['within a stream', [event('{"model":"m"}'), { hang: true }], true, true],
+    ['before a plain answer', [{ hang: true }], false, false],
+  ] as const) {
+    for (const reset of [false, true]) {
+      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream is left within ${BOUND_MS} ms (P1, C7)`, async () => {
+        const times = await leave(script, stream, reset, afterFirstByte);
+        const [shortest = Infinity, median = Infinity] = [times[0], times[ROUNDS >> 1]];
+        process.stderr.write(
+          `client gone ${moment}: ${shortest.toFixed(1)} to ${times.at(-1)?.toFixed(1) ?? ''} ms, half of them within ${median.toFixed(1)} ms\n`,
+        );
+        // The machine of the tests is shared: an abort that waits for a timer or a keep-alive would miss the bound every time.
+        expect(shortest).toBeLessThan(BOUND_MS);
+      });
+    }
+  }
+
+  it('while it is still sending its body: the upstream never hears of it (P1, C6)', async () => {
+    const { proxy, upstream, works } = fixture();
+    for (let round = 0; round < 20; round++) {
+      const headers = { 'content-type': 'application/json', 'content-length': '100000' };
+      const sent = request(`${proxy.url}/v1/chat/completions`, { method: 'POST', agent: false, headers });
+      sent.on('error', () => undefined);
+      await new Promise<void>((resolve) => {
+        sent.write(JSON.stringify({ model: PUBLIC_MODEL, messages }), () => resolve());
+      });
+      sent.destroy();
+    }
+    await works();
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it('between two requests of a crowd harms no other (P1, C7)', async () => {
+    const { upstream, stream, works } = fixture();
+    const crowd = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        stream(event('{"model":"m","n":1}'), { gate: 'crowd' }, event(`{"model":"m","n":${index}}`), { end: true }),
+      ),
+    );
+    const leaving = crowd.filter((_, index) => index % 2 === 0);
+    const staying = crowd.filter((_, index) => index % 2 === 1);
+    for (const answer of leaving) answer.leave();
+    await waitFor(
+      () =>
+        upstream.received.filter(({ outcome }) => outcome === 'aborted').length === leaving.length ? true : undefined,
+      () => 'the upstream was not left',
+    );
+    upstream.gates.open('crowd');
+    for (const answer of staying) expect(await answer.ended).toBe('whole');
+    await works();
+  });
+
+  it('is nobody’s failure: not an error in the log, and no request is in flight any more (P1, C12)', async () => {
+    const { proxy, upstream, works } = fixture();
+    const { sent } = send([{ hang: true }], true);
+    const received = await upstream.waitForRequest(({ body }) => body !== undefined);
+    sent.destroy();
+    await upstream.ended(received);
+    await works();
+    await delay(0);
+    expect(proxy.logged().filter((line) => /\berror\b/i.test(line.slice(0, 60)))).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+/** A thousand requests that are none: each is refused in OpenAI's shape, none reaches the upstream, nothing breaks. */
+import { describe, expect, it } from '@jest/globals';
+import { exchangeBytes } from '../harness/call.js';
+import { brokenRequests, CANARY, refusedRequests, type Malformed } from './malformed-heads.js';
+import { malformedBodies } from './malformed-bodies.js';
+import { errorOf, useProxy, type Fixture } from './fixture.js';
+import { seededRandom, type Random } from './random.js';
+
+/** RACKLESS_SEED repeats a failure. */
+const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_301);
+/** Of each kind; with the kinds that there are, more than a thousand. */
+const EACH = 24;
+const AT_ONCE = 16;
+
+interface Sent extends Malformed {
+  /** HTTP itself is broken: the connection may just be closed. */
+  readonly mayClose: boolean;
+}
+
+/** What is wrong with what came back; undefined: nothing. */
+function fault(sent: Sent, answer: string): string | undefined {
+  if (answer === '') return sent.mayClose ? undefined : 'the connection was closed without an answer';
+  const end = answer.indexOf('\r\n\r\n');
+  const head = answer.slice(0, end);
+  // A method that nobody knows is 501 (RFC 9110 §15.6.2), which is how noise begins.
+  if (!/^HTTP\/1\.1 4\d\d /.test(head) && !(sent.mayClose && head.startsWith('HTTP/1.1 501 ')))
+    return `not a 4xx: ${head}`;
+  if (!/^content-type: application\/json/im.test(head)) return `no JSON: ${head}`;
+  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
+  const body = Buffer.from(answer.slice(end + 4), 'latin1');
+  if (body.length !== length) return `${body.length} bytes of ${length}, or more than one answer: ${answer}`;
+  try {
+    errorOf(body.toString('utf8'));
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe('malformed requests', () => {
+  const fixture = useProxy({ more: ['general_settings:', '  max_request_size_mb: 1'] });
+  const kinds: readonly (readonly [string, (random: Random) => Sent])[] = [
+    ...Object.entries(malformedBodies).map(([kind, make]): [string, (random: Random) => Sent] => [
+      `a body: ${kind}`,
+      (random) => ({ bytes: requestWith(make(random), random), unfinished: false, mayClose: false }),
+    ]),
+    ...Object.entries(refusedRequests).map(([kind, make]): [string, (random: Random) => Sent] => [
+      kind,
+      (random) => ({ ...make(random), mayClose: false }),
+    ]),
+    ...Object.entries(brokenRequests).map(([kind, make]): [string, (random: Random) => Sent] => [
+      kind,
+      (random) => ({ ...make(random), mayClose: true }),
+    ]),
+  ];
+
+  it('are more than a thousand', () => {
+    expect(kinds.length * EACH).toBeGreaterThan(1000);
+  });
+
+  it.each(kinds)('%s: refused, and the upstream never hears of it (P1, C6, C11)', async (kind, make) => {
+    const random = seededRandom(SEED + kind.length);
+    const requests = Array.from({ length: EACH }, () => make(random));
+    const faults: string[] = [];
+    while (requests.length > 0) {
+      await Promise.all(
+        requests.splice(0, AT_ONCE).map(async (sent) => {
+          const answer = await exchangeBytes(fixture().proxy.port, sent.bytes, {
+            finish: sent.unfinished,
+            ...(sent.leaves === true ? { until: wholeAnswer } : {}),
+          });
+          const wrong = fault(sent, answer);
+          if (wrong !== undefined)
+            faults.push(`${wrong}\nfor ${JSON.stringify(sent.bytes.toString('latin1').slice(0, 900))}`);
+        }),
+      );
+    }
+    expect(faults).toEqual([]);
+    await expectUnharmed(fixture());
+  });
+});
+
+/** One answer, to its last byte. */
+function wholeAnswer(text: string): boolean {
+  const [head = '', ...body] = text.split('\r\n\r\n');
+  return body.join('\r\n\r\n').length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1]);
+}
+
+/** The body in an HTTP request that is in order, with its length or in chunks cut anywhere. */
+function requestWith(body: Buffer, random: Random): Buffer {
+  const head =
+    'POST /v1/chat/completions HTTP/1.1\r\nHost: proxy.test\r\nContent-Type: application/json\r\nConnection: close\r\n';
+  if (random.integer(2) === 0)
+    return Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]);
+  const pieces: Buffer[] = [Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n`)];
+  for (let at = 0; at < body.length;) {
+    const piece = body.subarray(at, at + 1 + random.integer(body.length));
+    pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));
+    at += piece.length;
+  }
+  return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
+}
+
+async function expectUnharmed({ upstream, proxy, works }: Fixture): Promise<void> {
+  expect([upstream.received, upstream.malformed]).toEqual([[], []]);
+  await works();
+  expect(upstream.received.map(({ body }) => body?.includes(CANARY))).toEqual([false]);
+  // Whatever a client sends is no error of ours.
+  expect(proxy.logged().filter((line) => / error /i.test(line))).toEqual([]);
+}

@@ -1,0 +1,187 @@
+/** A new configuration while the proxy is at work: no request notices. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
+import { call, eventData, open } from '../harness/call.js';
+import { ProxyProcess } from '../harness/process.js';
+import { PUBLIC_MODEL, sampleConfig, startTestProxy, type TestProxy } from '../harness/proxy.js';
+import { done, event, type Step } from '../harness/script.js';
+import { TestUpstream } from '../harness/upstream.js';
+import { waitFor } from '../harness/wait.js';
+import { messages } from './fixture.js';
+
+const STREAMS = 50;
+const PLAIN = 100;
+const EVENTS = 20;
+
+const chunk = (content: string) =>
+  `{"model":"${SAMPLE_MODEL}","choices":[{"index":0,"delta":{"content":"${content}"}}]}`;
+
+describe('a reload under load', () => {
+  let upstream: TestUpstream;
+  let other: TestUpstream;
+  beforeAll(async () => {
+    upstream = await TestUpstream.start();
+    other = await TestUpstream.start();
+  });
+  beforeEach(() => {
+    upstream.forget();
+    other.forget();
+  });
+  afterAll(async () => {
+    await upstream.close();
+    await other.close();
+  });
+
+  /** Streams and plain requests that end only when the upstream's gate opens, and streams that flow meanwhile. */
+  const load = async (url: string, gate: string) => {
+    const chat = `${url}/v1/chat/completions`;
+    const events = Array.from({ length: EVENTS }, (_, index): Step => event(chunk(String(index))));
+    const flowing = events.flatMap((step): Step[] => [step, { waitMs: 10 }]);
+    const body = (stream: boolean, script: readonly Step[]) => ({
+      body: { model: PUBLIC_MODEL, messages, stream, script },
+    });
+    const heads = Promise.all(
+      Array.from({ length: STREAMS }, (_, index) => {
+        const held: readonly Step[] = [...events.slice(0, 5), { gate }, ...events.slice(5)];
+        return open(chat, body(true, [...(index % 2 === 0 ? held : flowing), done, { end: true }]));
+      }),
+    );
+    const plain = Array.from({ length: PLAIN }, (_, index) =>
+      call(chat, body(false, [...(index % 2 === 0 ? [{ gate }] : [{ waitMs: index }]), { answer: true }])),
+    );
+    const streams = await heads;
+    await waitFor(
+      () =>
+        upstream.received.filter(({ body: bytes }) => bytes !== undefined).length >= STREAMS + PLAIN ? true : undefined,
+      () => `only ${upstream.received.length} requests came`,
+    );
+    return {
+      /** Waits for all of them. @returns what is not as it should be. */
+      async faults(): Promise<readonly string[]> {
+        const wrong = [];
+        for (const stream of streams) {
+          const ended = await stream.ended;
+          const data = eventData(stream.text);
+          if (stream.status !== 200 || ended === 'cut' || data.length !== EVENTS + 1)
+            wrong.push(`stream: ${stream.status} ${ended} ${data.length}`);
+        }
+        for (const answer of await Promise.allSettled(plain)) {
+          if (answer.status === 'rejected') wrong.push(String(answer.reason));
+          else if (!answer.value.text.includes('You said: Hello'))
+            wrong.push(`${answer.value.status} ${answer.value.text}`);
+        }
+        return wrong;
+      },
+    };
+  };
+
+  describe('within the process', () => {
+    let proxy: TestProxy;
+    beforeEach(async () => {
+      proxy = await startTestProxy(sampleConfig(upstream));
+    });
+    afterEach(() => proxy.close());
+
+    it('of the same upstream loses none of 50 streams and 100 plain requests (P1, C3)', async () => {
+      const under = await load(proxy.url, 'same');
+      for (let round = 0; round < 10; round++) {
+        proxy.configure(
+          sampleConfig(upstream, { params: [`weight: ${round + 1}`], settings: [`drop_params: ${round % 2 === 0}`] }),
+        );
+        proxy.reload();
+      }
+      upstream.gates.open('same');
+      expect(await under.faults()).toEqual([]);
+    });
+
+    it('to another upstream lets the old requests end at the old one, and sends new ones to the new (P1, C3)', async () => {
+      const under = await load(proxy.url, 'other');
+      proxy.configure(sampleConfig(other));
+      proxy.reload();
+      const { status } = await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } });
+      expect([status, other.received.length]).toEqual([200, 1]);
+      upstream.gates.open('other');
+      expect(await under.faults()).toEqual([]);
+    });
+
+    it('that takes the model away lets its requests end, and refuses new ones (P1, C3)', async () => {
+      const under = await load(proxy.url, 'away');
+      proxy.configure(sampleConfig(upstream).replace(PUBLIC_MODEL, 'another-model'));
+      proxy.reload();
+      const { status, text } = await call(`${proxy.url}/v1/chat/completions`, {
+        body: { model: PUBLIC_MODEL, messages },
+      });
+      expect([status, text]).toEqual([400, expect.stringContaining('another-model')]);
+      upstream.gates.open('away');
+      expect(await under.faults()).toEqual([]);
+    });
+
+    it('of a broken file changes nothing and says what is broken (P1, C3)', async () => {
+      const under = await load(proxy.url, 'broken');
+      for (const broken of [
+        'model_list: [',
+        'model_list: 5',
+        '',
+        sampleConfig(upstream).replace(upstream.caFile, '/nowhere/ca.pem'),
+      ]) {
+        proxy.configure(broken);
+        proxy.reload();
+      }
+      upstream.gates.open('broken');
+      expect(await under.faults()).toEqual([]);
+      expect((await call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages } })).status).toBe(
+        200,
+      );
+      expect(proxy.logged().join('\n')).toMatch(/ssl_verify.*\/nowhere\/ca\.pem/);
+    });
+  });
+
+  it('by SIGHUP, and by a changed file, of the command itself loses none either (P1, C3)', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
+    const file = join(folder, 'config.yaml');
+    writeFileSync(file, sampleConfig(upstream));
+    const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
+    try {
+      const url = await proxy.address();
+      const under = await load(url, 'signal');
+      proxy.signal('SIGHUP');
+      await proxy.said(/configuration reloaded/);
+      writeFileSync(file, `${sampleConfig(upstream)}# changed\n`);
+      await proxy.said(/configuration reloaded[^]*configuration reloaded/);
+      upstream.gates.open('signal');
+      expect(await under.faults()).toEqual([]);
+    } finally {
+      await proxy.dispose();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('SIGTERM lets streams end, takes no new connections, and ends with 0 (P1, C2)', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rackless-drain-'));
+    const file = join(folder, 'config.yaml');
+    writeFileSync(file, sampleConfig(upstream));
+    const proxy = new ProxyProcess(['--config', file, '--host', '127.0.0.1', '--port', '0']);
+    try {
+      const url = await proxy.address();
+      const under = await load(url, 'drain');
+      proxy.signal('SIGTERM');
+      await waitFor(
+        () =>
+          call(`${url}/health/liveliness`, { method: 'GET' }).then(
+            () => undefined,
+            () => true as const,
+          ),
+        () => 'it still takes connections',
+      );
+      upstream.gates.open('drain');
+      expect(await under.faults()).toEqual([]);
+      expect(await proxy.finished()).toBe(0);
+    } finally {
+      await proxy.dispose();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

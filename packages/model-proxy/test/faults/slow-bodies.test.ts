@@ -1,0 +1,49 @@
+/** Clients that send as slowly as they can: they hold a connection, never the proxy and never an upstream. */
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { PUBLIC_MODEL } from '../harness/proxy.js';
+import { messages, useProxy } from './fixture.js';
+
+const CROWD = 200;
+
+describe('slow bodies', () => {
+  const fixture = useProxy();
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+  const dial = async (): Promise<Socket> => {
+    const socket = connect({ port: fixture().proxy.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  };
+  const body = JSON.stringify({ model: PUBLIC_MODEL, messages });
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
+
+  it('that come byte by byte are served when they are whole (P1, C6)', async () => {
+    const socket = await dial();
+    socket.setNoDelay(true);
+    let text = '';
+    socket.on('data', (piece: Buffer) => (text += piece.toString()));
+    const closed = once(socket, 'close');
+    for (const byte of head + body) {
+      await new Promise((resolve) => socket.write(byte, resolve));
+    }
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text).toContain('You said: Hello');
+  });
+
+  it(`of ${CROWD} clients at once keep nobody else waiting, and no upstream hears of them (P1, C6)`, async () => {
+    const { upstream, works } = fixture();
+    const crowd = await Promise.all(Array.from({ length: CROWD }, dial));
+    for (const socket of crowd) socket.write(head + body.slice(0, 10));
+    await works();
+    for (const socket of crowd) socket.write(body.slice(10, 20));
+    await works();
+    expect(upstream.received).toHaveLength(2);
+  });
+});

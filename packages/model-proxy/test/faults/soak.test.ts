@@ -1,0 +1,95 @@
+/**
+ * The command itself for a long while: what it holds after many requests is what it held after a few. RACKLESS_SOAK says how many
+ * requests, of which streams are a tenth; without it, as many as a suite has time for.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ProxyProcess } from '../harness/process.js';
+import { PUBLIC_MODEL, sampleConfig } from '../harness/proxy.js';
+import { TestUpstream } from '../harness/upstream.js';
+import { messages } from './fixture.js';
+
+const REQUESTS = Number(process.env['RACKLESS_SOAK'] ?? 20_000);
+const STREAMS = REQUESTS / 10;
+/** After so many everything that is loaded, compiled and pooled once has been. */
+const WARM_UP = 3000;
+const CONNECTIONS = 32;
+
+describe('the proxy', () => {
+  let upstream: TestUpstream;
+  let folder: string;
+  let proxy: ProxyProcess;
+  let url: string;
+  beforeAll(async () => {
+    // Plain HTTP: TLS is tested elsewhere, and its cost would be the suite's.
+    upstream = await TestUpstream.start({ secure: false });
+    folder = mkdtempSync(join(tmpdir(), 'rackless-soak-'));
+    writeFileSync(join(folder, 'config.yaml'), sampleConfig(upstream));
+    const nodeFlags = ['--expose-gc', '--import', join(import.meta.dirname, 'heap-probe.js')];
+    proxy = new ProxyProcess(['--config', join(folder, 'config.yaml'), '--host', '127.0.0.1', '--port', '0'], {
+      nodeFlags,
+    });
+    url = await proxy.address();
+  });
+  afterAll(async () => {
+    await proxy.dispose();
+    await upstream.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const heapUsed = async (round: number): Promise<number> => {
+    proxy.signal('SIGUSR2');
+    const [, json = ''] = await proxy.said(new RegExp(`(?:heap [^]*){${round - 1}}heap (\\{.*\\})\n`));
+    return (JSON.parse(json) as { heapUsed: number }).heapUsed; // heap-probe.js
+  };
+
+  /** Sends so many over kept connections. @returns how many were not answered as they should be. */
+  const send = async (count: number, streamed: boolean, agent: Agent): Promise<number> => {
+    const body = JSON.stringify({ model: PUBLIC_MODEL, messages, stream: streamed });
+    const last = streamed ? 'data: [DONE]\n\n' : '}';
+    let [left, lost] = [count, 0];
+    const worker = async () => {
+      while (left > 0) {
+        left -= 1;
+        const text = await ask(body, agent).catch(() => '');
+        if (!text.includes('Hello') || !text.endsWith(last)) lost += 1;
+        // What the harness remembers is not to be what grows.
+        if (upstream.received.length > 1000) upstream.forget();
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+    return lost;
+  };
+
+  const ask = (body: string, agent: Agent): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const sent = request(`${url}/v1/chat/completions`, { method: 'POST', agent, headers }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.once('end', () => resolve(text)).once('error', reject);
+      });
+      sent.once('error', reject).end(body);
+    });
+
+  it(
+    `holds after ${REQUESTS} requests and ${STREAMS} streams what it held after a few (P1)`,
+    async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+      expect([await send(WARM_UP, false, agent), await send(WARM_UP / 10, true, agent)]).toEqual([0, 0]);
+      const before = await heapUsed(1);
+      expect([await send(REQUESTS, false, agent), await send(STREAMS, true, agent)]).toEqual([0, 0]);
+      const after = await heapUsed(2);
+      agent.destroy();
+      const growth = after / before - 1;
+      process.stderr.write(
+        `soak: heap ${(before / 2 ** 20).toFixed(2)} MB, then ${(after / 2 ** 20).toFixed(2)} MB: ${(growth * 100).toFixed(1)} %\n`,
+      );
+      expect(growth).toBeLessThan(0.05);
+    },
+    Math.max(120_000, REQUESTS * 10),
+  );
+});

@@ -1,0 +1,180 @@
+/** Streams that an upstream cuts, delays or spoils. */
+import { request, type IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
+import { eventData } from '../harness/call.js';
+import { ANSWERED_MODEL, PUBLIC_MODEL } from '../harness/proxy.js';
+import { done, event, type Step } from '../harness/script.js';
+import { waitFor } from '../harness/wait.js';
+import { errorOf, useProxy } from './fixture.js';
+
+const chunk = (content: string) =>
+  `{"id":"1","object":"chat.completion.chunk","model":"${SAMPLE_MODEL}","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}}}]}`;
+const answered = (content: string) => chunk(content).replace(`"${SAMPLE_MODEL}"`, `"${ANSWERED_MODEL}"`);
+const end: Step = { end: true };
+
+describe('a stream', () => {
+  const fixture = useProxy({ params: ['stream_timeout: 1', 'idle_timeout: 1'] });
+
+  it('that is cut into single bytes arrives event by event as it was (P1, C7)', async () => {
+    const text = `: ping\n\ndata: ${chunk('grüße 😀')}\r\n\r\nevent: x\nid: 7\nretry: 10\ndata:${chunk('b')}\n\ndata: [DONE]\n\n`;
+    const bytes = [...Buffer.from(text)].map((byte): Step => ({ base64: Buffer.from([byte]).toString('base64') }));
+    const answer = await fixture().stream(...bytes, end);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(text.replaceAll(`"${SAMPLE_MODEL}"`, `"${ANSWERED_MODEL}"`));
+  });
+
+  it('is passed on event by event as it arrives, not at its end (P1, C7)', async () => {
+    const { upstream, stream } = fixture();
+    const answer = await stream(event(chunk('a')), { gate: 'second' }, event(chunk('b')), { gate: 'third' }, done, end);
+    const arrived = (count: number) =>
+      waitFor(
+        () => (eventData(answer.text).length >= count ? eventData(answer.text) : undefined),
+        () => `${count} events did not arrive: ${answer.text}`,
+      );
+    expect(await arrived(1)).toEqual([answered('a')]);
+    upstream.gates.open('second');
+    expect(await arrived(2)).toEqual([answered('a'), answered('b')]);
+    upstream.gates.open('third');
+    expect(await answer.ended).toBe('whole');
+  });
+
+  for (const cut of ['close', 'reset'] as const) {
+    it(`that breaks off (${cut}) between events ends with an error event, after everything that came (P1, C7)`, async () => {
+      const answer = await fixture().stream(event(chunk('a')), event(chunk('b')), { cut });
+      await answer.ended;
+      const data = eventData(answer.text);
+      expect(data.slice(0, 2)).toEqual([answered('a'), answered('b')]);
+      expect(errorOf(data[2] ?? '')).toMatchObject({ code: '500', type: 'internal_server_error' });
+      expect(data).toHaveLength(3);
+      expect(answer.text).not.toContain('[DONE]');
+      await fixture().works();
+    });
+
+    it(`that breaks off (${cut}) within an event never passes half an event for a whole one (P1, C7)`, async () => {
+      const answer = await fixture().stream(event(chunk('a')), { write: `data: ${chunk('b').slice(0, -9)}` }, { cut });
+      await answer.ended;
+      const data = eventData(answer.text);
+      expect(data[0]).toBe(answered('a'));
+      expect(data.slice(1).map((text) => errorOf(text).code)).toEqual(['500']);
+    });
+
+    it(`that breaks off (${cut}) before its first byte is an error with a status (P1, C7)`, async () => {
+      const answer = await fixture().stream({ head: 200, headers: { 'content-type': 'text/event-stream' } }, { cut });
+      expect(await answer.ended).toBe('whole');
+      expect(answer.status).toBe(500);
+      expect(answer.headers['content-type']).toMatch(/^application\/json/);
+      expect(errorOf(answer.text).type).toBe('internal_server_error');
+    });
+  }
+
+  it('that ends without [DONE] ends so for the client where it has told why it finished: nothing is made up (P1, C7)', async () => {
+    const last = chunk('a').replace('}]}', ',"finish_reason":"stop"}]}');
+    const answer = await fixture().stream(event(last), end);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
+  });
+
+  it('that ends in good order in the middle of an answer is not taken for a whole one (P1, C7)', async () => {
+    const answer = await fixture().stream(event(chunk('a')), end);
+    expect(await answer.ended).toBe('whole');
+    const [first, error = ''] = eventData(answer.text);
+    expect([first, errorOf(error).code]).toEqual([answered('a'), '500']);
+  });
+
+  it('that ends without an empty line after its last event loses nothing (P1, C7)', async () => {
+    const answer = await fixture().stream(event(chunk('a')), { write: 'data: [DONE]' }, end);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(`data: ${answered('a')}\n\ndata: [DONE]`);
+  });
+
+  it('that goes silent ends with a time-out as an error event, and the upstream is left (P1, C11)', async () => {
+    const { upstream, stream } = fixture();
+    const answer = await stream(event(chunk('a')), { hang: true });
+    await answer.ended;
+    const [first, error = ''] = eventData(answer.text);
+    expect(first).toBe(answered('a'));
+    expect(errorOf(error)).toMatchObject({ code: '408' });
+    expect(await upstream.ended(upstream.last)).toBe('aborted');
+  });
+
+  it('that never starts is a 408 in JSON, and the upstream is left (P1, C11)', async () => {
+    const { upstream, stream } = fixture();
+    const answer = await stream({ hang: true });
+    expect(await answer.ended).toBe('whole');
+    expect([answer.status, errorOf(answer.text).type]).toEqual([408, 'timeout_error']);
+    expect(await upstream.ended(upstream.last)).toBe('aborted');
+  });
+
+  it('that is slow, each event within the bound, lives longer than the bound (P1, C11)', async () => {
+    const slow = Array.from({ length: 4 }, (_, index): Step[] => [event(chunk(String(index))), { waitMs: 400 }]).flat();
+    const answer = await fixture().stream(...slow, done, end);
+    expect(await answer.ended).toBe('whole');
+    expect(eventData(answer.text)).toEqual([...['0', '1', '2', '3'].map(answered), '[DONE]']);
+  });
+
+  it('of events that are no JSON passes as it is (P1, C7)', async () => {
+    const garbage =
+      'data: {"model": "x\n\ndata: <html>\n\nnonsense without a colon\n\ndata: \n\n\n\n:\n\ndata: [DONE]\n\n';
+    const answer = await fixture().stream({ write: garbage }, end);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(garbage);
+  });
+
+  it('of bytes that are no text passes as it is (P1, C7)', async () => {
+    const bytes = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a, 0x0a]);
+    const answer = await fixture().stream({ base64: bytes.toString('base64') }, event(chunk('a')), done, end);
+    expect(await answer.ended).toBe('whole');
+    const rest = Buffer.from(`data: ${answered('a')}\n\ndata: [DONE]\n\n`);
+    expect(Buffer.concat(answer.pieces).equals(Buffer.concat([bytes, rest]))).toBe(true);
+  });
+
+  it('with one event of megabytes arrives whole (P1, C7)', async () => {
+    const answer = await fixture().stream(event(chunk('x'.repeat(5_000_000))), done, end);
+    expect(await answer.ended).toBe('whole');
+    expect(answer.text).toBe(`data: ${answered('x'.repeat(5_000_000))}\n\ndata: [DONE]\n\n`);
+  });
+
+  it('with an error among its events passes the error on (P1, C7)', async () => {
+    const error = '{"error":{"message":"out of memory","type":"server_error","param":null,"code":"oom"}}';
+    const answer = await fixture().stream(event(chunk('a')), event(error), end);
+    expect(await answer.ended).toBe('whole');
+    expect(eventData(answer.text)).toEqual([answered('a'), error]);
+  });
+
+  it('is held up by a client that does not read, and no proxy takes it all (P1, C7)', async () => {
+    const { upstream, proxy, works } = fixture();
+    // More than the systems' buffers of two connections hold: 37 MB each where they are large.
+    const piece = { write: `data: ${chunk('y'.repeat(100_000))}\n\n`, times: 1500 };
+    const script: readonly Step[] = [piece, done, end];
+    const sent = request(`${proxy.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'application/json' },
+    });
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      sent.once('response', resolve).once('error', reject);
+      sent.end(JSON.stringify({ model: PUBLIC_MODEL, stream: true, messages: [], script }));
+    });
+    const written = () => upstream.last.sent.reduce((sum, bytes) => sum + bytes.length, 0);
+    let before = -1;
+    await waitFor(
+      async () => {
+        const now = written();
+        const still = now === before;
+        before = now;
+        await delay(100);
+        return still && now > 0 ? true : undefined;
+      },
+      () => 'the upstream goes on writing',
+    );
+    expect(written()).toBeLessThan(130_000_000);
+    // Longer than an upstream may be silent: it is not its silence.
+    await delay(1200);
+    let length = 0;
+    for await (const bytes of response as AsyncIterable<Buffer>) length += bytes.length;
+    expect(length).toBe(1500 * Buffer.byteLength(piece.write.replace(SAMPLE_MODEL, ANSWERED_MODEL)) + 14);
+    await works();
+  });
+});

@@ -1,0 +1,111 @@
+/** Certificates that are wrong, missing, or changed while the proxy is at work; plain and streamed calls alike. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { call } from '../harness/call.js';
+import { PUBLIC_MODEL, sampleConfig, startTestProxy, type TestProxy } from '../harness/proxy.js';
+import { TestUpstream, type TestUpstreamOptions } from '../harness/upstream.js';
+import { errorOf, messages } from './fixture.js';
+
+describe('TLS to an upstream', () => {
+  let good: TestUpstream;
+  const upstreams: TestUpstream[] = [];
+  const proxies: TestProxy[] = [];
+  beforeAll(async () => {
+    good = await TestUpstream.start();
+  });
+  afterEach(async () => {
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+    await Promise.all(upstreams.splice(0).map((upstream) => upstream.close()));
+    good.forget();
+  });
+  afterAll(() => good.close());
+
+  const serve = async (options: TestUpstreamOptions = {}): Promise<TestUpstream> => {
+    const upstream = await TestUpstream.start(options);
+    upstreams.push(upstream);
+    return upstream;
+  };
+  const start = async (yaml: string): Promise<TestProxy> => {
+    const proxy = await startTestProxy(yaml);
+    proxies.push(proxy);
+    return proxy;
+  };
+  /** Statuses of a plain and of a streamed call, and the message of the error of either. */
+  const ask = async (proxy: TestProxy): Promise<readonly (readonly [number, string])[]> =>
+    Promise.all(
+      [false, true].map(async (stream) => {
+        const body = { model: PUBLIC_MODEL, messages, stream };
+        const { status, text } = await call(`${proxy.url}/v1/chat/completions`, { body });
+        return [status, status === 200 ? '' : errorOf(text).message] as const;
+      }),
+    );
+  const served = [
+    [200, ''],
+    [200, ''],
+  ];
+  const refused = (message: RegExp) => [
+    [500, expect.stringMatching(message)],
+    [500, expect.stringMatching(message)],
+  ];
+
+  it("of a deployment's own CA bundle holds for it alone, over the general one (P1, C8)", async () => {
+    const other = await serve();
+    expect(await ask(await start(sampleConfig(other).replace(other.caFile, good.caFile)))).toEqual(
+      refused(/certificate/),
+    );
+    const own = sampleConfig(other, { params: [`ssl_verify: ${other.caFile}`] }).replace(
+      /(litellm_settings:\n\s+ssl_verify: ).*/,
+      `$1${good.caFile}`,
+    );
+    expect(await ask(await start(own))).toEqual(served);
+  });
+
+  it('is not looked at where ssl_verify is false (P1, C8)', async () => {
+    const old = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
+    expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: false'] })))).toEqual(served);
+    expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
+  });
+
+  it('shows a client certificate to who wants one, and says so where it has none (P1, C8)', async () => {
+    const strict = await serve({ clientCertificates: true });
+    const { certFile, keyFile } = await strict.authority.issue('client', { hosts: ['proxy.test'] });
+    const shown = [`ssl_certificate: ${certFile}`, `ssl_certificate_key: ${keyFile}`];
+    expect(await ask(await start(sampleConfig(strict, { settings: shown })))).toEqual(served);
+    const both = join(strict.folder, 'both.pem');
+    writeFileSync(both, readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'));
+    expect(await ask(await start(sampleConfig(strict, { params: [`ssl_certificate: ${both}`] })))).toEqual(served);
+    expect(await ask(await start(sampleConfig(strict)))).toEqual(refused(/certificate|Connection error/));
+  });
+
+  it('to a port that speaks plain HTTP is a 500, as is HTTP to one that speaks TLS (P1, C11)', async () => {
+    const plain = await serve({ secure: false });
+    const encrypted = sampleConfig(plain).replace('http://', 'https://');
+    expect(await ask(await start(encrypted))).toEqual(refused(/Connection error/));
+    expect(await ask(await start(sampleConfig(good).replace('https://', 'http://')))).toEqual(
+      refused(/Connection error/),
+    );
+    expect(plain.received).toEqual([]);
+  });
+
+  it('trusts a new CA bundle after a reload, without losing a request (P1, C3, C8)', async () => {
+    const bundle = join(good.folder, 'bundle.pem');
+    const other = await serve();
+    writeFileSync(bundle, readFileSync(other.caFile));
+    const proxy = await start(sampleConfig(good).replace(good.caFile, bundle));
+    expect(await ask(proxy)).toEqual(refused(/bundle\.pem/));
+    // Both authorities in one file, as bundles are.
+    writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(good.caFile, 'utf8'));
+    proxy.reload();
+    expect(await ask(proxy)).toEqual(served);
+  });
+
+  it('is agreed on once for many requests, one after the other (P1, C8)', async () => {
+    const upstream = await serve();
+    const proxy = await start(sampleConfig(upstream));
+    for (let round = 0; round < 20; round++) await ask(proxy);
+    expect(upstream.received).toHaveLength(40);
+    // A plain and a streamed call at a time.
+    expect(upstream.connections).toBeLessThanOrEqual(2);
+  });
+});

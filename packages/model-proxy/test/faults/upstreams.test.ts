@@ -1,0 +1,185 @@
+/** Upstreams that refuse, break, spoil their answers or are not there. */
+import { describe, expect, it } from '@jest/globals';
+import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
+import type { Step } from '../harness/script.js';
+import { errorOf, useProxy } from './fixture.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const end: Step = { end: true };
+
+describe('an upstream', () => {
+  const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
+
+  it('that limits requests is a 429 with its Retry-After, plain and streamed (P1, C11)', async () => {
+    const { ask, stream } = fixture();
+    const script: readonly Step[] = [
+      { head: 429, headers: { ...JSON_TYPE, 'retry-after': '42', 'x-ratelimit-remaining-requests': '0' } },
+      { write: '{"error":{"message":"slow down","type":"requests","param":null,"code":"rate_limit_exceeded"}}' },
+      end,
+    ];
+    const plain = await ask(...script);
+    const streamed = await stream(...script);
+    await streamed.ended;
+    for (const { status, headers, text } of [plain, streamed]) {
+      expect([status, headers['retry-after'], headers['content-type']]).toEqual([
+        429,
+        '42',
+        expect.stringMatching(/^application\/json/),
+      ]);
+      expect(errorOf(text)).toEqual({
+        message: expect.stringMatching(/^litellm\.RateLimitError: .*slow down/s),
+        type: expect.any(String),
+        param: null,
+        code: 'rate_limit_exceeded',
+      });
+    }
+  });
+
+  for (const [status, body] of [
+    [400, '{"object":"error","message":"vLLM of old","type":"BadRequestError","param":null,"code":400}'],
+    [404, '{"detail":"Not Found"}'],
+    [418, ''],
+    [500, '<html>\u0000 oh </html>'],
+    [502, '{"error": "a text"}'],
+    [503, '{"error":{"message":null}}'],
+    [529, '['],
+  ] as const) {
+    it(`that answers ${status} with ${JSON.stringify(body)} is told in OpenAI's shape with that status (P1, C11)`, async () => {
+      const answer = await fixture().ask(
+        { head: status, headers: JSON_TYPE },
+        ...(body === '' ? [] : [{ write: body }]),
+        end,
+      );
+      expect(answer.status).toBe(status);
+      expect(errorOf(answer.text).message).toMatch(/^litellm\./);
+    });
+  }
+
+  for (const cut of ['close', 'reset'] as const) {
+    it(`that breaks off (${cut}) before its answer is a 500 (P1, C11)`, async () => {
+      const { ask, works } = fixture();
+      const { status, text } = await ask({ cut });
+      expect([status, errorOf(text).type]).toEqual([500, 'internal_server_error']);
+      await works();
+    });
+
+    it(`that breaks off (${cut}) within its answer is never taken for a whole one (P1, C11)`, async () => {
+      const { ask, works } = fixture();
+      const half = `{"model":"${SAMPLE_MODEL}","choices":[`;
+      const answered = await ask(
+        { head: 200, headers: { ...JSON_TYPE, 'content-length': '9999' } },
+        { write: half },
+        { cut },
+      ).then(
+        ({ status, text }) => [status, errorOf(text).code],
+        (error: unknown) => (error as Error).message,
+      );
+      // It was not streamed, so that nothing of it has gone to the client yet; were it, the connection must break.
+      expect(answered).toEqual([500, '500']);
+      await works();
+    });
+  }
+
+  it('that speaks no HTTP is a 500 (P1, C11)', async () => {
+    const { ask, works } = fixture();
+    for (const raw of [
+      'SSH-2.0-OpenSSH\r\n',
+      'HTTP/1.1 xyz\r\n\r\n',
+      '\u0000\u0001\u0002',
+      'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n',
+    ]) {
+      const { status, text } = await ask({ raw }, { cut: 'close' });
+      expect([raw, status, errorOf(text).type]).toEqual([raw, 500, 'internal_server_error']);
+    }
+    await works();
+  });
+
+  it('whose chunked encoding is broken is a 500 (P1, C11)', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
+    expect([status, errorOf(text).code]).toEqual([500, '500']);
+  });
+
+  it('that answers more than it said does not spoil the next answer (P1, C11)', async () => {
+    const { ask, works } = fixture();
+    const surplus =
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen';
+    await ask({ raw: surplus }, { hang: true }).catch(() => undefined); // either way is right for this one
+    for (let round = 0; round < 5; round++) await works();
+  });
+
+  it('whose answer is no JSON object passes as it is (P1, C5)', async () => {
+    for (const text of ['', 'plain text', '[1,2]', '{"id": "m"', '{"model": 5}', '{"a":{"model":"b"}}', 'null']) {
+      const answer = await fixture().ask(
+        { head: 200, headers: JSON_TYPE },
+        ...(text === '' ? [] : [{ write: text }]),
+        end,
+      );
+      expect([answer.status, answer.text]).toEqual([200, text]);
+    }
+  });
+
+  it('that takes too long is a 408 that names the bound, and is left (P1, C11)', async () => {
+    const { ask, upstream, works } = fixture();
+    const { status, text } = await ask({ hang: true });
+    expect(status).toBe(408);
+    expect(errorOf(text)).toMatchObject({
+      type: 'timeout_error',
+      message: expect.stringMatching(/^litellm\.Timeout: .*1/),
+    });
+    expect(await upstream.ended(upstream.last)).toBe('aborted');
+    await works();
+  });
+
+  it('that stops within its answer is a 408 or a broken connection, never half an answer (P1, C11)', async () => {
+    const { ask, upstream } = fixture();
+    const outcome = await ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
+      ({ status, text }) => [status, errorOf(text).code],
+      () => 'broken',
+    );
+    expect([[408, '408'], 'broken']).toContainEqual(outcome);
+    expect(await upstream.ended(upstream.last)).toBe('aborted');
+  });
+
+  it('with interim answers before its answer is answered once (P1, C11)', async () => {
+    const raw =
+      'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+    const { status, text } = await fixture().ask({ raw }, { hang: true });
+    expect([status, text]).toEqual([200, '{}']);
+  });
+
+  it('that redirects is not followed: its key goes to nobody else (P1, C9)', async () => {
+    const { ask, upstream } = fixture();
+    const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
+    expect(status).toBeGreaterThanOrEqual(300);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it('that is down is a 500 that names it, and serves again once it is back (P1, C11)', async () => {
+    const { ask, stream, upstream, works } = fixture();
+    await works();
+    await upstream.stop();
+    const plain = await ask();
+    expect([plain.status, errorOf(plain.text).message]).toEqual([500, expect.stringMatching(/Connection error/)]);
+    const streamed = await stream();
+    await streamed.ended;
+    expect([streamed.status, errorOf(streamed.text).type]).toEqual([500, 'internal_server_error']);
+    await upstream.restart();
+    await works();
+  });
+
+  it('that restarts under load fails only what it had begun (P1, C11)', async () => {
+    const { ask, upstream, works } = fixture();
+    await Promise.all(Array.from({ length: 20 }, works));
+    const hanging = Array.from({ length: 20 }, () => ask({ hang: true }));
+    await upstream.waitForRequest(
+      () => upstream.received.filter(({ outcome, body }) => outcome === 'open' && body !== undefined).length === 20,
+    );
+    await upstream.stop();
+    for (const { status, text } of await Promise.all(hanging)) {
+      expect([status, errorOf(text).code]).toEqual([500, '500']);
+    }
+    await upstream.restart();
+    await Promise.all(Array.from({ length: 20 }, works));
+  });
+});
