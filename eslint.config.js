@@ -48,7 +48,7 @@ const floors = {
     ['settings.ts'],
     ['providers/'],
     ['json/'],
-    ['errors.ts', 'metrics.ts', 'trace.ts', 'version.ts'],
+    ['bag.ts', 'errors.ts', 'metrics.ts', 'trace.ts', 'version.ts'],
   ],
 };
 

@@ -3,8 +3,10 @@
  * break; a timer for each piece would cost more than the piece. So one timer looks at all of them now and then.
  */
 
+import { Bag, type Bagged } from '../bag.js';
+
 /** A request that is being received. */
-export interface Upload {
+export interface Upload extends Bagged {
   /** Set with each piece that comes. */
   isMoving: boolean;
   /** Nothing has come for a long time. Called once, and the upload is forgotten. */
@@ -21,10 +23,10 @@ export interface Uploads {
 
 /** @param lookMs how often to look. The timer runs while there is something to look at, and keeps no process alive. */
 export function watchUploads(lookMs: number = LOOK_MS): Uploads {
-  const uploads = new Set<Upload>();
+  const uploads = new Bag<Upload>();
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
-    for (const upload of uploads) {
+    for (const upload of uploads.list()) {
       if (upload.isMoving) upload.isMoving = false;
       else {
         uploads.delete(upload);
