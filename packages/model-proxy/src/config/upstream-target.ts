@@ -64,7 +64,8 @@ export function readTarget(
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
-  const apiKey = values.apiKey === undefined ? environmentKey(provider, environment) : values.apiKey;
+  // An empty one says that there is to be none.
+  const apiKey = values.apiKey === undefined ? environmentKey(provider, environment) : values.apiKey || null;
   if (apiKey === null && apiBase === provider.defaultApiBase) {
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests carry none`;
     findings.warn(params.node, params.path, missing);
