@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAuthority } from '../../sample-upstream/certificates.js';
+import { call } from '../harness/call.js';
+import { ProxyProcess } from '../harness/process.js';
+import { PUBLIC_MODEL, ANSWERED_MODEL, sampleConfig, startTestProxy } from '../harness/proxy.js';
+import { TestUpstream } from '../harness/upstream.js';
+
+const run = promisify(execFile);
+const examples = join(import.meta.dirname, '../../../../examples/model-proxy');
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rackless-examples-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** An example as a file beside whatever files it names. */
+function place(name: string): string {
+  const file = join(folder, name);
+  copyFileSync(join(examples, name), file);
+  return file;
+}
+
+/** What `--validate_config` says of an example: its exit code, its warnings without the folder, everything. */
+async function validate(
+  name: string,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number | null; readonly warnings: readonly string[]; readonly output: string }> {
+  const proxy = new ProxyProcess(['--config', place(name), '--host', '127.0.0.1', '--validate_config'], { env });
+  const code = await proxy.finished();
+  const { output } = proxy;
+  const warnings = output.split('\n').filter((line) => line.startsWith('warning: '));
+  return {
+    code,
+    warnings: warnings.map((line) => line.slice('warning: '.length).replaceAll(`${folder}/`, '')),
+    output,
+  };
+}
+
+describe('the example configurations', () => {
+  it("config.yaml is the specification's sample: nothing to complain about, and no key is shown (C14)", async () => {
+    await createAuthority(folder);
+    const { code, warnings, output } = await validate('config.yaml', { UPSTREAM_API_KEY: 'sk-0123456789' });
+    expect([code, warnings]).toEqual([0, []]);
+    expect(output).not.toContain('sk-0123456789');
+  });
+
+  it('private-ca.yaml has authorities and a client certificate for each upstream (C8, C14)', async () => {
+    const certificates = join(folder, 'certificates');
+    mkdirSync(certificates);
+    await createAuthority(certificates, 'gpu-1-ca');
+    const company = await createAuthority(certificates, 'company-ca');
+    await company.issue('client');
+    const { code, warnings } = await validate('private-ca.yaml', { GPU_1_API_KEY: 'sk-1', GPU_2_API_KEY: 'sk-2' });
+    expect([code, warnings]).toEqual([0, []]);
+  });
+
+  it("litellm.yaml, LiteLLM's own introduction, loads as it stands (C14)", async () => {
+    const { code, warnings, output } = await validate('litellm.yaml', {
+      AZURE_API_KEY_EU: 'sk-1111111111',
+      AZURE_API_KEY_CA: 'sk-2222222222',
+      OPENAI_API_KEY: 'sk-3333333333',
+    });
+    const foreign = (line: number, index: number, provider: string, name: string) =>
+      `litellm.yaml:${line}: model_list[${index}].litellm_params.model: ${provider} has an API of its own, which is not built yet: ${name} is not served by this entry`;
+    expect([code, warnings]).toEqual([
+      0,
+      [
+        foreign(10, 0, 'azure', 'gpt-4o'),
+        foreign(16, 1, 'bedrock', 'bedrock-claude-v1'),
+        foreign(19, 2, 'azure', 'gpt-4o'),
+        foreign(25, 3, 'bedrock', 'anthropic-claude'),
+        expect.stringMatching(
+          /^litellm\.yaml: not built yet, ignored: litellm_settings\.success_callback \(line 43\), general_settings\.alerting /,
+        ),
+      ],
+    ]);
+    expect(output).not.toMatch(/sk-1111111111|sk-2222222222|sk-3333333333|sk-1234/);
+  });
+
+  it('litellm.yaml serves those with its key, and says why it does not serve the rest (C9, C14)', async () => {
+    const upstream = await TestUpstream.start({ secure: false, models: ['facebook/opt-125m'], apiKey: 'none' });
+    // Nothing else of the file changes.
+    const yaml = readFileSync(join(examples, 'litellm.yaml'), 'utf8').replace(
+      'http://0.0.0.0:4000/v1',
+      upstream.apiBase,
+    );
+    const proxy = await startTestProxy(yaml, { environment: { AZURE_API_KEY_EU: 'a', AZURE_API_KEY_CA: 'b' } });
+    const ask = (model: string, headers = { authorization: 'Bearer sk-1234' }) =>
+      call(`${proxy.url}/chat/completions`, { headers, body: { model, messages: [{ role: 'user', content: 'hi' }] } });
+    const answer = await ask('vllm-models');
+    expect(answer.json()).toMatchObject({ model: 'openai/facebook/opt-125m', object: 'chat.completion' });
+    const refused = await ask('vllm-models', { authorization: 'Bearer sk-other' });
+    expect(refused.status).toBe(401);
+    const foreign = await ask('bedrock-claude-v1');
+    expect(foreign.status).toBe(400);
+    expect(foreign.text).toContain('bedrock has an API of its own, which is not built yet');
+    await proxy.close();
+    await upstream.close();
+  });
+});
+
+describe("the example of OpenAI's client", () => {
+  it('asks, streams and lists the models (C14, P2)', async () => {
+    const upstream = await TestUpstream.start();
+    const proxy = await startTestProxy(sampleConfig(upstream));
+    // Where Node finds the client: beside this package's own dependencies.
+    const beside = mkdtempSync(join(import.meta.dirname, 'client-'));
+    try {
+      copyFileSync(join(examples, 'client.mjs'), join(beside, 'client.mjs'));
+      const { stdout } = await run(process.execPath, [join(beside, 'client.mjs'), `${proxy.url}/v1`, PUBLIC_MODEL]);
+      expect(stdout).toBe(
+        [
+          `${ANSWERED_MODEL}: You said: Hello, is anybody there?`,
+          'You said: Hello, is anybody there?',
+          `models: ${PUBLIC_MODEL}`,
+          '',
+        ].join('\n'),
+      );
+    } finally {
+      rmSync(beside, { recursive: true });
+      await proxy.close();
+      await upstream.close();
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { waitFor } from '../harness/wait.js';
+
+const run = promisify(execFile);
+const start = join(import.meta.dirname, '../../../../scripts/start');
+
+let running: ChildProcess | undefined;
+afterEach(() => {
+  // Only where the test failed half-way: its whole session, the daemons included.
+  if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null)
+    process.kill(-running.pid, 'SIGTERM');
+});
+
+/** A port that nobody has at the moment: the script has to know it beforehand. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** The command lines of the processes whose environment has this mark. */
+function marked(mark: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        if (!readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) return [];
+        return [readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+}
+
+describe('scripts/start proxy', () => {
+  it('serves a sample, prints three lines that work, is harmless twice, and leaves nothing behind after Ctrl-C (C14)', async () => {
+    const port = await freePort();
+    const mark = `RACKLESS_START_TEST=${port}`;
+    const env = { ...process.env, RACKLESS_START_TEST: String(port) };
+    const args = ['proxy', '--port', String(port)];
+    // A session of its own, as a terminal gives it: Ctrl-C is for all of it.
+    running = spawn(start, args, { cwd: tmpdir(), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    running.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    running.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await waitFor(
+      () => (/ {2}curl .*\/v1\/models\n/.test(said) ? true : undefined),
+      () => `it does not print its lines:\n${said}`,
+      120_000,
+    );
+    const lines = said.split('\n').filter((line) => line.startsWith('  curl '));
+    expect(lines).toHaveLength(3);
+    const answers = await Promise.all(
+      lines.map(async (line) => (await run('bash', ['-c', `${line} --fail-with-body --silent --show-error`])).stdout),
+    );
+    expect(answers[0]).toContain('"model":"hosted_vllm/sample-model","object":"chat.completion"');
+    expect(answers[0]).toContain('"content":"You said: Hello, is anybody there?"');
+    expect(answers[1]?.split('\n\n').at(-2)).toBe('data: [DONE]');
+    expect(JSON.parse(answers[2] ?? '')).toEqual({
+      data: [{ id: 'sample', object: 'model', created: 1_677_610_602, owned_by: 'openai' }],
+      object: 'list',
+    });
+
+    const second = await run(start, args, { cwd: tmpdir(), env });
+    expect(second.stdout).toContain(`model-proxy is already running at http://127.0.0.1:${port} `);
+    expect(second.stdout.split('\n').filter((line) => line.startsWith('  curl '))).toEqual(lines);
+
+    expect(marked(mark).filter((line) => /model-proxy\.js|sample-upstream/.test(line))).toHaveLength(2);
+    const ended = once(running, 'close');
+    process.kill(-(running.pid ?? 0), 'SIGINT');
+    expect(await ended).toEqual([130, null]);
+    expect(marked(mark)).toEqual([]);
+  }, 180_000);
+});
