@@ -1,0 +1,84 @@
+/** Load by wrk, which takes so little of its core that the target's is the limit. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cpuTimeUs, LOAD_CORE } from './processes.js';
+import { CLIENT_KEY, type Target } from './targets.js';
+
+/** What a target did under load. */
+export interface Loaded {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Of a request, from its first byte to the answer's last, in microseconds. */
+  readonly p50Us: number;
+  readonly p99Us: number;
+  /** Of the target, for each request, in microseconds; NaN where no target was given. */
+  readonly cpuUs: number;
+}
+
+export interface LoadOptions {
+  readonly url: string;
+  /** JSON. */
+  readonly body: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Whose CPU time is of interest. */
+  readonly pid?: number;
+}
+
+/** What wrk's Lua prints. */
+interface Summary {
+  readonly requests: number;
+  readonly microseconds: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+}
+
+/** Sends one POST again and again over so many connections. @throws {Error} where an answer was not 200. */
+export async function load(folder: string, options: LoadOptions): Promise<Loaded> {
+  const { url, body, connections, seconds, pid } = options;
+  const bodyFile = join(folder, 'request.json');
+  const script = join(folder, 'request.lua');
+  await Promise.all([writeFile(bodyFile, body), writeFile(script, lua(bodyFile))]);
+  const before = pid === undefined ? NaN : await cpuTimeUs(pid);
+  const { stdout } = await promisify(execFile)('taskset', [
+    ...['-c', String(LOAD_CORE), 'wrk', '-t', '1', '-c', String(connections), '-d', `${seconds}s`],
+    ...['--timeout', '60s', '-s', script, `${url}/v1/chat/completions`],
+  ]);
+  const after = pid === undefined ? NaN : await cpuTimeUs(pid);
+  const summary = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Summary; // what the script prints last
+  if (summary.errors > 0) throw new Error(`loading ${url}: ${stdout}`);
+  const { requests, microseconds, p50, p99 } = summary;
+  if (requests === 0) throw new Error(`loading ${url}: no request was answered`);
+  return {
+    requests,
+    perSecond: requests / (microseconds / 1e6),
+    p50Us: p50,
+    p99Us: p99,
+    cpuUs: (after - before) / requests,
+  };
+}
+
+/** The same for a target. */
+export function loadTarget(folder: string, { url, pid }: Target, options: Omit<LoadOptions, 'url' | 'pid'>) {
+  return load(folder, { ...options, url, pid });
+}
+
+/** @see https://github.com/wg/wrk/blob/master/SCRIPTING */
+function lua(bodyFile: string): string {
+  return `
+    local file = io.open(${JSON.stringify(bodyFile)}, 'rb')
+    wrk.method = 'POST'
+    wrk.headers['content-type'] = 'application/json'
+    wrk.headers['authorization'] = 'Bearer ${CLIENT_KEY}'
+    wrk.body = file:read('*a')
+    file:close()
+    function done(summary, latency)
+      local e = summary.errors
+      io.write(string.format('{"requests": %d, "microseconds": %d, "p50": %.1f, "p99": %.1f, "errors": %d}',
+        summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+        e.connect + e.read + e.write + e.status + e.timeout))
+    end`;
+}

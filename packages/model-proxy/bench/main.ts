@@ -1,0 +1,68 @@
+/**
+ * What model-proxy costs, against nginx, a naive proxy and a `node:http` pipe. The target in turn has one core, the load and the
+ * upstream the other; targets take turns, and the median of the rounds' ratios counts. CPU a request is what a busy machine
+ * changes least.
+ *
+ *     npm run bench -w @rackless/model-proxy [-- PART… --rounds N --seconds N --soak-requests N]
+ *
+ * Needs two cores, nginx, wrk, taskset and openssl, and `npm run build` first. Without parts: all but the soak. Prints Markdown;
+ * exits 1 where a figure misses what it must reach.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { benchBodies } from './large-bodies.js';
+import { benchMemory } from './memory.js';
+import { benchRequests } from './requests.js';
+import { figuresTable, isReached, type Figure } from './report.js';
+import { benchSoak } from './soak.js';
+import { benchStart } from './start.js';
+import { benchStreams } from './streams.js';
+import { benchTls } from './tls.js';
+import type { Bench } from './rounds.js';
+
+const parts: Readonly<Record<string, (bench: Bench) => Promise<readonly Figure[]>>> = {
+  requests: benchRequests,
+  bodies: benchBodies,
+  streams: benchStreams,
+  tls: benchTls,
+  memory: benchMemory,
+  start: benchStart,
+  soak: benchSoak,
+};
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+    'soak-requests': { type: 'string', default: '1000000' },
+  },
+});
+const wanted = positionals.length > 0 ? positionals : Object.keys(parts).filter((name) => name !== 'soak');
+const unknown = wanted.find((name) => !(name in parts));
+if (unknown !== undefined) throw new Error(`bench: there is no part ${unknown}, only ${Object.keys(parts).join(', ')}`);
+if (cpus().length < 2) throw new Error('bench: it takes two cores');
+
+const folder = await mkdtemp(join(tmpdir(), 'rackless-proxy-bench-'));
+const figures: Figure[] = [];
+try {
+  for (const name of wanted) {
+    const own = join(folder, name);
+    await mkdir(own);
+    const print = (text: string) => console.log(`${text}\n`);
+    const bench: Bench = {
+      folder: own,
+      rounds: Number(flags.rounds),
+      seconds: Number(flags.seconds),
+      soakRequests: Number(flags['soak-requests']),
+      print,
+    };
+    figures.push(...((await parts[name]?.(bench)) ?? []));
+  }
+} finally {
+  await rm(folder, { recursive: true });
+}
+console.log(figuresTable(figures));
+process.exitCode = figures.every(isReached) ? 0 : 1;

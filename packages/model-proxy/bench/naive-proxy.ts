@@ -1,0 +1,30 @@
+/**
+ * What one writes first: express, its JSON parser, http-proxy-middleware, and the body spelled again. `node naive-proxy.js PORT
+ * UPSTREAM_PORT`
+ */
+import { Agent } from 'node:http';
+import express, { type ErrorRequestHandler } from 'express';
+import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware';
+
+const [port = 0, upstreamPort] = process.argv.slice(2).map(Number);
+const app = express();
+app.use(express.json({ limit: '100mb' }));
+app.use((request, _response, next) => {
+  // The one thing that has to be done.
+  (request.body as { model?: string }).model = 'bench-model';
+  next();
+});
+app.use(
+  createProxyMiddleware({
+    target: `http://127.0.0.1:${upstreamPort}`,
+    agent: new Agent({ keepAlive: true, maxSockets: Infinity }),
+    on: { proxyReq: fixRequestBody },
+  }),
+);
+// Clients that go away at the end of a turn are not to be told of.
+const onError: ErrorRequestHandler = (_error, _request, response, next) => {
+  if (response.headersSent) next();
+  else response.status(500).end();
+};
+app.use(onError);
+app.listen(port, '127.0.0.1');

@@ -1,0 +1,98 @@
+/** Small requests: how many in a second on one core, and what a single one takes longer than without a proxy. */
+import { answer1KB, request1KB } from './bodies.js';
+import type { Loaded } from './load.js';
+import { median, medianRatio, short, table, type Figure } from './report.js';
+import { startUpstream, takeTurns, type Bench } from './rounds.js';
+import { startTarget, targetNames, type Target } from './targets.js';
+
+type Results = ReadonlyMap<string, readonly Loaded[]>;
+
+const CONNECTIONS = 64;
+/** Of nginx's requests: below it, the upstream would be what is measured. */
+const VOID_BELOW = 2;
+
+export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
+  const { folder, print } = bench;
+  const upstream = await startUpstream(folder, answer1KB);
+  const targets: Target[] = [];
+  try {
+    const [port = 0] = upstream.ports;
+    for (const name of targetNames) targets.push(await startTarget(name, folder, port));
+    const direct = `http://127.0.0.1:${port}`;
+    const many = await takeTurns(bench, targets, direct, { body: request1KB, connections: CONNECTIONS });
+    print(manyTable(many));
+    const one = await takeTurns(bench, targets, direct, { body: request1KB, connections: 1 });
+    print(oneTable(one));
+    return [...manyFigures(many), oneFigure(one)];
+  } finally {
+    await Promise.all([upstream.stop(), ...targets.map((target) => target.stop())]);
+  }
+}
+
+const rates = (results: Results, name: string) => (results.get(name) ?? []).map(({ perSecond }) => perSecond);
+
+function manyTable(results: Results): string {
+  const rows = [...results].map(([name, of]) => [
+    name,
+    median(of.map(({ perSecond }) => perSecond)).toFixed(0),
+    short(medianRatio(rates(results, name), rates(results, 'nginx'))),
+    short(median(of.map(({ cpuUs }) => cpuUs))),
+    short(median(of.map(({ p50Us }) => p50Us)) / 1000),
+    of.map(({ perSecond }) => (perSecond / 1000).toFixed(1)).join(' '),
+  ]);
+  const head = ['target', 'requests/s', 'of nginx', 'CPU, µs', 'p50, ms', 'rounds, 1000/s'];
+  return `1 KB, ${CONNECTIONS} connections\n\n${table(head, rows)}`;
+}
+
+function manyFigures(results: Results): readonly Figure[] {
+  const ours = rates(results, 'model-proxy');
+  const common = { unit: '', better: 'higher' } as const;
+  return [
+    {
+      ...common,
+      what: "upstream alone, of nginx's requests/s (void below)",
+      value: medianRatio(rates(results, 'direct'), rates(results, 'nginx')),
+      must: VOID_BELOW,
+      aim: null,
+    },
+    {
+      ...common,
+      what: "1 KB: of nginx's requests/s",
+      value: medianRatio(ours, rates(results, 'nginx')),
+      must: 0.18,
+      aim: 0.27,
+    },
+    {
+      ...common,
+      what: "1 KB: of the naive proxy's",
+      value: medianRatio(ours, rates(results, 'naive')),
+      must: 4,
+      aim: 6,
+    },
+  ];
+}
+
+/** What a proxy adds, in microseconds, round by round. */
+function added(results: Results, name: string): readonly number[] {
+  const direct = results.get('direct') ?? [];
+  return (results.get(name) ?? []).map(({ p50Us }, round) => p50Us - (direct[round]?.p50Us ?? NaN));
+}
+
+function oneTable(results: Results): string {
+  const rows = [...results].map(([name, of]) => [
+    name,
+    short(median(of.map(({ p50Us }) => p50Us))),
+    name === 'direct' ? '–' : short(median(added(results, name))),
+    short(median(of.map(({ cpuUs }) => cpuUs))),
+  ]);
+  return `1 KB, one connection\n\n${table(['target', 'p50, µs', 'added, µs', 'CPU, µs'], rows)}`;
+}
+
+const oneFigure = (results: Results): Figure => ({
+  what: "one connection: added p50, of http-pipe's",
+  value: medianRatio(added(results, 'model-proxy'), added(results, 'http-pipe')),
+  unit: '',
+  must: 1.4,
+  aim: 0.8,
+  better: 'lower',
+});

@@ -1,0 +1,130 @@
+/** What is measured, and against what: four proxies that lead to the same upstream, each a process on the same core. */
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PUBLIC_MODEL } from './bodies.js';
+import { startNginx } from './nginx.js';
+import { freePorts, listening, pidOf, startPinned, stop, TARGET_CORE } from './processes.js';
+
+/** The key that clients show; model-proxy checks it. */
+export const CLIENT_KEY = 'sk-bench-client';
+
+export interface Target {
+  readonly name: string;
+  /** `http://127.0.0.1:4000` */
+  readonly url: string;
+  /** Of the process that does the work. */
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export const targetNames = ['nginx', 'naive', 'http-pipe', 'model-proxy'] as const;
+export type TargetName = (typeof targetNames)[number];
+
+/** Starts one of them in front of a plain upstream. @param folder for its files. */
+export function startTarget(name: TargetName, folder: string, upstreamPort: number): Promise<Target> {
+  switch (name) {
+    case 'nginx':
+      return startNginxProxy(folder, upstreamPort);
+    case 'naive':
+      return startScript(name, 'naive-proxy.js', upstreamPort);
+    case 'http-pipe':
+      return startScript(name, 'http-pipe.js', upstreamPort);
+    case 'model-proxy':
+      return startModelProxy(folder, { [PUBLIC_MODEL]: { apiBase: `http://127.0.0.1:${upstreamPort}/v1` } });
+  }
+}
+
+async function startNginxProxy(folder: string, upstreamPort: number): Promise<Target> {
+  const nginx = await startNginx(TARGET_CORE, join(folder, 'nginx'), 1, ([port]) => {
+    return `
+      upstream models { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
+      server {
+        listen 127.0.0.1:${port};
+        location / { proxy_pass http://models; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
+      }`;
+  });
+  return { name: 'nginx', url: `http://127.0.0.1:${nginx.ports[0]}`, pid: nginx.workerPid, stop: () => nginx.stop() };
+}
+
+async function startScript(name: string, script: string, upstreamPort: number): Promise<Target> {
+  const [port = 0] = await freePorts(1);
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = startPinned(
+    TARGET_CORE,
+    [process.execPath, path, String(port), String(upstreamPort)],
+    ['ignore', 'ignore', 'inherit'],
+  );
+  await listening(port);
+  return asTarget(name, port, child);
+}
+
+/** One model of a configuration. */
+export interface Model {
+  readonly apiBase: string;
+  /** Of the upstream's authority; absent: plain HTTP. */
+  readonly caFile?: string;
+}
+
+export interface ModelProxyOptions {
+  /** Of Node, before the command. */
+  readonly nodeFlags?: readonly string[];
+  /** Where the log goes. Default: a file in the folder. */
+  readonly log?: string;
+  /** Where errors go and what {@link ModelProxyOptions.nodeFlags} make it say. Default: to the terminal. */
+  readonly stderr?: 'pipe' | 'inherit';
+}
+
+/** The command itself with everything that it does: keys checked, requests counted and logged, models renamed. */
+export interface ModelProxy extends Target {
+  readonly process: ChildProcess;
+}
+
+/** Starts it with models by their public names. */
+export async function startModelProxy(
+  folder: string,
+  models: Readonly<Record<string, Model>>,
+  { nodeFlags = [], log = join(folder, 'model-proxy.log'), stderr = 'inherit' }: ModelProxyOptions = {},
+): Promise<ModelProxy> {
+  const [port = 0] = await freePorts(1);
+  const configuration = await writeConfiguration(folder, models);
+  const output = openSync(log, 'a');
+  const command = [process.execPath, ...nodeFlags, bin, ...flagsOf(configuration, port)];
+  const child = startPinned(TARGET_CORE, command, ['ignore', output, stderr]);
+  closeSync(output);
+  await listening(port);
+  return { ...asTarget('model-proxy', port, child), process: child };
+}
+
+/** Of the built command. */
+export const bin = fileURLToPath(new URL('../../../bin/model-proxy.js', import.meta.url));
+
+/** @returns the flags that start it at a port of this machine. */
+export const flagsOf = (configuration: string, port: number): readonly string[] => [
+  ...['--config', configuration],
+  ...['--host', '127.0.0.1'],
+  ...['--port', String(port)],
+];
+
+/** @returns the path of the file. */
+export async function writeConfiguration(folder: string, models: Readonly<Record<string, Model>>): Promise<string> {
+  const path = join(folder, 'config.yaml');
+  const entries = Object.entries(models).map(([name, { apiBase, caFile }]) => ({
+    model_name: name,
+    litellm_params: {
+      model: 'hosted_vllm/bench-model',
+      api_base: apiBase,
+      api_key: 'sk-bench-upstream',
+      ...(caFile === undefined ? {} : { ssl_verify: caFile }),
+    },
+  }));
+  // JSON is YAML.
+  await writeFile(path, JSON.stringify({ model_list: entries, general_settings: { master_key: CLIENT_KEY } }));
+  return path;
+}
+
+function asTarget(name: string, port: number, child: ChildProcess): Target {
+  return { name, url: `http://127.0.0.1:${port}`, pid: pidOf(child), stop: () => stop(child) };
+}
