@@ -1,9 +1,10 @@
 /** A thousand requests that are none: each is refused in OpenAI's shape, none reaches the upstream, nothing breaks. */
 import { describe, expect, it } from '@jest/globals';
 import { exchangeBytes } from '../harness/call.js';
+import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { brokenRequests, CANARY, refusedRequests, type Malformed } from './malformed-heads.js';
 import { malformedBodies } from './malformed-bodies.js';
-import { errorOf, useProxy, type Fixture } from './fixture.js';
+import { errorOf, messages, useProxy, type Fixture } from './fixture.js';
 import { seededRandom, type Random } from './random.js';
 
 /** RACKLESS_SEED repeats a failure. */
@@ -71,12 +72,41 @@ describe('malformed requests', () => {
           });
           const wrong = fault(sent, answer);
           if (wrong !== undefined)
-            faults.push(`${wrong}\nfor ${JSON.stringify(sent.bytes.toString('latin1').slice(0, 900))}`);
+            faults.push(
+              `RACKLESS_SEED=${SEED}: ${wrong}\nfor ${JSON.stringify(sent.bytes.toString('latin1').slice(0, 900))}`,
+            );
         }),
       );
     }
     expect(faults).toEqual([]);
     await expectUnharmed(fixture());
+  });
+});
+
+describe('malformed requests among others', () => {
+  const fixture = useProxy();
+
+  it('on one connection spoil no other: each is answered, in its turn (P1, C6)', async () => {
+    const request = (body: string, last = false) =>
+      [
+        'POST /v1/chat/completions HTTP/1.1',
+        'Host: proxy.test',
+        'Content-Type: application/json',
+        `Connection: ${last ? 'close' : 'keep-alive'}`,
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        '',
+        body,
+      ].join('\r\n');
+    const good = JSON.stringify({ model: PUBLIC_MODEL, messages });
+    const bytes = [good, '{"model": "public-model"', good, '{"model": "nobody"}', '[]', good];
+    const answer = await exchangeBytes(
+      fixture().proxy.port,
+      Buffer.from(bytes.map((body, index) => request(body, index === bytes.length - 1)).join('')),
+    );
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(
+      [200, 400, 200, 400, 400, 200].map((status) => `HTTP/1.1 ${status}`),
+    );
+    expect(fixture().upstream.received).toHaveLength(3);
   });
 });
 

@@ -143,10 +143,22 @@ describe('an upstream', () => {
 
   it('with interim answers before its answer is answered once (P1, C11)', async () => {
     const raw =
-      'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
     const { status, text } = await fixture().ask({ raw }, { hang: true });
     expect([status, text]).toEqual([200, '{}']);
   });
+
+  for (const cut of ['close', 'reset'] as const) {
+    it(`that ends (${cut}) a connection which it seemed to keep loses no request that came just then (P1, C8)`, async () => {
+      const { ask, works } = fixture();
+      const raw = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+      for (let round = 0; round < 40; round++) {
+        // Before, while and after the next request is on its way.
+        expect((await ask({ raw }, ...(round % 4 === 0 ? [] : [{ waitMs: round % 4 }]), { cut })).text).toBe('{}');
+        await works();
+      }
+    });
+  }
 
   it('that redirects is not followed: its key goes to nobody else (P1, C9)', async () => {
     const { ask, upstream } = fixture();
