@@ -121,9 +121,9 @@ function replaceConfig({ running, load, log, listener, upstream, app, watch }: R
     if (next.listen.tls !== null)
       listener.setTls(loadTls({ sslCert: next.listen.tls.certFile, sslKey: next.listen.tls.keyFile }));
   } catch (error) {
-    const faults = error instanceof ConfigError ? error.faults : undefined;
-    if (faults === undefined && !(error instanceof TlsFilesError)) throw error;
-    for (const fault of faults ?? [String(error)]) log.error(`reloading: ${fault}`);
+    // Whatever it is, it is no reason to end what works.
+    if (error instanceof ConfigError) for (const fault of error.faults) log.error(`reloading: ${fault}`);
+    else log.error('reloading', { error });
     log.error('reloading: the configuration can not be used, the old one stays');
     // A file that is named only by the broken one may be what is to be mended.
     const mending = error instanceof ConfigError ? error.watchedFiles : [];

@@ -82,6 +82,8 @@ export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
+const openaiParameterNames = [...openaiParameters];
+
 /** The keys that are parameters of requests, with their values. */
 function readParameters(
   rest: Block<typeof paramsTable>['rest'],
@@ -92,7 +94,7 @@ function readParameters(
     (openaiParameters.has(key) && !paramsNames.known.notBuilt.has(key)) || upstreamParameters.has(key);
   const parameters = rest.filter(isParameter);
   const others = rest.filter((member) => !isParameter(member));
-  const unknown = noteUnknownKeys(others, path, paramsNames, { ...notes, parameters: [...openaiParameters] });
+  const unknown = noteUnknownKeys(others, path, paramsNames, { ...notes, parameters: openaiParameterNames });
   for (const [key, node] of unknown)
     notes.findings.warn(node, [...path, key], 'is not known: it goes upstream as a parameter of every request');
   return Object.fromEntries(

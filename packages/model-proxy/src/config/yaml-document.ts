@@ -4,6 +4,7 @@
  */
 import {
   boolYaml11Tag,
+  COLLECTION_STYLE,
   constructFromEvents,
   defineScalarTag,
   EVENT_ID,
@@ -82,6 +83,32 @@ function secondDocument(text: string): number | undefined {
   return next === -1 ? undefined : next + 1;
 }
 
+/**
+ * The values of all scalars of a document as one list: js-yaml makes a document's value without the places of its parts, so that the
+ * document is put together here, and what it does for each call is not worth doing for each scalar.
+ */
+function scalarValues(text: string, file: string, events: readonly Event[]): readonly unknown[] {
+  const end = { type: EVENT_ID.POP };
+  const none = -1;
+  const list: Event[] = [
+    { type: EVENT_ID.DOCUMENT, explicitStart: false, explicitEnd: false, directives: [] },
+    {
+      type: EVENT_ID.SEQUENCE,
+      start: 0,
+      anchorStart: none,
+      anchorEnd: none,
+      tagStart: none,
+      tagEnd: none,
+      style: COLLECTION_STYLE.FLOW,
+    },
+    ...events.filter(({ type }) => type === EVENT_ID.SCALAR),
+    end,
+    end,
+  ];
+  const [values] = constructFromEvents(list, { source: text, schema, filename: file });
+  return Array.isArray(values) ? values : [];
+}
+
 /** A value and how many values it is made of, aliases counted each time. */
 interface Sized {
   readonly node: YamlNode;
@@ -95,7 +122,10 @@ class Reader {
   readonly #events: readonly Event[];
   readonly #anchors = new Map<string, Sized>();
   readonly #lineStarts: readonly number[];
+  /** Of all scalars, in their order. */
+  readonly #scalars: readonly unknown[];
   #next = 0;
+  #nextScalar = 0;
   /** Where an empty value stands, which has no position of its own. */
   #lastLine = 1;
 
@@ -103,6 +133,7 @@ class Reader {
     this.#text = text;
     this.#file = file;
     this.#events = events;
+    this.#scalars = scalarValues(text, file, events);
     this.#lineStarts = [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map((match) => match.index + match[0].length)];
   }
 
@@ -163,15 +194,8 @@ class Reader {
 
   #scalar(event: ScalarEvent): Sized {
     const line = this.#line(event.valueStart);
-    // One at a time: js-yaml reads a whole document to values that have no places.
-    const [value] = constructFromEvents(
-      [
-        { type: EVENT_ID.DOCUMENT, explicitStart: false, explicitEnd: false, directives: [] },
-        event,
-        { type: EVENT_ID.POP },
-      ],
-      { source: this.#text, schema, filename: this.#file },
-    );
+    const value = this.#scalars[this.#nextScalar];
+    this.#nextScalar += 1;
     const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
     return { node: { kind: 'scalar', file: this.#file, line, value: plain }, size: 1 };
   }
