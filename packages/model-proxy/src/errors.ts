@@ -187,6 +187,24 @@ export function methodNotAllowed(method: string, path: string, allow: string): P
   return requestFault(`${quote(path)} has no ${quote(method)}, it has ${allow}.`, { status: 405, headers: { allow } });
 }
 
+/** A path that only a WebSocket can be opened at. RFC 9110 §15.5.22: says what to upgrade to. */
+export function webSocketOnly(path: string): ProxyError {
+  return requestFault(`${quote(path)} is for WebSockets: ask with 'Upgrade: websocket'.`, {
+    status: 426,
+    headers: { upgrade: 'websocket' },
+  });
+}
+
+/** Raw pass-through has nowhere to go to. @param remedy what would give it a place. */
+export function noDeployment(path: string, remedy: string): ProxyError {
+  return requestFault(`${quote(path)}: no deployment is configured that it could be passed on to: ${remedy}.`);
+}
+
+/** Raw pass-through could go to several places. @param remedy how a client or the configuration chooses. */
+export function unclearDeployment(path: string, remedy: string): ProxyError {
+  return requestFault(`${quote(path)}: it is not clear which deployment is meant: ${remedy}.`);
+}
+
 /** What `/v1/models/{id}` says of a model that there is not; OpenAI's words. */
 export function modelNotFound(model: string): ProxyError {
   return requestFault(`The model '${quote(model)}' does not exist.`, {

@@ -15,6 +15,7 @@ describe('client keys', () => {
     { 'x-api-key': 'sk-one' },
     { 'api-key': 'sk-one' },
     { 'x-litellm-api-key': 'Bearer sk-one' },
+    { 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.sk-one,openai-beta.realtime-v1' },
     { 'x-litellm-api-key': 'sk-one', authorization: 'Bearer for-the-upstream' },
   ])('are taken from %j (C9)', (headers) => {
     expect(ask(headers)).toEqual({ alias: null });
@@ -23,6 +24,7 @@ describe('client keys', () => {
   it.each<IncomingHttpHeaders>([
     { authorization: 'Bearer sk-three' },
     { authorization: 'Bearer sk-on' },
+    { 'sec-websocket-protocol': 'openai-insecure-api-key.sk-three' },
     { authorization: 'Bearer' },
     { 'api-key': 'SK-ONE' },
     { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
@@ -40,17 +42,19 @@ describe('client keys', () => {
     });
   });
 
-  it.each<IncomingHttpHeaders>([{}, { authorization: '' }, { cookie: 'key=sk-one' }])(
-    'are missing in %j (C9)',
-    (headers) => {
-      const refused = ask(headers);
-      if (!(refused instanceof ProxyError)) throw new Error('accepted');
-      expect(refused.body).toEqual(noKeyPassed().body);
-      expect(refused.body).toEqual({
-        error: { message: 'Authentication Error, No api key passed in.', type: 'auth_error', param: null, code: '401' },
-      });
-    },
-  );
+  it.each<IncomingHttpHeaders>([
+    {},
+    { 'sec-websocket-protocol': 'realtime' },
+    { authorization: '' },
+    { cookie: 'key=sk-one' },
+  ])('are missing in %j (C9)', (headers) => {
+    const refused = ask(headers);
+    if (!(refused instanceof ProxyError)) throw new Error('accepted');
+    expect(refused.body).toEqual(noKeyPassed().body);
+    expect(refused.body).toEqual({
+      error: { message: 'Authentication Error, No api key passed in.', type: 'auth_error', param: null, code: '401' },
+    });
+  });
 
   it('are not asked for where none is configured (C9)', () => {
     expect(openToAll({ headers: { authorization: 'Bearer anything' } })).toEqual({ alias: null });

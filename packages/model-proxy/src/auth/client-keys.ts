@@ -36,7 +36,18 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') return value;
   }
-  return undefined;
+  return subprotocols(headers)
+    .find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL))
+    ?.slice(KEY_SUBPROTOCOL.length);
+}
+
+/** Browsers can send no header of their own with a WebSocket: OpenAI takes the key as one of the protocols that are offered. */
+export const KEY_SUBPROTOCOL = 'openai-insecure-api-key.';
+
+/** What a client offers in Sec-WebSocket-Protocol; empty for anything else than a WebSocket. */
+export function subprotocols(headers: IncomingHttpHeaders): readonly string[] {
+  const offered = headers['sec-websocket-protocol'] ?? '';
+  return offered === '' ? [] : offered.split(',').map((protocol) => protocol.trim());
 }
 
 function withoutScheme(value: string): string {

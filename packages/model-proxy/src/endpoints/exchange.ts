@@ -50,6 +50,8 @@ export class Exchange {
   route: Route | null = null;
   /** Under way; ended when the client goes away. */
   call: UpstreamCall | null = null;
+  /** Whether the connection speaks another protocol now (WebSocket): nothing more can be answered. */
+  upgraded = false;
   /** Whether the answer came as events. */
   streamed = false;
   usage: Usage | null = null;

@@ -45,10 +45,10 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads on and throws away until the client has sent all of it: a connection that is closed with bytes unread is reset, and the
- * client would see that in place of the answer (RFC 9112 §9.6).
+ * Reads on and throws away until the client has sent all of it, then ends the answer: a connection that is closed with bytes unread is
+ * reset, and the client would see that in place of the answer (RFC 9112 §9.6).
  */
-function linger({ request, response }: Exchange): void {
+export function linger({ request, response }: Exchange): void {
   const give = () => request.destroy();
   const whole = setTimeout(give, LINGER_MS);
   const idle = setTimeout(give, LINGER_IDLE_MS);

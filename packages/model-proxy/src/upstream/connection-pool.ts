@@ -99,6 +99,15 @@ export class ConnectionPool {
     return this.#sessions.handshakes;
   }
 
+  /**
+   * A connection that is not undici's and not this pool's to keep: for what is passed through raw. Shares TLS sessions with the others.
+   * @param done called once, unless cancelled; the socket is the caller's.
+   * @returns cancels the attempt.
+   */
+  open(done: (error: ConnectError | null, socket: Socket | null) => void): () => void {
+    return openConnection(this.#target.destination, this.#sessions, done);
+  }
+
   /** An idle connection, or a new one. */
   take(): Link {
     const link = this.#idle.pop() ?? this.#make();

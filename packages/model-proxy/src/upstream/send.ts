@@ -20,10 +20,25 @@ export interface UpstreamOptions {
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-/** As {@link Upstream}; counts for the metrics besides. */
+/** As {@link Upstream}; counts for the metrics besides, and shows the way to those who do not send by it. */
 export interface PooledUpstream extends Upstream {
   /** TLS handshakes with upstreams since the start, resumed ones too. */
   readonly handshakes: number;
+  /**
+   * How connections to an upstream are made, with the same TLS, forward proxy and certificates as for {@link Upstream.send}.
+   * @param url absolute.
+   * @returns an error where the deployment can not be used: a file that can not be read, a proxy that is none.
+   */
+  wayTo(deployment: Deployment, url: string): Way | ProxyError;
+}
+
+/** The way to one upstream. */
+export interface Way {
+  /** The same as long as origin, TLS and forward proxy are. */
+  readonly pool: ConnectionPool;
+  readonly peer: Peer;
+  /** Plain HTTP by way of a forward proxy: the request names the whole URL (RFC 9112 §3.2.2), and this as Host. null: otherwise. */
+  readonly absoluteHost: string | null;
 }
 
 /** A daemon listens by then. Requests that come earlier load undici themselves; in milliseconds. */
@@ -36,13 +51,9 @@ export function createUpstream(options: UpstreamOptions): PooledUpstream {
 }
 
 /** Where requests for one deployment go. */
-interface Target {
+interface Target extends Way {
   /** Scheme and authority as they stand in the URLs of its requests. */
   readonly prefix: string;
-  readonly pool: ConnectionPool;
-  readonly peer: Peer;
-  /** Plain HTTP by way of a forward proxy: the request names the whole URL (RFC 9112 §3.2.2), and this as Host. null: otherwise. */
-  readonly absoluteHost: string | null;
 }
 
 /** Errors that have to do with files and variables of this process: the request is not sent. */
@@ -86,6 +97,12 @@ class Upstreams implements PooledUpstream {
     );
     exchange.start();
     return exchange;
+  }
+
+  wayTo(deployment: Deployment, url: string): Way | ProxyError {
+    if (this.#closed) return leaving();
+    const target = this.#targetOf(deployment, url);
+    return 'fault' in target ? target.fault : target;
   }
 
   reload(deployments: readonly Deployment[]): void {
