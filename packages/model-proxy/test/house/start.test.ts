@@ -55,7 +55,10 @@ describe('scripts/start proxy', () => {
     running.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
     running.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
     await waitFor(
-      () => (/ {2}curl .*\/v1\/models\n/.test(said) ? true : undefined),
+      () => {
+        if (running?.exitCode !== null) throw new Error(`it ended before it served:\n${said}`);
+        return / {2}curl .*\/v1\/models\n/.test(said) ? true : undefined;
+      },
       () => `it does not print its lines:\n${said}`,
       120_000,
     );
