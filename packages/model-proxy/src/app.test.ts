@@ -402,6 +402,24 @@ describe('the log', () => {
       ]);
     }));
 
+  it('asks once whether an api_base without /v1 is meant, where the upstream has no such path (C11)', () =>
+    configured({ deployments: [{ apiBase: `http://127.0.0.1:${served.upstreamPort}` }] }, async () => {
+      served.answering = json({ detail: 'Not Found' }, 404);
+      served.lines();
+      await chat();
+      await chat();
+      const warnings = served.lines().filter(({ apiBase }) => apiBase !== undefined);
+      expect(warnings).toEqual([
+        {
+          time: expect.any(String) as unknown,
+          level: 'warn',
+          message: 'an upstream has no such path, and its api_base does not end in /v1: should it?',
+          deployment: 'deployment-1',
+          apiBase: `http://127.0.0.1:${served.upstreamPort}`,
+        },
+      ]);
+    }));
+
   it('shows requests and answers with --detailed_debug, and only then (C12)', async () => {
     const debugged = await serveApp({ app: { detailedDebug: true } });
     await call(`${debugged.url}/v1/chat/completions`, { body: { model: 'public', messages: [] } });
@@ -414,6 +432,7 @@ describe('the log', () => {
       'request',
     ]);
     await debugged.close();
+    served.answering = json({ model: 'served/model' });
     served.lines();
     await chat();
     expect(served.lines().map(({ message }) => message)).toEqual(['request']);

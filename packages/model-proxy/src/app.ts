@@ -2,26 +2,27 @@
  * Everything that answers on the port: model traffic on node:http, as an empty Express handler already halves the throughput; pages
  * for people, health and metrics on Express, which is loaded when somebody asks for them. One line in the log for each request.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
+import { createServer, ServerResponse, type IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
-import { overheadOf } from './endpoints/answer-headers.js';
 import { answerJson } from './endpoints/answer-json.js';
 import { answerOptions } from './endpoints/cors.js';
 import { Exchange, type Serving } from './endpoints/exchange.js';
 import { forward } from './endpoints/forward.js';
 import { endpoints } from './endpoints/index.js';
 import { createPaths, otherTarget, plainPath } from './endpoints/paths.js';
-import { answerClientError, rawAnswer } from './endpoints/raw-errors.js';
+import { answerClientError } from './endpoints/raw-errors.js';
+import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
 import { refuse } from './endpoints/refusal.js';
 import { methodNotAllowed, wrongHost, noSuchPath, ProxyError, toProxyError } from './errors.js';
 import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
+import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
 import type { ProxySettings } from './settings.js';
 import { createTrace } from './trace.js';
@@ -46,8 +47,11 @@ export interface PassThrough {
   accepts(path: string): boolean;
   /** Answers; the client may ask already. Faults go through {@link refuse}. */
   handle(exchange: Exchange): void;
-  /** Takes over the socket of a request for a WebSocket at a path that it accepts. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, serving: Serving): void;
+  /**
+   * Takes over the connection of a client that may ask for a WebSocket at a path that it accepts. Until that is answered with 101
+   * (then `exchange.upgraded` is set), the exchange's response is on the socket, and ends the connection with itself.
+   */
+  upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
 }
 
 export interface App {
@@ -86,19 +90,44 @@ export function createApp(options: AppOptions): App {
   let pages: Promise<Pages> | undefined;
 
   const answer = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    const exchange = new Exchange(request, response, serving, expectsContinue);
-    metrics.requestStarted();
-    response.on('close', () => finish(exchange));
+    const exchange = begin(request, response, expectsContinue);
     const url = request.url ?? '/';
-    // RFC 9112 §3.2. The listener leaves the answer to us.
-    const hosts = countHosts(request.rawHeaders);
-    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+    if (!hasOneHost(request)) {
       refuse(exchange, wrongHost());
       return;
     }
     const target = request.method === 'POST' ? paths.exact(url) : undefined;
     if (target !== undefined) forward(exchange, target);
     else dispatch(exchange, plainPath(url));
+  };
+
+  const begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean): Exchange => {
+    const exchange = new Exchange(request, response, serving, holdsBodyBack);
+    metrics.requestStarted();
+    response.on('close', () => recordRequest(exchange, metrics, log));
+    return exchange;
+  };
+
+  /** A client that asks for a WebSocket: it sends nothing before it is answered, and nothing but that answer is HTTP. */
+  const answerUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // The answer to an earlier request of this connection is still on its way: browsers and SDKs do not do that.
+      socket.destroy();
+      return;
+    }
+    response.on('finish', () => socket.destroySoon());
+    const exchange = begin(request, response, true);
+    const path = plainPath(request.url ?? '/');
+    if (!hasOneHost(request)) refuse(exchange, wrongHost());
+    else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
+    else {
+      exchange.routeLabel = 'pass-through';
+      if (mayAsk(exchange, false)) passThrough.upgrade(exchange, socket, head);
+    }
   };
 
   /** What is not the hot path. */
@@ -144,50 +173,6 @@ export function createApp(options: AppOptions): App {
     );
   };
 
-  /** Runs when the response is over, whoever ended it. */
-  const finish = (exchange: Exchange): void => {
-    const { request, response, call, route, error, usage, sentAt, firstByteAt } = exchange;
-    const now = performance.now();
-    const gone = !response.writableFinished;
-    // The upstream must not go on for nobody.
-    if (gone && exchange.answeredAt === 0) call?.abort();
-    // nginx's word for a client that did not wait.
-    const status = gone && !response.headersSent ? 499 : response.statusCode;
-    const total = now - exchange.startedAt;
-    const firstTokenMs = exchange.streamed && firstByteAt !== 0 ? firstByteAt - exchange.startedAt : null;
-    const upstreamMs = sentAt === 0 ? null : (exchange.answeredAt || now) - sentAt;
-    metrics.requestFinished({
-      route: exchange.routeLabel,
-      modelGroup: route?.deployment.modelName ?? '',
-      modelId: route?.deployment.id ?? '',
-      status,
-      errorKind: error?.kind ?? null,
-      totalMs: total,
-      upstreamMs,
-      firstTokenMs,
-      overheadMs: sentAt === 0 ? null : overheadOf(exchange, now),
-      inputTokens: usage?.inputTokens ?? 0,
-      outputTokens: usage?.outputTokens ?? 0,
-      totalTokens: usage?.totalTokens ?? 0,
-    });
-    log.request({
-      id: exchange.id,
-      user: exchange.client?.alias ?? null,
-      method: request.method ?? '',
-      path: plainPath(request.url ?? '/'),
-      status,
-      ms: rounded(total),
-      ...(error?.kind === 'authentication' ? { refused: error.message } : {}),
-      more: {
-        ...(route === null ? {} : { model: route.modelGroup, deployment: route.deployment.id }),
-        ...(upstreamMs === null ? {} : { upstreamMs: rounded(upstreamMs) }),
-        ...(firstTokenMs === null ? {} : { firstTokenMs: rounded(firstTokenMs) }),
-        ...(gone ? { gone: true } : {}),
-      },
-    });
-    if (error !== null) tellError(log, exchange.id, error);
-  };
-
   /** Speaks HTTP on sockets that wanted something else, which is their right to be denied (RFC 9110 §7.8). */
   const plain = createServer({ requireHostHeader: false }, (request, response) => answer(request, response, false));
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -203,15 +188,15 @@ export function createApp(options: AppOptions): App {
     handler: (request, response) => answer(request, response, false),
     expectContinue: (request, response) => answer(request, response, true),
     upgrade: (request, socket, head) => {
-      const path = plainPath(request.url ?? '/');
       if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
         // Java's client offers HTTP/2 with its first request; it takes HTTP/1.1 as well.
         socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
         plain.emit('connection', socket);
         return;
       }
-      if (passThrough?.accepts(path) === true) passThrough.upgrade(request, socket, head, serving);
-      else socket.end(rawAnswer(404, 'Not Found', JSON.stringify(noSuchPath('WebSocket', path).body)));
+      // Declared wider than it is: both of Node's servers give the socket itself.
+      if (socket instanceof Socket) answerUpgrade(request, socket, head);
+      else socket.destroy();
     },
     clientError,
     replaceSettings: (settings) => {
@@ -224,14 +209,10 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Node keeps the first of two; who else reads the request may keep the other. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  return count;
+/** RFC 9112 §3.2. The listener leaves the answer to us. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  const hosts = countHosts(rawHeaders);
+  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
 }
 
 /** Whether the client may ask; refused already if not. */
@@ -250,23 +231,4 @@ function otherMethod(exchange: Exchange, path: string, allow: string): void {
   const method = exchange.request.method ?? '';
   if (method === 'OPTIONS') answerOptions(exchange, allow);
   else refuse(exchange, methodNotAllowed(method, path, allow));
-}
-
-/** What a client did wrong is in the request's line; an upstream's trouble is told with its reason, ours with its place. */
-function tellError(log: Log, id: string, error: ProxyError): void {
-  if (error.kind === 'internal') log.error('answering a request failed', { id, error });
-  else if (error.kind !== 'request' && error.kind !== 'authentication' && error.status !== 429)
-    log.warn('a request could not be served', { id, error });
-}
-
-const rounded = (milliseconds: number) => Math.round(milliseconds * 1000) / 1000;
-
-/** The head of a request as it came, but for what asks for another protocol. */
-function headWithoutUpgrade({ method = '', url = '', rawHeaders }: IncomingMessage): Buffer {
-  const lines = [`${method} ${url} HTTP/1.1`];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (!/^(?:upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${rawHeaders[index + 1] ?? ''}`);
-  }
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }

@@ -2,7 +2,7 @@
 import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
 import { JsonError, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
-import { memberNamed, textOf, valueOf } from '../json/text.js';
+import { memberNamed, textOf } from '../json/text.js';
 import { prepareRequestBody } from '../providers/request-body.js';
 import type { Route } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
@@ -45,15 +45,17 @@ class JsonBody implements RequestBody {
       found = member;
     }
     if (found === undefined) return undefined;
-    const value = valueOf(this.#object, found);
-    if (value === null) return undefined;
-    if (typeof value !== 'string') throw modelNotText(path);
-    return value;
+    const text = textOf(this.#object, found);
+    if (text === 'null') return undefined;
+    if (!text.startsWith('"')) throw modelNotText(path);
+    // Verified already: without escapes a text is what stands between its quotes.
+    return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
   }
 
   get streams(): boolean {
     const member = memberNamed(this.#object, 'stream');
-    return member !== undefined && textOf(this.#object, member) === 'true';
+    if (member === undefined || member.valueEnd - member.valueStart !== 4) return false;
+    return textOf(this.#object, member) === 'true';
   }
 
   has(parameter: string): boolean {

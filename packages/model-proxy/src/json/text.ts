@@ -33,8 +33,11 @@ export function piecesBetween(chunks: readonly Buffer[], start: number, end: num
 }
 
 /** The text of one member's value, as it was spelled: `"gpt-4o"` with its quotes. */
-export function textOf(object: JsonObject, member: JsonMember): string {
-  return bytesBetween(object.chunks, object.length, member.valueStart, member.valueEnd).toString();
+export function textOf({ chunks, length }: JsonObject, { valueStart, valueEnd }: JsonMember): string {
+  // Most requests are one chunk: no view has to be made of it then.
+  const [only, second] = chunks;
+  if (only !== undefined && second === undefined) return only.toString('utf8', valueStart, valueEnd);
+  return bytesBetween(chunks, length, valueStart, valueEnd).toString();
 }
 
 /** One member's value, parsed; nothing else of the object is. Costs what `JSON.parse` costs for that value. */
