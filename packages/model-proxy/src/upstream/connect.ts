@@ -45,7 +45,9 @@ const tuning = {
   /** Between the attempts on several addresses of one host, in milliseconds; Node's 250 give up hosts on another continent. */
   autoSelectFamilyAttemptTimeout: 500,
   /** As undici: fewer and larger reads of large answers. */
-  highWaterMark: 65_536,
+  readableHighWaterMark: 65_536,
+  /** Large bodies are kept whole in any case: handed over in larger portions, they cost a third less. */
+  writableHighWaterMark: 1_048_576,
 };
 
 /** TLS sessions of one pool: a new connection resumes the last one and so costs the upstream no signature. */

@@ -10,7 +10,7 @@ import { BoundsClock } from './time-bounds.js';
 import { readTlsIdentity, type Environment, type TlsIdentity } from './tls-identity.js';
 import { clientClass } from './undici-client.js';
 import type { Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
-import { wireRequest } from './wire-request.js';
+import { wireRequest, type AbsoluteForm } from './wire-request.js';
 
 export interface UpstreamOptions {
   /** Their certificates are read at once, so that what is wrong with them shows before the first request. */
@@ -37,8 +37,8 @@ export interface Way {
   /** The same as long as origin, TLS and forward proxy are. */
   readonly pool: ConnectionPool;
   readonly peer: Peer;
-  /** Plain HTTP by way of a forward proxy: the request names the whole URL (RFC 9112 §3.2.2), and this as Host. null: otherwise. */
-  readonly absoluteHost: string | null;
+  /** Plain HTTP by way of a forward proxy; null: otherwise. */
+  readonly absolute: AbsoluteForm | null;
 }
 
 /** A daemon listens by then. Requests that come earlier load undici themselves; in milliseconds. */
@@ -158,7 +158,12 @@ class Upstreams implements PooledUpstream {
         proxy,
       };
       const pool = this.#poolOf(origin, peer, formerPools);
-      return { prefix, pool, peer, absoluteHost: proxy === null || isTls ? null : origin.host };
+      return {
+        prefix,
+        pool,
+        peer,
+        absolute: proxy === null || isTls ? null : { host: origin.host, authorization: proxy.authorization },
+      };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.#log.error('a deployment cannot be used', { model: deployment.modelName, deployment: deployment.id, why });

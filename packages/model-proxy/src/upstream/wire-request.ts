@@ -8,22 +8,30 @@ export type WireRequest = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | '
 /** Up to here one write of joined chunks is cheaper than several writes; in bytes. */
 const JOINED_BYTES = 65_536;
 
-/**
- * @param path path and query.
- * @param target its prefix and Host where a forward proxy wants the whole URL.
- */
+/** How a forward proxy wants to be asked for plain HTTP: by the whole URL (RFC 9112 §3.2.2). */
+export interface AbsoluteForm {
+  /** Of the upstream. */
+  readonly host: string;
+  /** For the forward proxy itself, a secret; null: it asks for none. */
+  readonly authorization: string | null;
+}
+
+/** @param path path and query. */
 export function wireRequest(
   request: UpstreamRequest,
   path: string,
-  target: { readonly prefix: string; readonly absoluteHost: string | null },
+  { absolute }: { readonly absolute: AbsoluteForm | null },
 ): WireRequest {
   const headers = [...request.headers];
   // What comes compressed has to be decoded before the model's name can be found in it.
   if (!hasHeader(headers, 'accept-encoding')) headers.push('accept-encoding', 'identity');
-  if (target.absoluteHost !== null) headers.push('host', target.absoluteHost);
+  if (absolute !== null) {
+    headers.push('host', absolute.host);
+    if (absolute.authorization !== null) headers.push('proxy-authorization', absolute.authorization);
+  }
   return {
     method: request.method,
-    path: withoutFragment(target.absoluteHost === null ? path : `http://${target.absoluteHost}${path}`),
+    path: withoutFragment(absolute === null ? path : `http://${absolute.host}${path}`),
     headers,
     body: wireBody(request.body, headers),
   };

@@ -38,6 +38,10 @@ async function startForwardProxy({
   const server = secure ? createHttpsServer(tls) : createServer();
   server.on('request', (request: IncomingMessage, response) => {
     asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.host ?? ''}`);
+    if (!admits(request)) {
+      response.writeHead(407).end();
+      return;
+    }
     const headers = { ...request.headers };
     delete headers['proxy-authorization'];
     const onward = requestHttp(request.url ?? '', { method: request.method, headers }, (answer) => {
@@ -137,6 +141,9 @@ describe('a forward proxy by environment', () => {
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
     expect((await ask(closing(upstreamFor([deployment], environment)), deployment)).text).toBe('{}');
+    const plain = deploymentAt(await startUpstream(false));
+    const plainEnvironment = { HTTP_PROXY: environment.HTTPS_PROXY };
+    expect((await ask(closing(upstreamFor([plain], plainEnvironment)), plain)).text).toBe('{}');
     const wrong = { HTTPS_PROXY: `http://me:wr0ng@127.0.0.1:${proxy.port}` };
     const { error } = await ask(closing(upstreamFor([deployment], wrong)), deployment);
     expect(error?.message).toContain(
