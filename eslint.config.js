@@ -41,7 +41,8 @@ const floors = {
   'model-proxy': [
     ['cli.ts', 'cli/'],
     ['proxy.ts'],
-    ['app.ts', 'pages/', 'config/'],
+    ['app.ts', 'pages/', 'pass-through/', 'config/'],
+    ['request-record.ts'],
     ['auth/', 'endpoints/'],
     ['routing/'],
     ['upstream/'],

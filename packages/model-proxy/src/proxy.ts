@@ -5,6 +5,7 @@ import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { watchFiles, type FileWatch } from './config/file-watch.js';
 import { ConfigError, type LoadedConfig } from './config/load.js';
+import { createPassThrough } from './pass-through/index.js';
 import type { ListenSettings } from './settings.js';
 import { createUpstream } from './upstream/send.js';
 import type { Upstream } from './upstream/upstream.js';
@@ -41,7 +42,9 @@ export class StartError extends Error {
 export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOptions): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
-  const app = createApp({ settings, upstream, log, version, detailedDebug: listen.detailedDebug });
+  const running = { config };
+  const passThrough = createPassThrough({ upstream, environment: () => running.config.environment });
+  const app = createApp({ settings, upstream, log, version, detailedDebug: listen.detailedDebug, passThrough });
   let listener: Listener;
   try {
     listener = await open(listen, app, log);
@@ -61,7 +64,6 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     },
     ...(watchIntervalMs === undefined ? {} : { intervalMs: watchIntervalMs }),
   });
-  const running = { config };
   const reload = () => replaceConfig({ running, load, log, listener, upstream, app, watch });
   return { addresses: listener.addresses, reload, close: () => close() };
 

@@ -1,0 +1,73 @@
+/** Connections for what is passed through raw: Node's own agents, on sockets that are made as for every other request. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Deployment } from '../providers/deployment.js';
+import type { ConnectionPool } from '../upstream/connection-pool.js';
+import type { Way } from '../upstream/send.js';
+import { after } from './after.js';
+
+/** Idle connections end before common servers (uvicorn, Node: 5 s) end them; in milliseconds. */
+const IDLE_MS = 4000;
+
+/** No connection within `connect_timeout`. */
+export class ConnectTimeoutError extends Error {
+  override readonly name = 'ConnectTimeoutError';
+
+  constructor(readonly limitMs: number) {
+    super(`no connection within ${limitMs} ms`);
+  }
+}
+
+/** The agents of one deployment. */
+export interface Agents {
+  /** Keeps connections for the next request. */
+  readonly kept: HttpAgent;
+  /** A connection for each request: where the request can not be repeated on another, and for WebSockets. */
+  readonly fresh: HttpAgent;
+}
+
+interface KnownAgents extends Agents {
+  readonly pool: ConnectionPool;
+}
+
+/**
+ * The agents of each way to an upstream. A reload makes new deployments, and so new agents with the certificates of then; the former
+ * ones end with their last request, their idle connections by themselves.
+ */
+export class AgentsByDeployment {
+  readonly #known = new WeakMap<Deployment, KnownAgents>();
+
+  of({ pool, peer }: Way): Agents {
+    const { deployment } = peer;
+    const known = this.#known.get(deployment);
+    if (known?.pool === pool) return known;
+    const make = (keepAlive: boolean) => {
+      // Which of the two it is tells http-proxy's request the protocol; the socket comes ready from us.
+      const options = { keepAlive, timeout: IDLE_MS };
+      const agent = peer.tls === null ? new HttpAgent(options) : new HttpsAgent(options);
+      agent.createConnection = (_options, done) => {
+        // Declared too narrow: Node asks for the socket only where there is no error.
+        connect(pool, deployment.timeouts.connectMs, done as Connected);
+        return undefined;
+      };
+      return agent;
+    };
+    const agents = { pool, kept: make(true), fresh: make(false) };
+    this.#known.set(deployment, agents);
+    return agents;
+  }
+}
+
+type Connected = (error: Error | null, socket: Socket | null) => void;
+
+function connect(pool: ConnectionPool, limitMs: number | null, done: Connected): void {
+  const cancel = pool.open((error, socket) => {
+    clearTimeout(timer);
+    done(error, socket);
+  });
+  const timer = after(limitMs, () => {
+    cancel();
+    done(new ConnectTimeoutError(limitMs ?? 0), null);
+  });
+}

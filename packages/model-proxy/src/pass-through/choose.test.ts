@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { deploymentAt } from '../../test/support/app.js';
+import { ProxyError } from '../errors.js';
+import type { Deployment } from '../providers/deployment.js';
+import { findProvider } from '../providers/index.js';
+import { createRouter } from '../routing/create-router.js';
+import { chooseFiles, chooseProvider, type Choosing, type FilesChoice } from './choose.js';
+
+function made(modelName: string, provider: string, more: Partial<Deployment> = {}): Deployment {
+  return deploymentAt('https://one/v1', {
+    id: modelName,
+    modelName,
+    provider: findProvider(provider),
+    upstreamModel: `${modelName}-upstream`,
+    ...more,
+  });
+}
+
+function choosing(deployments: readonly Deployment[], ofEnvironment: Deployment | null = null): Choosing {
+  const unserved = new Map([['claude', 'bedrock has an API of its own']]);
+  const settings = { deployments, unserved, modelGroupAlias: new Map(), hiddenAliases: new Set<string>() };
+  return { settings, router: createRouter(settings, () => 0.99), ofEnvironment };
+}
+
+function refusal(act: () => unknown): [number, string] {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ProxyError) return [error.status, error.message];
+  }
+  throw new Error('nothing was refused');
+}
+
+const gpt = made('gpt', 'openai');
+const other = made('other', 'openai', { apiBase: 'https://two/v1' });
+const marked = made('marked', 'openai', { apiBase: 'https://three/v1', useInPassThrough: true });
+const oss = made('oss', 'hosted_vllm', { apiBase: 'https://vllm/v1' });
+const env = made('env', 'openai', { apiBase: 'https://env/v1' });
+
+describe('the deployment of a provider', () => {
+  it('is the first with use_in_pass_through, else the first, else that of the environment (C13)', () => {
+    const of = (...words: Parameters<typeof choosing>) =>
+      chooseProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
+    expect(of([oss, gpt, other, marked])).toBe(marked);
+    expect(of([oss, gpt, other], env)).toBe(gpt);
+    expect(of([oss], env)).toBe(env);
+    expect(chooseProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss], env)).deployment).toBe(oss);
+  });
+
+  it('is that of a public name, and takes the place of no other name (C13)', () => {
+    const all = choosing([gpt, other, marked, oss]);
+    const of = (family: 'openai' | 'vllm', model: string) => {
+      const { deployment, upstreamModel } = chooseProvider(family, model, '/x', all);
+      return [deployment.id, upstreamModel];
+    };
+    expect(of('openai', 'other')).toEqual(['other', 'other-upstream']);
+    expect(of('openai', 'gpt-9')).toEqual(['marked', 'gpt-9']);
+    expect(of('vllm', 'oss')).toEqual(['oss', 'oss-upstream']);
+    // A public name of another provider is no reason to send its key there.
+    expect(of('vllm', 'gpt')).toEqual(['oss', 'gpt']);
+  });
+
+  it('that there is none of is a clear 400 (C11, C13)', () => {
+    expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt], env)))).toEqual([
+      400,
+      '/vllm/score: no deployment is configured that it could be passed on to: add a model of hosted_vllm/ to model_list.',
+    ]);
+    expect(refusal(() => chooseProvider('openai', 'x', '/openai/x', choosing([oss])))).toEqual([
+      400,
+      '/openai/x: no deployment is configured that it could be passed on to: add a model of openai/ to model_list, or set OPENAI_API_KEY.',
+    ]);
+  });
+});
+
+describe('the deployment of a file', () => {
+  const nothing: FilesChoice = { models: [], provider: null };
+  const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
+    chooseFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
+
+  it('is the one that there is (C13)', () => {
+    expect(of({}, [oss])).toBe(oss);
+    expect(of({}, [gpt, made('again', 'openai')])).toBe(gpt);
+    expect(of({}, [], env)).toBe(env);
+  });
+
+  it("is OpenAI's, or the environment's, or the marked one, among several (C13)", () => {
+    expect(of({}, [oss, gpt])).toBe(gpt);
+    expect(of({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
+    expect(of({}, [gpt, other, marked, oss])).toBe(marked);
+  });
+
+  it('is that of a public name or of a provider, whichever is named, and of a name always the same (C13)', () => {
+    const all = [gpt, other, oss];
+    expect(of({ models: ['other'] }, all)).toBe(other);
+    expect(of({ provider: 'hosted_vllm' }, all)).toBe(oss);
+    expect(of({ provider: 'vllm' }, all)).toBe(oss);
+    expect(of({ provider: 'openai' }, all)).toBe(gpt);
+    expect(of({ models: ['oss'], provider: 'openai' }, all)).toBe(oss);
+    const group = [made('g', 'openai', { id: '1' }), made('g', 'openai', { id: '2', apiBase: 'https://two/v1' })];
+    expect(of({ models: ['g'] }, group).id).toBe('1');
+    expect(of({ models: ['gpt', 'again'] }, [gpt, other, made('again', 'openai')])).toBe(gpt);
+    expect(of({ models: ['openai/x'] }, [made('openai/*', 'openai', { upstreamModel: '*' }), oss]).modelName).toBe(
+      'openai/*',
+    );
+  });
+
+  it('that is unclear, unknown or not there is a 400 that says how to choose (C11, C13)', () => {
+    const two = [gpt, other];
+    expect(refusal(() => of({}, two))).toEqual([
+      400,
+      "/v1/files: it is not clear which deployment is meant: name one by ?model=<public name> or by ?custom_llm_provider=<provider>, or let one have 'use_in_pass_through: true'.",
+    ]);
+    expect(refusal(() => of({ models: ['gpt', 'other'] }, two))).toEqual([
+      400,
+      '/v1/files: it is not clear which deployment is meant: the models that it names are at different upstreams, and a file is at one.',
+    ]);
+    expect(refusal(() => of({ models: ['nobody'] }, two))[1]).toContain('Invalid model name passed in model=nobody.');
+    expect(refusal(() => of({ models: ['claude'] }, two))[1]).toContain('bedrock has an API of its own');
+    expect(refusal(() => of({ provider: 'azure' }, two))).toEqual([
+      400,
+      '/v1/files: no deployment is configured that it could be passed on to: there is none of azure, only of openai.',
+    ]);
+    expect(refusal(() => of({}, []))[0]).toBe(400);
+  });
+});

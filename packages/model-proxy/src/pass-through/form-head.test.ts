@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { FormHeadReader, type FormHead } from './form-head.js';
+
+const TYPE = 'multipart/form-data; boundary="b o"';
+const wanted = new Set(['model', 'custom_llm_provider']);
+const field = (name: string, value: string) =>
+  `--b o\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (content: string) =>
+  `--b o\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\ncontent-type: x/y\r\n\r\n${content}`;
+
+/** Pushes pieces until it is known. */
+function read(text: string, size: number): { head: FormHead; pushed: number } {
+  const reader = FormHeadReader.of(TYPE, wanted);
+  if (reader === undefined) throw new Error('no form');
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) {
+    const head = reader.push(bytes.subarray(at, at + size));
+    if (head !== undefined) return { head, pushed: Math.min(at + size, bytes.length) };
+  }
+  return { head: reader.finish(), pushed: bytes.length };
+}
+
+describe('the head of a form', () => {
+  it.each([1, 7, 10_000])(
+    'gives the fields before the file, and the form without them, in pieces of %d (C13)',
+    (size) => {
+      const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
+      const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
+      expect(Object.fromEntries(head.fields)).toEqual({ model: 'gpt', custom_llm_provider: 'openai' });
+      const rest = `${field('purpose', 'batch')}${file('{}')}\r\n--b o--\r\n`;
+      expect(rest.startsWith(head.rest.toString())).toBe(true);
+      expect(head.rest.length + head.removed).toBe(pushed);
+    },
+  );
+
+  it('is known at the file, which is not waited for (C13)', () => {
+    const reader = FormHeadReader.of(TYPE, wanted);
+    expect(reader?.push(Buffer.from(field('purpose', 'batch')))).toBeUndefined();
+    expect(reader?.push(Buffer.from(file('half')))?.fields.size).toBe(0);
+  });
+
+  it('takes the first of two, and leaves both out (C13)', () => {
+    const { head } = read(`${field('model', 'a')}${field('model', 'b')}${file('')}`, 1000);
+    expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', file('')]);
+  });
+
+  it('that has no file ends with the form (C13)', () => {
+    const { head } = read(`${field('model', 'a')}${field('x', 'y')}--b o--`, 5);
+    expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${field('x', 'y')}--b o--`]);
+  });
+
+  it.each(['', 'no form at all', '--b o', '--b ox\r\n', '\r\n--b o\r\n', field('purpose', 'cut').slice(0, 40)])(
+    'of %j is passed on as it is (C13)',
+    (text) => {
+      const { head } = read(text, 3);
+      expect(head.fields.size).toBe(0);
+      expect(text.startsWith(head.rest.toString())).toBe(true);
+    },
+  );
+
+  it('is looked for no further than 64 KB (C13)', () => {
+    const { head, pushed } = read(`${field('x', 'y'.repeat(200_000))}${field('model', 'late')}`, 10_000);
+    expect([head.fields.size, pushed]).toEqual([0, 70_000]);
+  });
+
+  it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])(
+    'is none of %j (C13)',
+    (type) => {
+      expect(FormHeadReader.of(type, wanted)).toBeUndefined();
+    },
+  );
+});

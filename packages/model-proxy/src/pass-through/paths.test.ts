@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { acceptsPath, rawTarget, staysBelow, upstreamUrl, type RawTarget } from './paths.js';
+
+describe('a path that is passed through', () => {
+  it.each<[string, RawTarget]>([
+    ['/openai/v1/models', { kind: 'provider', family: 'openai', rest: 'v1/models' }],
+    ['/openai_passthrough/v1/responses?x=1', { kind: 'provider', family: 'openai', rest: 'v1/responses' }],
+    ['/vllm/metrics/', { kind: 'provider', family: 'vllm', rest: 'metrics/' }],
+    ['//vllm//score', { kind: 'provider', family: 'vllm', rest: 'score' }],
+    ['http://evil.example/openai/models?a#b', { kind: 'provider', family: 'openai', rest: 'models' }],
+    ['/openai/v1/models/org%2Fmodel', { kind: 'provider', family: 'openai', rest: 'v1/models/org%2Fmodel' }],
+    ['/v1/files', { kind: 'files', provider: null, rest: 'files' }],
+    ['/files/file-1/content', { kind: 'files', provider: null, rest: 'files/file-1/content' }],
+    ['/v1/batches/b/cancel', { kind: 'files', provider: null, rest: 'batches/b/cancel' }],
+    ['/hosted_vllm/v1/files', { kind: 'files', provider: 'hosted_vllm', rest: 'files' }],
+    ['/v1/realtime?model=m', { kind: 'realtime', rest: 'realtime' }],
+    ['/realtime', { kind: 'realtime', rest: 'realtime' }],
+  ])('%s is understood (C13)', (url, target) => {
+    expect(rawTarget(url)).toEqual(target);
+  });
+
+  it.each(['/openai', '/vllm', '/openais/x', '/v1/filesystem', '/v1/realtime/sessions', '/v1/chat/completions', '/'])(
+    '%s is none (C13)',
+    (path) => {
+      expect([acceptsPath(path), rawTarget(path)]).toEqual([false, undefined]);
+    },
+  );
+});
+
+describe('a path that leads out of its base', () => {
+  it.each([
+    '..',
+    '../admin',
+    'v1/../../admin',
+    '%2e%2e/admin',
+    '.%2E/admin',
+    'v1/%2e%2e%2fadmin',
+    'v1/..%2fadmin',
+    '%252e%252e/admin',
+    '%25252e%25252e/admin',
+    '%2525252525252e/admin',
+    '..;/admin',
+    '.;x/admin',
+    'a\\..\\admin',
+    'a%5c..%5cadmin',
+    'a%00',
+    'a%0d%0aHost:evil',
+    'a\tb',
+    'a%zz',
+    'caf\u00e9',
+  ])('is seen in %j (C13)', (rest) => {
+    expect(staysBelow(rest)).toBe(false);
+    expect(rawTarget(`/openai/${rest}`)).toBeUndefined();
+  });
+
+  it.each(['v1/models', 'v1/files/file-..x', 'a/...', '.well-known/x', 'a%20b', '100%25', 'x@y:1', 'a//b'])(
+    'is not seen in %j (C13)',
+    (rest) => {
+      expect(staysBelow(rest)).toBe(true);
+    },
+  );
+});
+
+describe('the URL of an upstream', () => {
+  const urlOf = (apiBase: string, url: string): string => {
+    const target = rawTarget(url);
+    if (target === undefined) throw new Error('no target');
+    return upstreamUrl(apiBase, target);
+  };
+
+  it.each([
+    ['https://host/v1', '/openai/v1/files', 'https://host/v1/files'],
+    ['https://host/v1', '/openai/files', 'https://host/v1/files'],
+    ['https://host/base', '/openai/v1/files', 'https://host/base/v1/files'],
+    ['https://host/v1', '/vllm/metrics', 'https://host/metrics'],
+    ['https://host/tenant/v1', '/vllm/v1/score', 'https://host/tenant/v1/score'],
+    ['https://host', '/vllm/metrics', 'https://host/metrics'],
+    ['https://host/v1', '/v1/files/f', 'https://host/v1/files/f'],
+    ['https://host/v1', '/files/f', 'https://host/v1/files/f'],
+    ['https://host/beta', '/v1/batches', 'https://host/beta/batches'],
+    ['https://host/v1', '/realtime', 'https://host/v1/realtime'],
+  ])('%s with %s is %s (C13)', (apiBase, url, expected) => {
+    expect(urlOf(apiBase, url)).toBe(expected);
+  });
+});

@@ -1,0 +1,257 @@
+/** One raw request: its body as it comes, its answer as it comes, and every way in which either may end. */
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Exchange } from '../endpoints/exchange.js';
+import { linger, refuse } from '../endpoints/refusal.js';
+import { internalError, stalledRequest, type ProxyError } from '../errors.js';
+import type { Timeouts } from '../providers/deployment.js';
+import type { TracedCall } from '../trace.js';
+import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
+import type { UpstreamCall } from '../upstream/upstream.js';
+import { after } from './after.js';
+import { ConnectTimeoutError, type Agents } from './agents.js';
+import type { CreateProxyMiddleware } from './load.js';
+import { passAnswer } from './raw-answer.js';
+import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
+
+/** The body of a raw request. */
+export type RawBody =
+  /** Kept whole, so that it can be sent again; empty: there is none. */
+  | { readonly kind: 'kept'; readonly chunks: readonly Buffer[] }
+  /** Sent as it comes from the client, behind what came of it already. */
+  | { readonly kind: 'streamed'; readonly head: Buffer };
+
+export interface RawCallOptions {
+  readonly exchange: Exchange;
+  readonly createProxy: CreateProxyMiddleware;
+  readonly agents: Agents;
+  readonly plan: RawPlan;
+  readonly body: RawBody;
+  readonly timeouts: Timeouts;
+  readonly traced: TracedCall | null;
+}
+
+/** How long a client may send nothing of its body, in milliseconds; as for other requests (endpoints/stalled-uploads). */
+const STALL_MS = 60_000;
+/** How soon a used connection must have ended to have been closed before the request came; as upstream/exchange. */
+const STALE_WITHIN_MS = 1000;
+
+/** Begins when it is constructed. */
+export class RawCall implements UpstreamCall {
+  readonly #options: RawCallOptions;
+  readonly #startedAt = performance.now();
+  readonly #total: NodeJS.Timeout | undefined;
+  /** Whoever's turn it is to move. */
+  #quiet: NodeJS.Timeout | undefined;
+  #stall: NodeJS.Timeout | undefined;
+  #raw: RawRequest | undefined;
+  #outgoing: ClientRequest | undefined;
+  #answer: IncomingMessage | undefined;
+  #sentAt = 0;
+  #repeated = false;
+  #over = false;
+
+  constructor(options: RawCallOptions) {
+    this.#options = options;
+    const { exchange, timeouts } = options;
+    exchange.call = this;
+    // A body that is streamed has no end that could be waited for: what is ours to answer for begins and ends here.
+    exchange.receivedAt ||= this.#startedAt;
+    exchange.sentAt = performance.now();
+    this.#total = after(timeouts.totalMs, () => this.#timeOut('total', timeouts.totalMs));
+    this.#send(options.body.kind === 'kept' ? options.agents.kept : options.agents.fresh);
+  }
+
+  abort(): void {
+    if (this.#over) return;
+    this.#leave();
+    this.#drop();
+  }
+
+  pause(): void {
+    this.#answer?.pause();
+  }
+
+  resume(): void {
+    this.#answer?.resume();
+  }
+
+  #send(agent: Agents['kept']): void {
+    const { createProxy, plan, exchange } = this.#options;
+    const raw = new RawRequest(plan);
+    this.#raw = raw;
+    this.#outgoing = undefined;
+    this.#sentAt = performance.now();
+    const proxy = createProxy({
+      ...proxyOptions(plan, agent),
+      plugins: [
+        (server) => {
+          server.on('proxyReq', (outgoing) => {
+            if (raw === this.#raw) this.#outgoing = outgoing;
+          });
+          server.on('proxyRes', (answer) => {
+            if (raw === this.#raw && !this.#over) this.#receive(answer);
+            else answer.destroy();
+          });
+          server.on('error', (error) => {
+            if (raw === this.#raw) this.#failed(error);
+          });
+        },
+      ],
+    });
+    this.#feed(raw);
+    // What it throws before it asks, such as a header that can not be sent; it has an error of its own for what comes later.
+    const next = (error?: unknown) => this.#fail(internalError(error));
+    void proxy(raw.asMessage, exchange.response, next).then(() => {
+      // It can be stopped only once it has begun.
+      if (this.#over || raw !== this.#raw) raw.emit('aborted');
+    });
+  }
+
+  #feed(raw: RawRequest): void {
+    const { body, exchange, timeouts } = this.#options;
+    const { request } = exchange;
+    const wait = () => this.#watch('firstByte', timeouts.firstByteMs);
+    raw.once('end', wait);
+    if (body.kind === 'kept') {
+      for (const chunk of body.chunks) raw.write(chunk);
+      raw.end();
+      return;
+    }
+    this.#stall = setTimeout(() => this.#stalled(), STALL_MS);
+    request.on('data', () => this.#stall?.refresh());
+    // The client is held back as long as the upstream holds us back, and is not to blame for that.
+    raw.on('pause', () => this.#watch('send', timeouts.firstByteMs));
+    raw.on('resume', () => clearTimeout(this.#quiet));
+    raw.once('end', () => clearTimeout(this.#stall));
+    if (body.head.length > 0) raw.write(body.head);
+    if (request.readableEnded) raw.end();
+    else request.pipe(raw);
+  }
+
+  #stalled(): void {
+    if (this.#raw?.isPaused() === true) this.#stall?.refresh();
+    else this.#fail(stalledRequest());
+  }
+
+  #receive(answer: IncomingMessage): void {
+    const { exchange, timeouts, traced } = this.#options;
+    this.#answer = answer;
+    exchange.firstByteAt = performance.now();
+    exchange.streamed = answer.headers['content-type']?.startsWith('text/event-stream') === true;
+    const idle = () => this.#watch('idle', timeouts.idleMs);
+    idle();
+    passAnswer(exchange, answer, traced, {
+      onProgress: idle,
+      onHeld: () => clearTimeout(this.#quiet),
+      onEnd: () => this.#end(),
+      onBroken: (error) => this.#broken(error),
+    });
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    const { exchange, traced } = this.#options;
+    this.#leave();
+    traced?.end();
+    const { request, response } = exchange;
+    if (request.complete) {
+      response.end();
+      return;
+    }
+    // The upstream did not want all of it. The client hears so when it has sent the rest.
+    this.#drop();
+    linger(exchange);
+  }
+
+  /** Nothing can be said any more; a client sees by the connection's end that the answer is not whole. */
+  #broken(error: Error): void {
+    if (this.#over) return;
+    const { exchange, traced, plan } = this.#options;
+    const fault = connectionFault(error, { answerBegun: true, reused: false }, plan.way.peer);
+    this.#leave();
+    this.#drop();
+    traced?.fail(fault);
+    exchange.error = fault;
+    exchange.response.destroy();
+  }
+
+  /** @param error of the connection, of TLS or of Node's parser, before there was an answer, or of what was still being sent. */
+  #failed(error: Error): void {
+    // An upstream that has answered may stop reading; what becomes of the answer, its own events tell.
+    if (this.#over || this.#answer !== undefined) return;
+    if (error instanceof ConnectTimeoutError) {
+      this.#timeOut('connect', error.limitMs);
+      return;
+    }
+    const reused = this.#outgoing?.reusedSocket === true;
+    if (reused && this.#isStale(error)) {
+      this.#repeated = true;
+      this.#send(this.#options.agents.fresh);
+      return;
+    }
+    this.#fail(connectionFault(asKnown(error), { answerBegun: false, reused }, this.#options.plan.way.peer));
+  }
+
+  /** As upstream/exchange: the upstream had closed the connection before the request came to it. Only what was kept can be repeated. */
+  #isStale(error: Error): boolean {
+    const ended = codeOf(error) === 'ECONNRESET' || codeOf(error) === 'EPIPE';
+    const soon = performance.now() - this.#sentAt <= STALE_WITHIN_MS;
+    return ended && soon && !this.#repeated && this.#options.body.kind === 'kept';
+  }
+
+  #timeOut(bound: Bound, limitMs: number | null): void {
+    const takenMs = performance.now() - this.#startedAt;
+    this.#fail(timeoutFault(bound, limitMs ?? 0, takenMs, this.#options.plan.way.peer));
+  }
+
+  #fail(error: ProxyError): void {
+    if (this.#over) return;
+    const { exchange, traced } = this.#options;
+    this.#leave();
+    this.#drop();
+    traced?.fail(error);
+    if (exchange.response.headersSent) {
+      exchange.error = error;
+      exchange.response.destroy();
+      return;
+    }
+    // Somebody has to read what is left of a small body: the next request is behind it.
+    exchange.request.resume();
+    refuse(exchange, error);
+  }
+
+  #watch(bound: Bound, limitMs: number | null): void {
+    clearTimeout(this.#quiet);
+    if (!this.#over) this.#quiet = after(limitMs, () => this.#timeOut(bound, limitMs));
+  }
+
+  #leave(): void {
+    this.#over = true;
+    this.#options.exchange.answeredAt = performance.now();
+    clearTimeout(this.#total);
+    clearTimeout(this.#quiet);
+    clearTimeout(this.#stall);
+  }
+
+  /** Ends the upstream's request with its connection, wherever it is. */
+  #drop(): void {
+    const raw = this.#raw;
+    if (raw === undefined) return;
+    this.#options.exchange.request.unpipe(raw);
+    // http-proxy has the request, and shows it only when it has a connection.
+    raw.emit('aborted');
+    raw.destroy();
+    this.#answer?.destroy();
+    this.#outgoing?.destroy();
+  }
+}
+
+/** Faults of Node's parser by the names that undici has for them, so that they are told in the same words. */
+export function asKnown(error: Error): Error {
+  const code = codeOf(error);
+  if (!code.startsWith('HPE_')) return error;
+  const known = new Error(error.message, { cause: error });
+  if (code === 'HPE_HEADER_OVERFLOW') return Object.assign(known, { code: 'UND_ERR_HEADERS_OVERFLOW' });
+  return Object.assign(known, { name: 'HTTPParserError' });
+}

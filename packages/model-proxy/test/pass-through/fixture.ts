@@ -1,0 +1,59 @@
+/** A raw upstream and a proxy before it, for the suites of this folder. */
+import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { startTestProxy, type TestProxy, type TestProxyOptions } from '../harness/proxy.js';
+import { RAW_KEY, RawUpstream, type RawUpstreamOptions } from './raw-upstream.js';
+
+export interface RawFixture {
+  readonly upstream: RawUpstream;
+  readonly proxy: TestProxy;
+}
+
+/** One entry of `model_list`. */
+export function entry(name: string, model: string, upstream: RawUpstream, more: readonly string[] = []): string {
+  return [
+    `  - model_name: ${name}`,
+    '    litellm_params:',
+    `      model: ${model}`,
+    `      api_base: ${upstream.apiBase}`,
+    `      api_key: ${RAW_KEY}`,
+    ...more.map((line) => `      ${line}`),
+  ].join('\n');
+}
+
+export function configOf(upstream: RawUpstream, entries: readonly string[], more: readonly string[] = []): string {
+  return ['model_list:', ...entries, 'litellm_settings:', `  ssl_verify: ${upstream.caFile}`, ...more, ''].join('\n');
+}
+
+export interface RawFixtureOptions extends RawUpstreamOptions {
+  readonly config?: (upstream: RawUpstream) => string;
+  readonly proxy?: TestProxyOptions;
+}
+
+/** A model of each provider, at the same upstream, where nothing else is said. */
+export function bothProviders(
+  upstream: RawUpstream,
+  params: readonly string[] = [],
+  more: readonly string[] = [],
+): string {
+  return configOf(
+    upstream,
+    [entry('gpt', 'openai/gpt-upstream', upstream, params), entry('oss', 'hosted_vllm/oss-upstream', upstream, params)],
+    more,
+  );
+}
+
+/** Starts both for the suite that calls it, and ends them. */
+export function useRawProxy(options: RawFixtureOptions = {}): () => RawFixture {
+  let fixture: RawFixture;
+  beforeAll(async () => {
+    const upstream = await RawUpstream.start(options);
+    const proxy = await startTestProxy((options.config ?? bothProviders)(upstream), options.proxy);
+    fixture = { upstream, proxy };
+  });
+  afterEach(() => fixture.upstream.forget());
+  afterAll(async () => {
+    await fixture.proxy.close();
+    await fixture.upstream.close();
+  });
+  return () => fixture;
+}

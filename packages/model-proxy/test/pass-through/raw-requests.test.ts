@@ -1,0 +1,258 @@
+import { describe, expect, it } from '@jest/globals';
+import { call, exchangeBytes, type CallOptions } from '../harness/call.js';
+import { errorOf } from '../faults/fixture.js';
+import { useRawProxy } from './fixture.js';
+import { RAW_KEY } from './raw-upstream.js';
+
+const fixture = useRawProxy({ config: (upstream) => withMaster(upstream.apiBase, upstream.caFile) });
+const MASTER = 'sk-master-0123456789';
+
+function withMaster(apiBase: string, caFile: string): string {
+  return `
+model_list:
+  - model_name: gpt
+    litellm_params: {model: openai/gpt-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, extra_headers: {X-Team: ours}}
+  - model_name: oss
+    litellm_params: {model: hosted_vllm/org/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}}
+litellm_settings:
+  ssl_verify: ${caFile}
+general_settings:
+  master_key: ${MASTER}
+  max_request_size_mb: 1
+`;
+}
+
+const ask = (path: string, options: CallOptions = {}) =>
+  call(fixture().proxy.url + path, {
+    method: 'GET',
+    ...options,
+    headers: { authorization: `Bearer ${MASTER}`, ...options.headers },
+  });
+
+describe('a raw request', () => {
+  it.each([
+    ['/openai/v1/models?limit=2&after=a%2Fb', '/v1/models?limit=2&after=a%2Fb'],
+    ['/openai/models', '/v1/models'],
+    ['/openai_passthrough/v1/threads/t/runs', '/v1/threads/t/runs'],
+    ['/vllm/metrics/', '/metrics/'],
+    ['/vllm/v1/models', '/v1/models'],
+    ['/vllm/x?callback=http://a//b', '/x?callback=http://a//b'],
+    ['/openai/v1/x?api-key=client&api_key=client&a=1', '/v1/x?a=1'],
+    ['/vllm/pooling?model=oss', '/pooling?model=org%2Foss-upstream'],
+  ])('%s comes as %s (C13)', async (path, expected) => {
+    const answer = await ask(path);
+    expect([answer.status, answer.json()]).toEqual([200, { method: 'GET', url: expected, length: 0 }]);
+  });
+
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])('may be %s (C13)', async (method) => {
+    const answer = await ask('/openai/v1/assistants/a', { method });
+    expect([answer.status, fixture().upstream.last.method]).toEqual([200, method]);
+    expect(answer.text === '').toBe(method === 'HEAD');
+  });
+
+  it("carries the deployment's key and headers and nothing of the client's (C9, C13)", async () => {
+    const answer = await ask('/openai/v1/x', {
+      headers: { 'api-key': 'client', cookie: 'a=client', 'OpenAI-Beta': 'assistants=v2', 'x-request-id': 'mine-1' },
+    });
+    const { upstream } = fixture();
+    expect(answer.status).toBe(200);
+    expect(upstream.last.headers).toEqual({
+      authorization: `Bearer ${RAW_KEY}`,
+      'user-agent': expect.stringMatching(/^rackless-model-proxy\//),
+      'x-team': 'ours',
+      'openai-beta': 'assistants=v2',
+      'x-request-id': 'mine-1',
+      host: `localhost:${upstream.port}`,
+      connection: 'keep-alive',
+    });
+    expect(JSON.stringify(upstream.last.rawHeaders)).not.toMatch(/client|sk-master/);
+  });
+
+  it('is answered with the headers of both, each under its own name (C12, C13)', async () => {
+    const answer = await ask('/openai/v1/x', { headers: { 'x-litellm-call-id': 'call-1', origin: 'https://page' } });
+    const {
+      date,
+      'x-litellm-response-duration-ms': took,
+      'x-litellm-overhead-duration-ms': over,
+      ...rest
+    } = answer.headers;
+    expect([Number(took) > 0, Number(over) >= 0, Number(over) <= Number(took), typeof date]).toEqual([
+      true,
+      true,
+      true,
+      'string',
+    ]);
+    expect(rest).toEqual({
+      'x-request-id': 'call-1',
+      'x-litellm-call-id': 'call-1',
+      'x-litellm-version': expect.any(String),
+      'x-litellm-model-id': expect.stringMatching(/^[0-9a-f]{64}$/),
+      'x-litellm-model-api-base': fixture().upstream.apiBase,
+      'x-litellm-model-group': 'gpt',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': '*',
+      'content-type': 'application/json',
+      'llm_provider-x-request-id': 'req-upstream',
+      'openai-processing-ms': '7',
+      connection: 'close',
+      'transfer-encoding': 'chunked',
+    });
+  });
+
+  it('keeps its body byte for byte, JSON or not (C13)', async () => {
+    const body = '{ "model" : "gpt", "n": 1.0, "n": 2 } ';
+    await ask('/openai/v1/chat/completions/x', { method: 'POST', body });
+    expect(fixture().upstream.last.body?.text).toBe(body);
+    await ask('/vllm/x', { method: 'PUT', body: Buffer.from([0, 255, 13, 10]), headers: { 'content-type': 'a/b' } });
+    expect(Buffer.from(fixture().upstream.last.body?.text ?? '', 'latin1')).toEqual(Buffer.from([0, 255, 13, 10]));
+  });
+
+  it('for vLLM has a public name in its JSON replaced, and every other name left (C5, C13)', async () => {
+    const sent = async (body: string) => {
+      const answer = await ask('/vllm/score', {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      return [answer.status, fixture().upstream.last.body?.text];
+    };
+    expect(await sent('{ "text_1": "a", "model" : "oss" }')).toEqual([
+      200,
+      '{ "text_1": "a", "model" : "org/oss-upstream" }',
+    ]);
+    expect(await sent('{"model":"org/oss-upstream"}')).toEqual([200, '{"model":"org/oss-upstream"}']);
+    expect(await sent('{"no":"model"}')).toEqual([200, '{"no":"model"}']);
+    expect(await sent('[1, 2')).toEqual([200, '[1, 2']);
+    expect(fixture().upstream.last.headers['content-length']).toBe('5');
+  });
+
+  it('for vLLM is refused where two readers could see two models, or where it is too large to keep (C5, C6, C13)', async () => {
+    const json = { 'content-type': 'application/json' };
+    const twice = await ask('/vllm/score', { method: 'POST', body: '{"model":"oss","model":"x"}', headers: json });
+    expect([twice.status, errorOf(twice.text).param]).toEqual([400, 'model']);
+    const large = await ask('/vllm/score', { method: 'POST', body: `{"a":"${'x'.repeat(1_200_000)}"}`, headers: json });
+    expect([large.status, errorOf(large.text).type]).toEqual([413, 'invalid_request_error']);
+    expect(fixture().upstream.seen).toEqual([]);
+  });
+
+  it('needs the key of this proxy, without which nothing goes upstream (C9, C13)', async () => {
+    const url = `${fixture().proxy.url}/openai/v1/models`;
+    expect((await call(url, { method: 'GET' })).status).toBe(401);
+    const wrong = await call(url, { method: 'GET', headers: { authorization: `Bearer ${RAW_KEY}` } });
+    expect([wrong.status, errorOf(wrong.text).type]).toEqual([401, 'token_not_found_in_db']);
+    expect(fixture().upstream.seen).toEqual([]);
+  });
+
+  it('of an unheard-of method is 405, and OPTIONS is answered here (C11, C13)', async () => {
+    const refused = await ask('/openai/v1/x', { method: 'PROPFIND' });
+    expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST, PUT, PATCH, DELETE']);
+    const options = await ask('/v1/files', { method: 'OPTIONS' });
+    expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+    const realtime = await ask('/v1/realtime?model=gpt');
+    expect([realtime.status, realtime.headers.upgrade]).toEqual([426, 'websocket']);
+    expect(fixture().upstream.seen).toEqual([]);
+  });
+
+  it.each([
+    '/openai/../admin',
+    '/openai/%2e%2e/admin',
+    '/openai/v1/..%2f..%2fadmin',
+    '/vllm/%252e%252e/admin',
+    '/vllm/..;/admin',
+    '/openai/a\\..\\admin',
+    '/v1/files/../../admin',
+    '//evil.example/openai',
+  ])('%s leads nowhere (C13)', async (path) => {
+    const { proxy, upstream } = fixture();
+    const bytes = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
+    const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 404 Not Found');
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it('that names another host goes where the configuration says (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    const bytes = `GET http://evil.example/openai//v1/x HTTP/1.1\r\nhost: evil.example\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\n\r\n`;
+    const answer = await exchangeBytes(proxy.port, Buffer.from(bytes));
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 200 OK');
+    expect([upstream.last.url, upstream.last.headers.host]).toEqual(['/v1/x', `localhost:${upstream.port}`]);
+  });
+
+  it('DELETE with a body in chunks is one request upstream, not two (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nhost: a\r\n\r\n';
+    const head = `DELETE /openai/v1/files/f HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const answer = await exchangeBytes(
+      proxy.port,
+      Buffer.from(`${head}${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`),
+    );
+    expect(answer).toContain('HTTP/1.1 404 Not Found');
+    expect(answer).toContain('No such File object');
+    expect(upstream.seen.map(({ method, url, body }) => [method, url, body?.text])).toEqual([
+      ['DELETE', '/v1/files/f', smuggled],
+    ]);
+    expect(upstream.last.headers['transfer-encoding']).toBe('chunked');
+  });
+
+  it('gives back errors and redirects of the upstream as they are (C11, C13)', async () => {
+    const { upstream } = fixture();
+    const missing = await ask('/openai/v1/files/none');
+    expect([missing.status, missing.json()]).toEqual([
+      404,
+      { error: { message: 'No such File object: none', type: 'invalid_request_error', param: 'id', code: null } },
+    ]);
+    upstream.intercept = (_request, response) => {
+      response
+        .writeHead(307, { location: 'https://elsewhere/x', 'set-cookie': 'a=b', 'www-authenticate': 'Basic' })
+        .end('moved');
+      return true;
+    };
+    const moved = await ask('/openai/v1/x');
+    expect([moved.status, moved.headers.location, moved.text]).toEqual([307, 'https://elsewhere/x', 'moved']);
+    expect([moved.headers['set-cookie'], moved.headers['www-authenticate']]).toEqual([undefined, undefined]);
+  });
+
+  it('streams its answer as it comes, compressed or not (C13)', async () => {
+    const { upstream } = fixture();
+    upstream.intercept = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'x-own' });
+      for (const event of ['data: 1\n\n', ': comment\n\n', 'data: [DONE]\n\n']) response.write(event);
+      response.end();
+      return true;
+    };
+    const answer = await ask('/openai/v1/x');
+    expect([answer.headers['content-encoding'], answer.text]).toEqual([
+      'x-own',
+      'data: 1\n\n: comment\n\ndata: [DONE]\n\n',
+    ]);
+  });
+
+  it('is in the log and in the metrics as what it is (C12, C13)', async () => {
+    const { proxy } = fixture();
+    await ask('/openai/v1/log-me');
+    const line = proxy.logged().find((text) => text.includes('/openai/v1/log-me')) ?? '';
+    expect(line).toMatch(/GET \/openai\/v1\/log-me/);
+    expect(line).toContain('200');
+    expect(line).toContain('gpt');
+    const metrics = await ask('/metrics');
+    expect(metrics.text).toMatch(/litellm_proxy_total_requests_metric_total\{[^}]*route="pass-through"[^}]*\} \d+/);
+  });
+
+  it('keeps its connections upstream, and repeats what met one that had just been closed (C8, C13)', async () => {
+    const { upstream } = fixture();
+    await ask('/openai/v1/x');
+    const before = upstream.connections;
+    for (let round = 0; round < 5; round += 1) await ask('/openai/v1/x');
+    expect(upstream.connections).toBe(before);
+    // The next request on that connection meets its end.
+    let met = 0;
+    upstream.intercept = (request) => {
+      met += 1;
+      if (met > 1) return false;
+      request.socket.destroy();
+      return true;
+    };
+    expect((await ask('/openai/v1/x')).status).toBe(200);
+    expect([met, upstream.connections]).toEqual([2, before + 1]);
+  });
+});
