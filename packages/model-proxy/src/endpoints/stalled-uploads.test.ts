@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { watchUploads, type Upload } from './stalled-uploads.js';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const stalled: string[] = [];
+const upload = (name: string): Upload => ({
+  bagPlace: -1,
+  isMoving: true,
+  onStall: () => stalled.push(name),
+});
+
+describe('a request that stops in its middle', () => {
+  it('is given up after two looks without a piece, once; others are left alone (C6, C11)', () => {
+    const uploads = watchUploads(1000);
+    const [asleep, awake, done] = [upload('asleep'), upload('awake'), upload('done')];
+    for (const one of [asleep, awake, done]) uploads.add(one);
+    jest.advanceTimersByTime(1000);
+    expect(stalled).toEqual([]);
+    awake.isMoving = true;
+    uploads.remove(done);
+    jest.advanceTimersByTime(1000);
+    expect(stalled).toEqual(['asleep']);
+    uploads.remove(awake);
+    jest.advanceTimersByTime(1000);
+    expect(stalled).toEqual(['asleep']);
+    // Nothing is left to look at, and so no timer.
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
