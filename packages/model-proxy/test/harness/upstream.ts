@@ -96,6 +96,8 @@ export class TestUpstream {
     });
     const upstream = new TestUpstream(folder, authority, sample);
     self.current = upstream;
+    // A suite that fails before it can close anything must end all the same.
+    sample.server.unref();
     sample.server.on('connection', (socket: Socket) => {
       upstream.connections += 1;
       sockets.set(socket.remotePort, socket);
