@@ -146,23 +146,24 @@ export function readBlock<T extends Table>(
     }
     places.set(key, { node: member, path: at });
     if (unresolved) continue;
-    const checked = row.check(toPlain(member));
-    if ('value' in checked) values[key] = checked.value;
-    else for (const steps of checked.wrong) noteWrong(row, member, at, steps, findings);
+    const result = row.type.safeParse(toPlain(member));
+    if (result.success) values[key] = result.data;
+    else for (const issue of result.error.issues) noteIssue(row, member, at, issue.path, findings);
   }
-  // Each value passed its row's check; keys that are not set read as undefined.
+  // Each value passed its row's type; keys that are not set read as undefined.
   return { values: values as Values<T>, places, rest };
 }
 
-function noteWrong(
+function noteIssue(
   row: SettingDefinition<unknown>,
   node: YamlNode,
   path: KeyPath,
-  steps: KeyPath,
+  steps: readonly PropertyKey[],
   findings: Findings,
 ): void {
   const found = nodeAt(node, steps);
   const expected = steps.length === 0 ? row.expected : (row.expectedPart ?? row.expected);
   const secret = row.secret === true;
-  findings.fault(found, [...path, ...steps], `must be ${expected}, not ${describeNode(found, { secret })}`);
+  const inner = steps.map((step) => (typeof step === 'number' ? step : String(step)));
+  findings.fault(found, [...path, ...inner], `must be ${expected}, not ${describeNode(found, { secret })}`);
 }

@@ -6,7 +6,7 @@ import { defaults } from './defaults.js';
 import type { Environment } from './environment-references.js';
 import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
-import { booleanWord } from './check.js';
+import { booleanWord } from './setting-types.js';
 import type { settingsTable } from './settings.js';
 
 /** The command line: texts as they were given, switches as true. Names are those of the flags. */

@@ -237,8 +237,8 @@ function readMasterKey(
   if (general.places.has('masterKey')) return general.values.masterKey ?? null;
   const variable = environment['LITELLM_MASTER_KEY'];
   if (variable === undefined) return null;
-  const checked = generalTable.masterKey.check(variable);
-  if ('value' in checked) return checked.value;
-  findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none');
-  return null;
+  const { data } = generalTable.masterKey.type.safeParse(variable);
+  if (data === undefined)
+    findings.faultAt(ENVIRONMENT, 'environment: LITELLM_MASTER_KEY must be a key: unset it where there is to be none');
+  return data ?? null;
 }

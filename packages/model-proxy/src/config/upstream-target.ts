@@ -64,8 +64,7 @@ export function readTarget(
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
-  // An empty one says that there is to be none.
-  const apiKey = values.apiKey === undefined ? environmentKey(provider, environment) : values.apiKey || null;
+  const apiKey = values.apiKey === undefined ? environmentKey(provider, environment) : values.apiKey;
   if (apiKey === null && apiBase === provider.defaultApiBase) {
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests carry none`;
     findings.warn(params.node, params.path, missing);
