@@ -58,7 +58,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const { request, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
   let length = 0;
-  const upload: Upload = { bagPlace: -1, isMoving: true, onStall: () => abandon(exchange) };
+  const upload: Upload = { inFlightIndex: -1, isMoving: true, onStall: () => abandon(exchange) };
   uploads.add(upload);
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const stalled: string[] = [];
 const upload = (name: string): Upload => ({
-  bagPlace: -1,
+  inFlightIndex: -1,
   isMoving: true,
   onStall: () => stalled.push(name),
 });

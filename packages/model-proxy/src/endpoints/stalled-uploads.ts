@@ -3,10 +3,10 @@
  * break; a timer for each piece would cost more than the piece. So one timer looks at all of them now and then.
  */
 
-import { Bag, type Bagged } from '../bag.js';
+import { InFlight, type Tracked } from '../in-flight.js';
 
 /** A request that is being received. */
-export interface Upload extends Bagged {
+export interface Upload extends Tracked {
   /** Set with each piece that comes. */
   isMoving: boolean;
   /** Nothing has come for a long time. Called once, and the upload is forgotten. */
@@ -23,7 +23,7 @@ export interface Uploads {
 
 /** @param lookMs how often to look. The timer runs while there is something to look at, and keeps no process alive. */
 export function watchUploads(lookMs: number = LOOK_MS): Uploads {
-  const uploads = new Bag<Upload>();
+  const uploads = new InFlight<Upload>();
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
     for (const upload of uploads.list()) {

@@ -33,7 +33,7 @@ type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
 
 /** Begins when it is constructed, ends with the last callback or with {@link abort}. */
 export class Exchange implements UpstreamCall, Bounded {
-  bagPlace = -1;
+  inFlightIndex = -1;
   readonly #context: ExchangeContext;
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;

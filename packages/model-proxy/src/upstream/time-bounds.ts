@@ -3,10 +3,10 @@
  * chunk; here a chunk stores one number, and a tick looks at all requests that are under way.
  */
 
-import { Bag, type Bagged } from '../bag.js';
+import { InFlight, type Tracked } from '../in-flight.js';
 
 /** Whatever has a bound that may pass. */
-export interface Bounded extends Bagged {
+export interface Bounded extends Tracked {
   /** @param now the clock's time, in milliseconds. */
   check(now: number): void;
 }
@@ -19,7 +19,7 @@ const LARGEST_STEP_MS = 4 * TICK_MS;
 
 /** A clock that moves in steps and only while somebody is watched. Owns a timer while it does; nothing needs closing. */
 export class BoundsClock {
-  readonly #watched = new Bag<Bounded>();
+  readonly #watched = new InFlight<Bounded>();
   #timer: NodeJS.Timeout | undefined;
   #real = 0;
 

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { InFlight } from './in-flight.js';
+
+describe('what is in flight', () => {
+  it('is what was added and not deleted, in whatever order that happened (C7)', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(9), { maxLength: 100 }), (moves) => {
+        const things = Array.from({ length: 10 }, (_, name) => ({ name, inFlightIndex: -1 }));
+        const inFlight = new InFlight<{ readonly name: number; inFlightIndex: number }>();
+        const expected = new Set<number>();
+        for (const move of moves) {
+          const thing = things[move];
+          if (thing === undefined) throw new Error('there are ten');
+          if (expected.delete(move)) inFlight.delete(thing);
+          else {
+            // What is in none stays in none.
+            inFlight.delete(thing);
+            inFlight.add(thing);
+            expected.add(move);
+          }
+        }
+        expect(
+          inFlight
+            .list()
+            .map(({ name }) => name)
+            .sort(),
+        ).toEqual([...expected].sort());
+        expect(inFlight.size).toBe(expected.size);
+      }),
+    );
+  });
+});
