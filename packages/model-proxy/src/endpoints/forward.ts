@@ -55,14 +55,17 @@ export function forward(exchange: Exchange, target: Target): void {
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {
-  const { request, serving } = exchange;
+  const { request, response, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
   let length = 0;
   const upload: Upload = { inFlightIndex: -1, isMoving: true, onStall: () => abandon(exchange) };
   uploads.add(upload);
+  // A client that has gone away sends no end: what it sent must not be kept until the next look.
+  response.on('close', () => uploads.remove(upload));
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     upload.isMoving = true;
+    if (exchange.error !== null) return;
     try {
       if (length > limit) throw requestTooLarge(limit, undefined);
       body.push(chunk);

@@ -1,11 +1,15 @@
 /** Clients that send as slowly as they can: they hold a connection, never the proxy and never an upstream. */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
+import { waitFor } from '../harness/wait.js';
 import { messages, useProxy } from './fixture.js';
 
 const CROWD = 200;
+const MB = 1_048_576;
 
 describe('slow bodies', () => {
   const fixture = useProxy();
@@ -45,5 +49,27 @@ describe('slow bodies', () => {
     for (const socket of crowd) socket.write(body.slice(10, 20));
     await works();
     expect(upstream.received).toHaveLength(2);
+  });
+
+  it('of clients that go away in their middle are forgotten with them (P1, C6)', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void; // what the flag makes
+    const heldMb = () => {
+      collect();
+      return process.memoryUsage().arrayBuffers / MB;
+    };
+    const before = heldMb();
+    const piece = Buffer.alloc(10 * MB, 'x');
+    for (let client = 0; client < 5; client += 1) {
+      const socket = await dial();
+      socket.write(head.replace(/Content-Length: .*/, `Content-Length: ${20 * MB}`) + '{"input":"');
+      await new Promise((resolve) => socket.write(piece, resolve));
+      socket.destroy();
+    }
+    // All that they sent was 50; a part of it may still be in buffers of the system.
+    await waitFor(
+      () => (heldMb() - before < 25 ? true : undefined),
+      () => `five bodies that never came whole are kept: ${heldMb() - before} MB`,
+    );
   });
 });
