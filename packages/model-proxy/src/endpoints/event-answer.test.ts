@@ -126,6 +126,13 @@ describe('a stream', () => {
     expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);
   });
 
+  it('without a byte is an error with its status, not an empty answer (C7, C11)', async () => {
+    stream();
+    const answer = await ask();
+    expect([answer.status, answer.headers['content-type']]).toEqual([500, 'application/json']);
+    expect(answer.text).toContain('the stream ended before the answer had finished');
+  });
+
   it('counts the tokens that its last events tell (C12)', async () => {
     stream(
       chunk('1'),
@@ -213,5 +220,44 @@ describe('a client that does not read', () => {
     socket.resume();
     await once(socket, 'end');
     expect(received).toBeGreaterThan((sent + 1) * event.length);
+  });
+});
+
+describe('a stream whose model keeps the name that the upstream has (model_name_in_response: upstream)', () => {
+  let unchanged: ServedApp;
+  beforeAll(async () => {
+    unchanged = await serveApp({ settings: { modelNameInResponse: 'upstream' } });
+  });
+  afterAll(() => unchanged.close());
+  const askUnchanged = (answering: ServedApp['answering']) => {
+    unchanged.answering = answering;
+    return call(`${unchanged.url}/v1/chat/completions`, { body });
+  };
+
+  it('is what it was, to the byte (C5, C7)', async () => {
+    const text = `: hi\r\n\r\n${chunk('1')}${last}data: [DONE]\n\n`;
+    const answer = await askUnchanged((_asked, response) => {
+      response.writeHead(200, events);
+      response.end(text);
+    });
+    expect([answer.status, answer.text]).toEqual([200, text]);
+  });
+
+  it('has an error for its last event where it breaks off, and no half one before it (C7, C11)', async () => {
+    const { text } = await askUnchanged((_asked, response) => {
+      response.writeHead(200, events);
+      response.write(chunk('1'));
+      response.write('data: {"model":"served', () => response.destroy());
+    });
+    expect(text.slice(0, chunk('1').length)).toBe(chunk('1'));
+    expect(text.slice(chunk('1').length)).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
+  });
+
+  it('has one, too, where it ends before its answer does (C7, C11)', async () => {
+    const { text } = await askUnchanged((_asked, response) => {
+      response.writeHead(200, events);
+      response.end(chunk('1'));
+    });
+    expect(text).toMatch(/\n\ndata: \{"error":\{.*ended before the answer had finished.*\}\}\n\n$/);
   });
 });

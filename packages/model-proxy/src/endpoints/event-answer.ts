@@ -5,15 +5,15 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../up
 import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { refuse } from './refusal.js';
+import { MAX_TOLD_ERROR_BYTES, statusOfErrorEvent } from './told-error.js';
 import { findUsage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
-/** Longer than any error that stands in place of a stream. */
-const MAX_ERROR_EVENT_BYTES = 65_536;
 
 export class EventAnswer implements Answer {
   readonly #context: AnswerContext;
-  readonly #rewriter: EventRewriter | null;
+  /** Where no name changes, too: it knows where events end, and whether the stream is whole. */
+  readonly #rewriter: EventRewriter;
   /** The last two pieces: the tokens are counted in one of the last events, and the very last may be `[DONE]`. */
   #last: Buffer | undefined;
   #beforeLast: Buffer | undefined;
@@ -21,20 +21,23 @@ export class EventAnswer implements Answer {
   constructor(context: AnswerContext) {
     this.#context = context;
     const { endpoint, rename } = context;
-    this.#rewriter = rename === null ? null : createEventRewriter({ modelPaths: endpoint.answerModel, model: rename });
+    this.#rewriter = createEventRewriter({
+      modelPaths: endpoint.answerModel,
+      model: rename ?? ((reported) => reported),
+    });
     context.exchange.streamed = true;
   }
 
   data(chunk: Buffer): void {
-    const events = this.#rewriter === null ? [chunk] : this.#rewriter.push(chunk);
-    this.#send(events);
+    this.#send(this.#rewriter.push(chunk));
   }
 
   end(): void {
-    if (this.#rewriter !== null) this.#send(this.#rewriter.finish());
+    this.#send(this.#rewriter.finish());
     const { exchange } = this.#context;
     if (exchange.error !== null) return;
-    const interruption = this.#rewriter?.interruption ?? null;
+    // Not even a comment came: nobody asks a model for nothing.
+    const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.route !== null) {
       this.fail(interruptionFault(interruption, exchange.route));
       return;
@@ -90,10 +93,10 @@ export class EventAnswer implements Answer {
 
   /** A stream that begins with an error is one, with a status of its own: nothing has been sent yet. */
   #errorIn(event: Buffer): ProxyError | undefined {
-    if (event.length > MAX_ERROR_EVENT_BYTES || !event.includes(errorKey)) return undefined;
+    if (event.length > MAX_TOLD_ERROR_BYTES || !event.includes(errorKey)) return undefined;
     const data = /^(?:event:[^\r\n]*\r?\n)?data: ?(\{.*\})/s.exec(event.toString().split(/\r?\n\r?\n/)[0] ?? '')?.[1];
     if (data === undefined) return undefined;
-    const status = statusOfError(data);
+    const status = statusOfErrorEvent(data);
     const { exchange, headers } = this.#context;
     if (status === undefined || exchange.route === null) return undefined;
     return errorOfStatus(status, headers, Buffer.from(data), exchange.route);
@@ -108,25 +111,4 @@ export class EventAnswer implements Answer {
       return;
     }
   }
-}
-
-/**
- * The status of an error that came as an event; undefined: it is none. vLLM puts the status into `code`, OpenAI a word.
- * `{"error": null, …}` and answers that talk about errors are no errors.
- */
-function statusOfError(data: string): number | undefined {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    // Whatever it is, it is for the client to read.
-    return undefined;
-  }
-  if (typeof event !== 'object' || event === null) return undefined;
-  // vLLM's older shape has the error's members at the top.
-  const error = 'error' in event ? event.error : 'object' in event && event.object === 'error' ? event : null;
-  if (typeof error === 'string') return 500;
-  if (typeof error !== 'object' || error === null) return undefined;
-  const code = 'code' in error ? Number(error.code) : Number.NaN;
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
 }

@@ -283,6 +283,47 @@ describe('an upstream that fails', () => {
     expect([answer.status, answer.json()]).toEqual([500, { error: expect.objectContaining({ code: '500' }) }]);
   });
 
+  it.each([
+    [{ error: { message: 'because', code: 429 } }, 429, 'RateLimitError'],
+    [{ error: { message: 'because', code: 'overloaded' } }, 500, 'InternalServerError'],
+    [{ error: 'because' }, 500, 'InternalServerError'],
+    [{ object: 'error', message: 'because', code: 400 }, 400, 'BadRequestError'],
+  ])('with %j for an answer of 200 is told with status %d (C11)', async (value, status, name) => {
+    served.answering = json(value);
+    const answer = await ask();
+    expect([answer.status, answer.headers['x-litellm-model-id']]).toEqual([status, 'deployment-1']);
+    expect(answer.text).toMatch(new RegExp(`^\\{"error":\\{"message":"litellm\\.${name}: .*because`));
+  });
+
+  it.each([
+    '{"id":"r","object":"response","error":{"code":"server_error"}}',
+    '{"error":null,"id":"r"}',
+    '{"choices":[],"error":{"message":"of one choice"}}',
+    '["error"]',
+    '{"error":',
+  ])('is not what answers with %s (C5)', async (text) => {
+    served.answering = json(text);
+    const answer = await ask();
+    expect([answer.status, answer.text]).toEqual([200, text]);
+  });
+
+  it.each([
+    ['{"model":"served/model","choices":[', 500],
+    ['{"model":"served/model"}\n', 200],
+    ['[]', 200],
+    ['null', 200],
+  ])('by an answer that ends with its connection, after %s, is told with status %d (C11)', async (text, status) => {
+    served.answering = (_asked, response) => {
+      // Neither length nor chunks, as of HTTP/1.0.
+      response.useChunkedEncodingByDefault = false;
+      response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
+      response.end(text);
+    };
+    const answer = await ask();
+    expect(answer.status).toBe(status);
+    if (status === 500) expect(answer.text).toContain('the answer ended in the middle of its JSON');
+  });
+
   it('in the middle of sound ends the connection, so that nobody takes it for whole (C11)', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });

@@ -2,16 +2,19 @@
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
 import type { ProxyError } from '../errors.js';
-import { errorOfStatus } from '../upstream/classify.js';
+import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
 import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { refuse } from './refusal.js';
+import { statusOfErrorAnswer } from './told-error.js';
 import { findUsage } from './usage.js';
 
 /** Of an answer, where the tokens are counted. */
 const TAIL_BYTES = 8192;
 /** Answers up to this size are one write with their head: Node joins the two where both are text. */
 const JOINED_BYTES = 16_384;
+/** Of either end of an answer, white space and all: enough to see how it begins and ends. */
+const EDGE_BYTES = 1024;
 /** Of an error's body; what is longer is no message. */
 const MAX_ERROR_BYTES = 1_048_576;
 
@@ -32,7 +35,16 @@ export class JsonAnswer implements Answer {
 
   end(): void {
     const { exchange, endpoint, status, headers, rename } = this.#context;
-    const { response } = exchange;
+    const { response, route } = exchange;
+    const errorStatus = statusOfErrorAnswer(this.#chunks, this.#length);
+    if (errorStatus !== undefined && route !== null) {
+      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(this.#chunks), route), headers);
+      return;
+    }
+    if (route !== null && this.#isCutOff()) {
+      this.fail(interruptionFault('object', route));
+      return;
+    }
     exchange.usage = findUsage(
       bytesBetween(this.#chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
     );
@@ -65,6 +77,17 @@ export class JsonAnswer implements Answer {
 
   fail(error: ProxyError): void {
     refuse(this.#context.exchange, error);
+  }
+
+  /** Only the end of the connection ended it (RFC 9112 §6.3, HTTP/1.0), which a fallen upstream's does, too. */
+  #isCutOff(): boolean {
+    const { headers } = this.#context;
+    if (headerOf(headers, 'content-length') !== undefined || headerOf(headers, 'transfer-encoding') !== undefined)
+      return false;
+    const piece = (from: number, to: number) =>
+      bytesBetween(this.#chunks, this.#length, Math.max(0, from), Math.min(to, this.#length)).toString('latin1');
+    const begins = /^\s*[[{]/.test(piece(0, EDGE_BYTES));
+    return begins && !/[}\]]\s*$/.test(piece(this.#length - EDGE_BYTES, this.#length));
   }
 }
 

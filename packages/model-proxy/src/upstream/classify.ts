@@ -43,10 +43,15 @@ export function errorOfStatus(status: number, headers: readonly string[], body: 
   });
 }
 
+const interruptions = {
+  event: 'the stream ended in the middle of an event',
+  answer: 'the stream ended before the answer had finished',
+  object: 'the answer ended in the middle of its JSON',
+};
+
 /** A stream or an answer that ended in good order and is not whole all the same. */
-export function interruptionFault(what: 'event' | 'answer', route: ErrorRoute): ProxyError {
-  const why =
-    what === 'event' ? 'the stream ended in the middle of an event' : 'the stream ended before the answer had finished';
+export function interruptionFault(what: keyof typeof interruptions, route: ErrorRoute): ProxyError {
+  const why = interruptions[what];
   const head = `litellm.InternalServerError: InternalServerError: ${route.deployment.provider.displayName} - `;
   return new ProxyError({
     status: 500,
