@@ -2,7 +2,7 @@
 import { authorityOf, codeOf, type Peer } from './connection-faults.js';
 
 /** What to think of where a handshake is refused. */
-export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_key)?';
+export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_certificate_key)?';
 
 /** A sentence without its period. Names the CA file, never a key. */
 export function tlsFault(error: Error, peer: Peer): string {

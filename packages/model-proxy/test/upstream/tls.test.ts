@@ -236,7 +236,7 @@ describe('a client certificate', () => {
       const asked = await open(port, tlsOf(authority.caFile)).ask();
       // TLS 1.3 refuses when the request is on its way already: the reset may overtake the reason.
       expect(maxVersion === 'TLSv1.2' ? ['tls'] : ['tls', 'connection']).toContain(asked.error?.kind);
-      expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_key)?');
+      expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_certificate_key)?');
     },
   );
 });
