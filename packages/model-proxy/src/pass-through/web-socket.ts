@@ -48,6 +48,7 @@ export class WebSocketCall implements UpstreamCall {
     const limitMs = timeouts.firstByteMs ?? timeouts.totalMs;
     this.#handshake = after(limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
+    socket.on('end', this.#onEnd);
     // Before anything else is read: http-proxy does the same, but only when its turn has come.
     if (head.length > 0) socket.unshift(head);
 
@@ -84,22 +85,24 @@ export class WebSocketCall implements UpstreamCall {
   /** Node tells that a client has gone only to who reads; its first frames, if there are any, stay where they are. */
   readonly #onReadable = (): void => {
     const { socket } = this.#options;
-    if (socket.readableLength > 0) return;
-    socket.read(0);
-    if (socket.readableEnded || socket.closed) socket.destroy();
+    if (socket.readableLength === 0) socket.read(0);
+  };
+
+  readonly #onEnd = (): void => {
+    this.#options.socket.destroy();
   };
 
   #begin(outgoing: ClientRequest): void {
     this.#outgoing = outgoing;
     // http-proxy begins some promises later; it may be too late by then.
     if (this.#over) outgoing.destroy();
-    // These come before http-proxy's own listeners, which it adds next.
-    outgoing.on('response', (answer: IncomingMessage & { upgrade?: boolean | null }) => {
-      // Otherwise http-proxy would write the answer itself: unframed behind a head that says it is in chunks.
-      answer.upgrade = true;
-      this.#declined(answer);
-    });
+    // Before http-proxy's own listener, which it adds next.
     outgoing.on('upgrade', (answer: IncomingMessage) => this.#accepted(answer));
+    queueMicrotask(() => {
+      // In place of http-proxy's own, which writes the answer unframed behind a head that says it is in chunks.
+      outgoing.removeAllListeners('response');
+      outgoing.on('response', (answer: IncomingMessage) => this.#declined(answer));
+    });
   }
 
   /** The upstream wants no WebSocket here, and says why. */
@@ -130,6 +133,7 @@ export class WebSocketCall implements UpstreamCall {
     const { exchange, socket, traced } = this.#options;
     clearTimeout(this.#handshake);
     socket.removeListener('readable', this.#onReadable);
+    socket.removeListener('end', this.#onEnd);
     exchange.upgraded = true;
     exchange.firstByteAt = performance.now();
     const head = answerHead(exchange, answer);
@@ -152,6 +156,7 @@ export class WebSocketCall implements UpstreamCall {
       return;
     }
     upstream.once('close', () => {
+      if (socket.destroyed) return;
       socket.destroySoon();
       // It waits for a client that does not read.
       const enough = setTimeout(() => socket.destroy(), LAST_BYTES_MS);

@@ -1,22 +1,53 @@
 import { once } from 'node:events';
-import { describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { useRawProxy } from './fixture.js';
+import { exchangeBytes } from '../harness/call.js';
+import { startTestProxy } from '../harness/proxy.js';
+import { waitFor } from '../harness/wait.js';
+import { configOf, entry, useRawProxy } from './fixture.js';
+import { RAW_KEY, refuseUpgrade } from './raw-upstream.js';
 
-const fixture = useRawProxy();
+jest.setTimeout(30_000);
 
-function open(path: string, protocols: readonly string[] = [], headers: Readonly<Record<string, string>> = {}) {
-  const { proxy } = fixture();
-  return new WebSocket(`ws://127.0.0.1:${proxy.port}${path}`, [...protocols], {
-    headers,
-    maxPayload: 64 * 1024 * 1024,
-  });
+const MASTER = 'sk-master-0123456789';
+const LARGEST = 64 * 1024 * 1024;
+const fixture = useRawProxy({
+  config: (upstream) =>
+    configOf(
+      upstream,
+      [entry('gpt', 'openai/gpt-upstream', upstream), entry('oss', 'hosted_vllm/org/oss', upstream)],
+      ['  idle_timeout: 600', 'general_settings:', `  master_key: ${MASTER}`],
+    ),
+});
+
+interface Opening {
+  readonly protocols?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly port?: number;
 }
 
-async function opened(...words: Parameters<typeof open>): Promise<WebSocket> {
-  const socket = open(...words);
+const withKey = { authorization: `Bearer ${MASTER}` };
+
+function opening(path: string, { protocols = [], headers = withKey, port = fixture().proxy.port }: Opening = {}) {
+  return new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], { headers, maxPayload: LARGEST });
+}
+
+async function opened(path = '/v1/realtime?model=gpt', options: Opening = {}): Promise<WebSocket> {
+  const socket = opening(path, options);
   await once(socket, 'open');
   return socket;
+}
+
+/** What a refused handshake was answered. */
+async function refused(path: string, options: Opening = {}) {
+  const socket = opening(path, options);
+  socket.on('error', () => undefined);
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, import('node:http').IncomingMessage]; // documented
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer); // no encoding is set
+  return { status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() };
 }
 
 async function message(socket: WebSocket): Promise<{ data: Buffer; isBinary: boolean }> {
@@ -25,20 +56,287 @@ async function message(socket: WebSocket): Promise<{ data: Buffer; isBinary: boo
 }
 
 async function closed(socket: WebSocket): Promise<{ code: number; reason: string }> {
+  socket.on('error', () => undefined);
   const [code, reason] = (await once(socket, 'close')) as [number, Buffer]; // documented for this event
   return { code, reason: reason.toString() };
 }
 
+/** The upstream's end of the last WebSocket. */
+const upstreamEnd = () =>
+  waitFor(
+    () => fixture().upstream.webSockets.at(-1),
+    () => 'the upstream has no WebSocket',
+  );
+
+const lineOf = (part: string) =>
+  waitFor(
+    () =>
+      fixture()
+        .proxy.logged()
+        .find((line) => line.includes(part)),
+    () => `no line with ${part}`,
+  );
+
 describe('a WebSocket', () => {
-  it('carries texts, binary and large frames in both directions (C13)', async () => {
-    const socket = await opened('/v1/realtime?model=gpt');
+  it('carries texts, binary and large frames in both directions, and the close with its code (C13)', async () => {
+    const socket = await opened();
     socket.send('hello');
     expect(await message(socket)).toEqual({ data: Buffer.from('hello'), isBinary: false });
     const large = Buffer.alloc(1_048_576, 7);
-    socket.send(large);
-    const back = await message(socket);
-    expect([back.isBinary, back.data.equals(large)]).toEqual([true, true]);
+    for (let round = 0; round < 5; round += 1) {
+      socket.send(large);
+      const back = await message(socket);
+      expect([back.isBinary, back.data.equals(large)]).toEqual([true, true]);
+    }
+    const atUpstream = closed(await upstreamEnd());
     socket.close(4001, 'enough');
     expect(await closed(socket)).toEqual({ code: 4001, reason: 'enough' });
+    expect(await atUpstream).toEqual({ code: 4001, reason: 'enough' });
+  });
+
+  it('is closed by the upstream with its own code (C13)', async () => {
+    const socket = await opened();
+    (await upstreamEnd()).close(1011, 'session expired');
+    expect(await closed(socket)).toEqual({ code: 1011, reason: 'session expired' });
+  });
+
+  it('keeps pings, and what one side says before the other has said anything (C13)', async () => {
+    const { upstream } = fixture();
+    upstream.onWebSocket = (socket) => socket.send('{"type":"session.created"}');
+    const socket = opening('/realtime?model=gpt');
+    expect((await message(socket)).data.toString()).toBe('{"type":"session.created"}');
+    socket.ping('p');
+    expect((await once(socket, 'pong'))[0]).toEqual(Buffer.from('p'));
+    socket.terminate();
+  });
+
+  it.each([
+    ['/v1/realtime?model=gpt&x=a%20b', '/v1/realtime?model=gpt-upstream&x=a%20b'],
+    ['/realtime?model=oss', '/v1/realtime?model=org%2Foss'],
+    ['/v1/realtime?intent=transcription', '/v1/realtime?intent=transcription'],
+    ['/openai/v1/realtime?model=gpt', '/v1/realtime?model=gpt-upstream'],
+    ['/openai/realtime?model=gpt-realtime', '/v1/realtime?model=gpt-realtime'],
+    ['/vllm/v1/realtime?model=oss', '/v1/realtime?model=org%2Foss'],
+  ])('at %s asks for %s, with the key of its deployment (C9, C13)', async (path, url) => {
+    const socket = await opened(path, { headers: { ...withKey, 'OpenAI-Beta': 'realtime=v1', cookie: 'a=client' } });
+    const { last } = fixture().upstream;
+    expect([last.url, last.headers.authorization, last.headers['openai-beta'], last.headers.cookie]).toEqual([
+      url,
+      `Bearer ${RAW_KEY}`,
+      'realtime=v1',
+      undefined,
+    ]);
+    expect(last.headers.host).toBe(`localhost:${fixture().upstream.port}`);
+    socket.terminate();
+  });
+
+  it('takes the key of this proxy as browsers send it, and keeps it from the upstream (C9, C13)', async () => {
+    const protocols = ['realtime', `openai-insecure-api-key.${MASTER}`, 'openai-beta.realtime-v1'];
+    const socket = await opened('/v1/realtime?model=gpt', { protocols, headers: {} });
+    expect(socket.protocol).toBe('realtime');
+    const { last } = fixture().upstream;
+    expect(last.headers['sec-websocket-protocol']).toBe('realtime, openai-beta.realtime-v1');
+    expect(last.headers.authorization).toBe(`Bearer ${RAW_KEY}`);
+    expect(last.rawHeaders.join(' ')).not.toContain(MASTER);
+    socket.terminate();
+  });
+
+  it.each<Opening>([
+    { headers: {} },
+    { headers: { authorization: 'Bearer wrong' } },
+    { headers: { 'api-key': 'wrong' } },
+    { headers: {}, protocols: ['realtime', 'openai-insecure-api-key.wrong'] },
+  ])('needs the key of this proxy: %j is 401 (C9, C13)', async (options) => {
+    const { status, headers, text } = await refused('/v1/realtime?model=gpt', options);
+    expect([status, headers['www-authenticate'], headers.connection]).toEqual([401, 'Bearer', 'close']);
+    expect(JSON.parse(text)).toMatchObject({ error: { code: '401' } });
+    expect(fixture().upstream.seen).toEqual([]);
+  });
+
+  it.each([
+    ['/v1/realtime', 400, 'Invalid model name passed in model=None'],
+    ['/v1/realtime?model=nobody', 400, 'Invalid model name passed in model=nobody'],
+    ['/v1/files', 404, 'There is no WebSocket'],
+    ['/nowhere', 404, 'There is no WebSocket'],
+  ])('at %s is refused with %d (C11, C13)', async (path, status, words) => {
+    const answer = await refused(path);
+    expect([answer.status, answer.headers['content-type'], answer.headers['x-request-id'] !== undefined]).toEqual([
+      status,
+      'application/json',
+      true,
+    ]);
+    expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).toContain(words);
+    expect(fixture().upstream.seen).toEqual([]);
+  });
+
+  it('that is asked for by another method than GET is 405 (C11, C13)', async () => {
+    const { proxy } = fixture();
+    const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
+    const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
+    expect(await exchangeBytes(proxy.port, Buffer.from(asked))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET\r\n/);
+  });
+
+  it('is refused as its upstream refuses it, with status, body and headers (C11, C13)', async () => {
+    const { upstream } = fixture();
+    const error = { error: { message: 'no such model', type: 'invalid_request_error', param: null, code: null } };
+    for (const status of [401, 403, 404, 429, 503]) {
+      upstream.onUpgrade = (_request, socket) => {
+        refuseUpgrade(socket, status, error);
+        return true;
+      };
+      const answer = await refused('/v1/realtime?model=gpt');
+      expect([
+        answer.status,
+        JSON.parse(answer.text),
+        answer.headers['x-why'],
+        answer.headers['x-litellm-model-group'],
+      ]).toEqual([status, error, 'key', 'gpt']);
+    }
+  });
+
+  it('whose upstream can not be reached is a 500 that says why (C11, C13)', async () => {
+    const listening = createServer();
+    listening.listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo; // it listens at TCP
+    listening.close();
+    const { upstream } = fixture();
+    const gone = entry('gone', 'openai/x', upstream).replace(upstream.apiBase, `http://127.0.0.1:${port}/v1`);
+    const wrongCa = entry('wrong', 'openai/x', upstream, ['ssl_verify: true']);
+    const proxy = await startTestProxy(configOf(upstream, [gone, wrongCa]));
+    try {
+      const refusedBy = async (model: string) => {
+        const { status, text } = await refused(`/v1/realtime?model=${model}`, { port: proxy.port });
+        return [status, (JSON.parse(text) as { error: { message: string } }).error.message];
+      };
+      expect(await refusedBy('gone')).toEqual([
+        500,
+        expect.stringContaining(`127.0.0.1:${port} refused the connection`),
+      ]);
+      expect(await refusedBy('wrong')).toEqual([
+        500,
+        expect.stringContaining('set ssl_verify to the path of a CA bundle'),
+      ]);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('whose upstream crashes ends at the client, too (C13)', async () => {
+    const socket = await opened();
+    await upstreamEnd();
+    const ended = closed(socket);
+    fixture().upstream.crash();
+    expect((await ended).code).toBe(1006);
+    const again = await opened();
+    again.send('still here');
+    expect((await message(again)).data.toString()).toBe('still here');
+    again.terminate();
+  });
+
+  it('whose client goes without a word ends at the upstream, too (C7, C13)', async () => {
+    const socket = await opened();
+    const atUpstream = closed(await upstreamEnd());
+    socket.terminate();
+    expect((await atUpstream).code).toBe(1006);
+  });
+
+  it('whose client goes before it is answered leaves no handshake behind (C7, C13)', async () => {
+    const { upstream } = fixture();
+    const ended = new Promise<void>((resolve) => {
+      upstream.onUpgrade = (_request, upstreamSocket) => {
+        upstreamSocket
+          .on('error', () => undefined)
+          .on('close', () => resolve())
+          .resume();
+        return true;
+      };
+    });
+    const socket = opening('/v1/realtime?model=gpt&early=1');
+    socket.on('error', () => undefined);
+    await waitFor(
+      () => (upstream.seen.length > 0 ? true : undefined),
+      () => 'the upstream was not asked',
+    );
+    socket.terminate();
+    await ended;
+    expect(await lineOf('499')).toContain('/v1/realtime');
+  });
+
+  it('waits for a handshake as long as it may, and no longer (C11, C13)', async () => {
+    const { upstream } = fixture();
+    const proxy = await startTestProxy(
+      configOf(upstream, [entry('slow', 'openai/x', upstream, ['stream_timeout: 0.2'])]),
+    );
+    try {
+      upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
+      const { status, text } = await refused('/v1/realtime?model=slow', { port: proxy.port });
+      expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('that nobody says anything in ends after idle_timeout (C11, C13)', async () => {
+    const { upstream } = fixture();
+    const proxy = await startTestProxy(
+      configOf(upstream, [entry('idle', 'openai/x', upstream, ['idle_timeout: 0.3'])]),
+    );
+    try {
+      const socket = await opened('/v1/realtime?model=idle', { port: proxy.port });
+      const atUpstream = closed(await upstreamEnd());
+      expect((await closed(socket)).code).toBe(1006);
+      expect((await atUpstream).code).toBe(1006);
+      await waitFor(
+        () => proxy.logged().find((line) => line.includes('sent nothing more of its answer within the idle timeout')),
+        () => 'nothing was logged',
+      );
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('whose client reads slowly holds its upstream up, and loses nothing (C13)', async () => {
+    const { upstream } = fixture();
+    const frames = 64;
+    const size = 1_048_576;
+    upstream.onWebSocket = (socket) => {
+      for (let index = 0; index < frames; index += 1) socket.send(Buffer.alloc(size, index));
+      socket.close(1000, 'all');
+    };
+    const socket = opening('/v1/realtime?model=gpt');
+    const ended = closed(socket);
+    const seen: number[] = [];
+    socket.on('message', (data: Buffer) => seen.push(data[0] ?? -1, data.length));
+    await once(socket, 'open');
+    socket.pause();
+    const upstreamSocket = await upstreamEnd();
+    // What fits into kernels and streams has gone; the rest waits where it was made.
+    let before = -1;
+    await waitFor(
+      async () => {
+        const now = upstreamSocket.bufferedAmount;
+        const still = now === before && now > 0;
+        before = now;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return still ? true : undefined;
+      },
+      () => 'the upstream was never held up',
+    );
+    expect(before).toBeGreaterThan((frames / 4) * size);
+    socket.resume();
+    expect(await ended).toEqual({ code: 1000, reason: 'all' });
+    expect(seen).toEqual(Array.from({ length: frames }, (_none, index) => [index, size]).flat());
+  });
+
+  it('is one line in the log and one request in the metrics, when it is over (C12, C13)', async () => {
+    const socket = await opened('/v1/realtime?model=gpt&logged=1');
+    socket.close();
+    await closed(socket);
+    expect(await lineOf(' 101')).toMatch(/GET \/v1\/realtime .*gpt/);
+    const metrics = await fetch(`${fixture().proxy.url}/metrics`, { headers: withKey });
+    expect(await metrics.text()).toMatch(
+      /route="pass-through"[^}]*status_code="101"|status_code="101"[^}]*route="pass-through"/,
+    );
   });
 });
