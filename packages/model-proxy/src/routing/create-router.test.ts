@@ -68,6 +68,15 @@ describe('a public name', () => {
     for (const name of ['Chat', 'chat ', '', 'toString', '__proto__']) expect(router.route(name)).toBeUndefined();
   });
 
+  it('of more than 256 characters is found by no wildcard: clients could make the search endless (C4, P1)', () => {
+    const router = routerOf([deployment('*-*-*-*-x', 'stars')]);
+    const name = (length: number) => `${'-'.repeat(length - 1)}x`;
+    expect(router.route(name(256))?.upstreamModel).toBe('stars');
+    expect(router.route(name(257))).toBeUndefined();
+    // A search of this one would outlast the suite.
+    expect(router.route('-'.repeat(1_000_000))).toBeUndefined();
+  });
+
   it('may be an alias, which the group does not show, or a deployment id (C4)', () => {
     const router = routerOf([chat], { aliases: { 'gpt-4': 'chat', lost: 'nowhere' } });
     expect(router.route('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });

@@ -11,9 +11,12 @@ export interface WildcardGroup {
 
 const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The pattern of a name with stars, each of which stands for any text. */
+/** Of a name that a client asks for. With several stars the time of a search grows with a power of it. */
+const LONGEST_NAME = 256;
+
+/** The pattern of a name with stars, each of which stands for any text; a name of more than 256 characters is none of its kind. */
 export function wildcardPattern(name: string): RegExp {
-  return new RegExp(`^${name.split('*').map(escape).join('(.*)')}$`, 's');
+  return new RegExp(`^(?!.{${LONGEST_NAME + 1}})${name.split('*').map(escape).join('(.*)')}$`, 's');
 }
 
 /** More letters that have to be so come first, then fewer stars; what is equal stays in its order. */
