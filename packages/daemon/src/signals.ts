@@ -2,6 +2,9 @@
 import type { Log } from './log.js';
 import { reloading, type Notify } from './systemd-notify.js';
 
+/** Between two reloads: a script that sends SIGHUP a hundred times a second must not keep a daemon from everything else. */
+const RELOAD_REST_MS = 500;
+
 /** What runs. */
 export interface Running {
   /** Reads again what may be read again. Says in the log what went wrong: never throws or rejects. */
@@ -41,12 +44,13 @@ export function obeySignals({ running, notify, log }: SignalOptions): Promise<vo
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
   });
-  process.on('SIGHUP', () => {
+  const reload = joined(async () => {
     if (stopping) return;
-    void notify(...reloading())
-      .then(() => running.reload())
-      .then(() => notify('READY=1'));
-  });
+    await notify(...reloading());
+    await running.reload();
+    await notify('READY=1');
+  }, RELOAD_REST_MS);
+  process.on('SIGHUP', reload);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       // Nobody knows what state this leaves behind: systemd starts a new process, and what is not this process's is kept.
@@ -56,4 +60,28 @@ export function obeySignals({ running, notify, log }: SignalOptions): Promise<vo
     });
   }
   return stopped;
+}
+
+/**
+ * Acts at once when it is called; calls that come until that is over and the rest after it has passed are one more act, then.
+ * @param act never rejects.
+ * @param restMs milliseconds.
+ */
+export function joined(act: () => Promise<void>, restMs: number): () => void {
+  let wanted = false;
+  let busy = false;
+  const run = async () => {
+    busy = true;
+    while (wanted) {
+      wanted = false;
+      await act();
+      // What is only resting holds no process back that has ended otherwise.
+      await new Promise((resolve) => setTimeout(resolve, restMs).unref());
+    }
+    busy = false;
+  };
+  return () => {
+    wanted = true;
+    if (!busy) void run();
+  };
 }

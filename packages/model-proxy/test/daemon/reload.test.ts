@@ -121,6 +121,19 @@ describe('a broken configuration', () => {
   });
 });
 
+describe('a hundred signals', () => {
+  it('are few reloads, and hold up no request (C3)', async () => {
+    const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
+    const url = await proxy.address();
+    for (let count = 0; count < 100; count += 1) {
+      proxy.signal('SIGHUP');
+      expect(await models(url)).toEqual(['good']);
+    }
+    await proxy.said(/configuration reloaded/);
+    expect(reloads(proxy)).toBeLessThan(20);
+  });
+});
+
 describe('what a reload says', () => {
   it('is what is new: warnings that were said before are not repeated (C3)', async () => {
     const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
