@@ -130,7 +130,7 @@ const prepare = (provider: string) => {
     upstreamModel: 'gpt-oss-120b',
     alwaysIncludeStreamUsage: false,
   };
-  return (chunks: readonly Buffer[]) => prepareRequestBody(scan(chunks), options).body.length;
+  return (chunks: readonly Buffer[]) => prepareRequestBody(scan(chunks), options).length;
 };
 const request = {
   scan: (chunks: readonly Buffer[]) => scan(chunks).members.length,

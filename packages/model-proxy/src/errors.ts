@@ -1,6 +1,7 @@
 /**
  * What goes wrong on the way of a request, in OpenAI's shape with LiteLLM's statuses. Every error that a client sees is a
- * {@link ProxyError} made by a factory of this table.
+ * {@link ProxyError}: one that a client or this proxy has to answer for is made by a factory of this table, an upstream's by
+ * upstream/classify.ts (what it answered) or upstream/connection-faults.ts (where it did not).
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
 
@@ -178,6 +179,27 @@ export function missingParameter(path: string, name: string): ProxyError {
   return requestFault(`/${path}: Missing required parameter: '${name}'.`, { param: name });
 }
 
+/** A parameter that speaks to this proxy and makes no sense. @param why `is too long`. */
+export function invalidParameter(name: string, why: string): ProxyError {
+  return requestFault(`Invalid request: '${name}' ${why}.`, { param: name });
+}
+
+/**
+ * Parameters that the upstream does not understand, and nobody said to leave them out. LiteLLM's words: clients and their users
+ * look for them.
+ * @param names in the order of the request.
+ */
+export function unsupportedParameters(names: readonly string[], provider: string, upstreamModel: string): ProxyError {
+  // As Python prints a list.
+  const list = `[${names.map((name) => `'${name}'`).join(', ')}]`;
+  return requestFault(
+    `litellm.UnsupportedParamsError: ${provider} does not support parameters: ${list}, for model=${upstreamModel}. ` +
+      'To drop these, set `litellm.drop_params=True` or for proxy:\n\n`litellm_settings:\n drop_params: true`\n. ' +
+      `\n If you want to use these params dynamically send allowed_openai_params=${list} in your request.`,
+    { param: names[0] ?? null },
+  );
+}
+
 export function noSuchPath(method: string, path: string): ProxyError {
   return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
 }
@@ -252,6 +274,11 @@ export function unreadableRequest(status: number, message: string): ProxyError {
 /** RFC 9112 §3.2: HTTP/1.1 requires one, and nothing has two. */
 export function wrongHost(): ProxyError {
   return requestFault('The request has to have one Host header.');
+}
+
+/** This proxy takes no more requests. */
+export function shuttingDown(): ProxyError {
+  return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
 }
 
 /** The fault is ours: the client hears of it, its cause stays in the log. */

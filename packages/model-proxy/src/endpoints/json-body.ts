@@ -67,7 +67,7 @@ class JsonBody implements RequestBody {
     endpoint: Endpoint,
     { alwaysIncludeStreamUsage }: ProxySettings,
   ): readonly Buffer[] {
-    return prepareRequestBody(this.#object, { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage }).body;
+    return prepareRequestBody(this.#object, { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage });
   }
 }
 

@@ -6,7 +6,7 @@
  * defaults of the deployment; OpenAI's parameters that the dialect does not understand leave or are refused; the dialect's own
  * spelling; `extra_body`, which wins over everything.
  */
-import { ProxyError } from '../errors.js';
+import { invalidParameter, unsupportedParameters } from '../errors.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { containsText } from '../json/search.js';
@@ -16,7 +16,6 @@ import type { Deployment } from './deployment.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRefused, neverRefusedWhenOne } from './parameters.js';
 import type { RequestMembers } from './provider.js';
-import { unsupportedParameters } from './unsupported-parameters.js';
 
 export interface RequestBodyOptions {
   readonly endpoint: { readonly path: string };
@@ -27,19 +26,13 @@ export interface RequestBodyOptions {
   readonly alwaysIncludeStreamUsage: boolean;
 }
 
-export interface PreparedBody {
-  /** Views of what was received, and what came between. */
-  readonly body: Buffer[];
-  /** OpenAI's parameters that the upstream does not understand and that were left out. */
-  readonly droppedParameters: string[];
-}
-
 /**
  * Makes the upstream's body.
  * @param object the request, verified. Of two members with one name both are treated alike; the caller has refused two `model`s.
+ * @returns views of what was received, and what came between.
  * @throws {ProxyError} 400 where a parameter is not supported and not to be dropped, or one that speaks to the proxy makes no sense.
  */
-export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): PreparedBody {
+export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] {
   const request = new OutgoingRequest(object, options);
   request.consume();
   request.dropAdditional();
@@ -60,7 +53,6 @@ class OutgoingRequest implements RequestMembers {
   readonly #replaced = new Map<JsonMember, Buffer>();
   /** Members that come in; each name once. */
   readonly #added = new Map<string, Buffer>();
-  readonly #dropped: string[] = [];
   /** What the request says to the proxy. */
   readonly #consumed = new Map<string, JsonMember>();
   #dropParams: boolean;
@@ -99,7 +91,7 @@ class OutgoingRequest implements RequestMembers {
     const allowed = asNames(this.#spoken('allowed_openai_params'), 'allowed_openai_params');
     if (allowed.length > 0) this.#allowed = new Set([...this.#allowed, ...allowed]);
     const additional = asNames(this.#spoken('additional_drop_params'), 'additional_drop_params');
-    if (additional.length > MAXIMUM_DROP_PATHS) throw senseless('additional_drop_params', 'is too long');
+    if (additional.length > MAXIMUM_DROP_PATHS) throw invalidParameter('additional_drop_params', 'is too long');
     if (additional.length > 0) this.#additional = [...this.#additional, ...additional.map(parseDropPath)];
   }
 
@@ -112,7 +104,7 @@ class OutgoingRequest implements RequestMembers {
     const member = this.#consumed.get(name);
     if (member === undefined) return undefined;
     // These are parsed: a megabyte of names would hold everybody up.
-    if (member.valueEnd - member.valueStart > MAXIMUM_SPOKEN_BYTES) throw senseless(name, 'is too long');
+    if (member.valueEnd - member.valueStart > MAXIMUM_SPOKEN_BYTES) throw invalidParameter(name, 'is too long');
     return valueOf(this.#object, member);
   }
 
@@ -163,7 +155,6 @@ class OutgoingRequest implements RequestMembers {
     if (refused.length > 0 && !this.#dropParams) {
       throw unsupportedParameters(refused, deployment.provider.name, upstreamModel);
     }
-    this.#dropped.push(...refused);
     for (const name of unsupported) this.#remove(name);
   }
 
@@ -188,7 +179,7 @@ class OutgoingRequest implements RequestMembers {
     const extra = member === undefined ? noBytes : this.#received(member);
     const members = extra[0] === 0x7b ? objectMembers(extra, 0, extra.length) : [];
     if (members === undefined || members.length > MAXIMUM_EXTRA_MEMBERS) {
-      throw senseless('extra_body', 'has too many members');
+      throw invalidParameter('extra_body', 'has too many members');
     }
     for (const { key, valueStart, valueEnd } of members) {
       // The way round by which a client could ask for another model, or for events where an answer was prepared for.
@@ -212,13 +203,13 @@ class OutgoingRequest implements RequestMembers {
     this.#set('stream_options', Buffer.concat(spliceChunks([given], given.length, edits)));
   }
 
-  finish(): PreparedBody {
+  finish(): Buffer[] {
     const edits = memberEdits(this.#object, {
       removed: this.#removed,
       replaced: this.#replaced,
       added: [...this.#added],
     });
-    return { body: spliceJson(this.#object, edits), droppedParameters: this.#dropped };
+    return spliceJson(this.#object, edits);
   }
 
   bytes(name: string): Buffer | undefined {
@@ -272,10 +263,6 @@ const MAXIMUM_SPOKEN_BYTES = 16_384;
 const MAXIMUM_DROP_PATHS = 64;
 const MAXIMUM_EXTRA_MEMBERS = 1_000;
 
-function senseless(name: string, why: string): ProxyError {
-  return new ProxyError({ status: 400, kind: 'request', param: name, message: `Invalid request: '${name}' ${why}.` });
-}
-
 /** What a deployment asks for, as JSON; made once for each. */
 interface Plan {
   readonly allowed: ReadonlySet<string>;
@@ -320,5 +307,5 @@ function asSwitch(value: unknown): boolean | undefined {
 function asNames(value: unknown, name: string): string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw senseless(name, 'has to be a list of names');
+  throw invalidParameter(name, 'has to be a list of names');
 }

@@ -45,22 +45,30 @@ export interface Progress {
 /** Any error of the connection, of TLS or of undici: 500, as LiteLLM. */
 export function connectionFault(error: Error, progress: Progress, peer: Peer): ProxyError {
   const { kind, cause } = describe(error, progress, peer);
-  const head = `litellm.InternalServerError: InternalServerError: ${peer.deployment.provider.displayName} - Connection error.`;
-  const message = inModelGroup(`${head} ${cause}`, peer.deployment.modelName);
+  const head = internalHead(peer.deployment.provider.displayName);
+  const message = inModelGroup(`${head} Connection error. ${cause}`, peer.deployment.modelName);
   return new ProxyError({ status: 500, message, kind, cause: error });
+}
+
+/** Files or variables of this process that a deployment needs can not be used: 500, nothing was sent. @param why names them. */
+export function unusableDeployment({ provider, modelName }: Deployment, why: string, cause: unknown): ProxyError {
+  const message = inModelGroup(`${internalHead(provider.displayName)} Connection error. ${why}`, modelName);
+  return new ProxyError({ status: 500, message, kind: 'tls', cause });
 }
 
 /** An answer in a Content-Encoding that nobody asked for and that cannot be decoded here. */
 export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
   const name = authorityOf(peer);
   const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which it was not asked for`;
-  const head = `litellm.InternalServerError: InternalServerError: ${peer.deployment.provider.displayName} -`;
+  const head = internalHead(peer.deployment.provider.displayName);
   return new ProxyError({
     status: 500,
     message: inModelGroup(`${head} ${why}`, peer.deployment.modelName),
     kind: 'malformedAnswer',
   });
 }
+
+const internalHead = (provider: string) => `litellm.InternalServerError: InternalServerError: ${provider} -`;
 
 interface Description {
   readonly kind: ErrorKind;

@@ -1,8 +1,8 @@
 /** The upstreams of a configuration: which connections a request may use, and what goes over them. */
 import type { Log } from '@rackless/daemon/log.js';
-import { ProxyError } from '../errors.js';
+import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
-import { authorityOf, type Peer } from './connection-faults.js';
+import { authorityOf, unusableDeployment, type Peer } from './connection-faults.js';
 import { ConnectionPool } from './connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import { Exchange } from './exchange.js';
@@ -87,7 +87,7 @@ class Upstreams implements PooledUpstream {
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall {
     const target = this.#closed ? null : this.#targetOf(request.deployment, request.url);
-    if (target === null || 'fault' in target) return failing(target?.fault ?? leaving(), handler);
+    if (target === null || 'fault' in target) return failing(target?.fault ?? shuttingDown(), handler);
     const path = request.url.slice(target.prefix.length);
     const wire = wireRequest(request, path === '' ? '/' : path, target);
     const exchange = new Exchange(
@@ -100,7 +100,7 @@ class Upstreams implements PooledUpstream {
   }
 
   wayTo(deployment: Deployment, url: string): Way | ProxyError {
-    if (this.#closed) return leaving();
+    if (this.#closed) return shuttingDown();
     const target = this.#targetOf(deployment, url);
     return 'fault' in target ? target.fault : target;
   }
@@ -166,9 +166,8 @@ class Upstreams implements PooledUpstream {
       };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      this.#log.error('a deployment cannot be used', { model: deployment.modelName, deployment: deployment.id, why });
-      const head = `litellm.InternalServerError: InternalServerError: ${deployment.provider.displayName} - Connection error.`;
-      return { prefix, fault: new ProxyError({ status: 500, message: `${head} ${why}`, kind: 'tls', cause: error }) };
+      this.#log.error('a deployment can not be used', { model: deployment.modelName, deployment: deployment.id, why });
+      return { prefix, fault: unusableDeployment(deployment, why, error) };
     }
   }
 
@@ -235,8 +234,4 @@ function failing(fault: ProxyError, handler: UpstreamHandler): UpstreamCall {
     if (!aborted) handler.onError(fault);
   });
   return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined };
-}
-
-function leaving(): ProxyError {
-  return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
 }
