@@ -13,6 +13,7 @@ import { containsText } from '../json/search.js';
 import { memberEdits, spliceChunks, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import type { Deployment } from './deployment.js';
+import { planOf } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRefused, neverRefusedWhenOne } from './parameters.js';
 import type { RequestMembers } from './provider.js';
@@ -262,35 +263,6 @@ const emptyObject = Buffer.from('{}');
 const MAXIMUM_SPOKEN_BYTES = 16_384;
 const MAXIMUM_DROP_PATHS = 64;
 const MAXIMUM_EXTRA_MEMBERS = 1_000;
-
-/** What a deployment asks for, as JSON; made once for each. */
-interface Plan {
-  readonly allowed: ReadonlySet<string>;
-  readonly additional: readonly DropPath[];
-  readonly defaults: readonly (readonly [string, Buffer])[];
-  readonly extraBody: readonly (readonly [string, Buffer])[];
-}
-
-const plans = new WeakMap<Deployment, Plan>();
-
-function planOf(deployment: Deployment): Plan {
-  let plan = plans.get(deployment);
-  if (plan === undefined) {
-    plan = {
-      allowed: new Set(deployment.allowedOpenaiParams),
-      additional: deployment.additionalDropParams.map(parseDropPath),
-      defaults: texts(deployment.defaults),
-      extraBody: texts(deployment.extraBody),
-    };
-    plans.set(deployment, plan);
-  }
-  return plan;
-}
-
-function texts(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
-  const present = Object.entries(values).filter(([, value]) => value !== undefined);
-  return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
-}
 
 function isNull(value: Buffer): boolean {
   return value.length === 4 && value[0] === 0x6e;

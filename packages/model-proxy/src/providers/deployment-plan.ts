@@ -1,0 +1,33 @@
+/** What a deployment does to every request body, in the form that it is done in. */
+import type { Deployment } from './deployment.js';
+import { parseDropPath, type DropPath } from './drop-paths.js';
+
+/** What a deployment asks for, as JSON; made once for each. */
+export interface Plan {
+  readonly allowed: ReadonlySet<string>;
+  readonly additional: readonly DropPath[];
+  readonly defaults: readonly (readonly [string, Buffer])[];
+  readonly extraBody: readonly (readonly [string, Buffer])[];
+}
+
+const plans = new WeakMap<Deployment, Plan>();
+
+/** The plan of a deployment. */
+export function planOf(deployment: Deployment): Plan {
+  let plan = plans.get(deployment);
+  if (plan === undefined) {
+    plan = {
+      allowed: new Set(deployment.allowedOpenaiParams),
+      additional: deployment.additionalDropParams.map(parseDropPath),
+      defaults: texts(deployment.defaults),
+      extraBody: texts(deployment.extraBody),
+    };
+    plans.set(deployment, plan);
+  }
+  return plan;
+}
+
+function texts(values: Readonly<Record<string, unknown>>): [string, Buffer][] {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return present.map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]);
+}
