@@ -1,0 +1,327 @@
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as requestHttp, type IncomingMessage } from 'node:http';
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, jest } from '@jest/globals';
+import { errorOf } from '../faults/fixture.js';
+import { call, exchangeBytes, open } from '../harness/call.js';
+import { startTestProxy, type TestProxyOptions } from '../harness/proxy.js';
+import { closingAfterEach } from '../upstream/closing.js';
+import { waitFor } from '../harness/wait.js';
+import { configOf, entry, useRawProxy } from './fixture.js';
+import { RawUpstream } from './raw-upstream.js';
+
+jest.setTimeout(30_000);
+
+const fixture = useRawProxy();
+const closing = closingAfterEach();
+
+const get = (path: string) => call(fixture().proxy.url + path, { method: 'GET' });
+
+/** A proxy of its own with one model of OpenAI. */
+async function proxyWith(params: readonly string[], options: TestProxyOptions = {}, apiBase?: string) {
+  const { upstream } = fixture();
+  const model = entry('gpt', 'openai/x', upstream, params);
+  const config = configOf(upstream, [apiBase === undefined ? model : model.replace(upstream.apiBase, apiBase)]);
+  const proxy = closing(await startTestProxy(config, options));
+  return { proxy, get: (path = '/openai/v1/x') => call(proxy.url + path, { method: 'GET' }) };
+}
+
+const messageOf = ({ text }: { text: string }) => errorOf(text).message;
+
+describe('an upstream of raw requests', () => {
+  it('that can not be reached is a 500 that says why (C11, C13)', async () => {
+    const listening = createTcpServer().listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo; // it listens at TCP
+    listening.close();
+    const { get: ask } = await proxyWith([], {}, `http://127.0.0.1:${port}/v1`);
+    const answer = await ask();
+    expect([answer.status, errorOf(answer.text)]).toEqual([
+      500,
+      {
+        message: `litellm.InternalServerError: InternalServerError: OpenAIException - Connection error. 127.0.0.1:${port} refused the connection. Received Model Group=gpt\nAvailable Model Group Fallbacks=None`,
+        type: 'internal_server_error',
+        param: null,
+        code: '500',
+      },
+    ]);
+  });
+
+  it('is checked against the CA bundle of its deployment, by which the error goes (C8, C11, C13)', async () => {
+    const { get: trusting } = await proxyWith(['ssl_verify: true']);
+    const answer = await trusting();
+    expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining('the built-in authorities')]);
+    expect((await (await proxyWith(['ssl_verify: false'])).get()).status).toBe(200);
+    const { upstream } = fixture();
+    const byVariable = await proxyWith(['ssl_verify: true'], { environment: { SSL_CERT_FILE: upstream.caFile } });
+    expect((await byVariable.get()).status).toBe(200);
+  });
+
+  it('is shown the client certificate of its deployment (C8, C13)', async () => {
+    const strict = closing(await RawUpstream.start({ clientCertificates: true }));
+    const { certFile, keyFile } = await strict.authority.issue('client');
+    const withIt = entry('gpt', 'openai/x', strict, [
+      `ssl_certificate: ${certFile}`,
+      `ssl_certificate_key: ${keyFile}`,
+    ]);
+    const proxy = closing(await startTestProxy(configOf(strict, [withIt])));
+    expect((await call(`${proxy.url}/openai/v1/x`, { method: 'GET' })).status).toBe(200);
+    const without = closing(await startTestProxy(configOf(strict, [entry('gpt', 'openai/x', strict)])));
+    expect(messageOf(await call(`${without.url}/openai/v1/x`, { method: 'GET' }))).toContain('client certificate');
+  });
+
+  it('may have another certificate after a reload, and connections with the former one are not used (C3, C8, C13)', async () => {
+    const { upstream } = fixture();
+    const bundle = join(upstream.folder, 'changing.pem');
+    copyFileSync(upstream.caFile, bundle);
+    const { proxy, get: ask } = await proxyWith([`ssl_verify: ${bundle}`]);
+    expect((await ask()).status).toBe(200);
+    const other = closing(await RawUpstream.start());
+    writeFileSync(bundle, readFileSync(other.caFile));
+    expect((await ask()).status).toBe(200);
+    proxy.reload();
+    expect(messageOf(await ask())).toContain(`the authorities of ${bundle}`);
+    writeFileSync(bundle, readFileSync(upstream.caFile));
+    proxy.reload();
+    expect((await ask()).status).toBe(200);
+  });
+
+  it.each([
+    ['firstByteMs', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
+    ['totalMs', 'timeout: 0.2', 'within the total timeout'],
+  ])('that does not answer is a 408 after %s (C11, C13)', async (_name, param, words) => {
+    const { upstream } = fixture();
+    upstream.intercept = () => true;
+    const { get: ask } = await proxyWith([param]);
+    const answer = await ask();
+    expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining(words)]);
+    const { last } = upstream;
+    await waitFor(
+      () => (last.request.socket.destroyed ? true : undefined),
+      () => 'the request upstream goes on',
+    );
+  });
+
+  it('that does not finish its handshake is a 408 after connect_timeout (C8, C11, C13)', async () => {
+    const silent = createTcpServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const held: Socket[] = [];
+    silent.on('connection', (socket) => held.push(socket));
+    const { port } = silent.address() as AddressInfo; // it listens at TCP
+    const { get: ask } = await proxyWith(['connect_timeout: 0.2'], {}, `https://127.0.0.1:${port}/v1`);
+    const answer = await ask();
+    expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining('within the connect timeout')]);
+    for (const socket of held) socket.destroy();
+    silent.close();
+  });
+
+  it('that falls silent in the middle of its answer is cut off after idle_timeout (C11, C13)', async () => {
+    const { upstream } = fixture();
+    upstream.intercept = (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
+    const { proxy } = await proxyWith(['idle_timeout: 0.2']);
+    const answer = await open(`${proxy.url}/openai/v1/x`, { method: 'GET' });
+    expect([answer.status, await answer.ended, answer.text]).toEqual([200, 'cut', 'half']);
+    await waitFor(
+      () => proxy.logged().find((line) => line.includes('within the idle timeout')),
+      () => 'nothing was logged',
+    );
+  });
+
+  it.each(['breaks off', 'is reset'])('whose answer %s is cut off at the client, not ended (C11, C13)', async (how) => {
+    const { upstream, proxy } = fixture();
+    for (const headers of [{ 'content-length': '100' }, {}]) {
+      upstream.intercept = (_request, response) => response.writeHead(200, headers).write('half');
+      const answer = await open(`${proxy.url}/openai/v1/x`, { method: 'GET' });
+      if (how === 'is reset') upstream.crash();
+      else upstream.last.request.socket.destroy();
+      expect([answer.status, await answer.ended]).toEqual([200, 'cut']);
+    }
+    upstream.forget();
+    expect((await get('/openai/v1/works')).status).toBe(200);
+  });
+
+  it.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'no HTTP/1.1'],
+    ['nothing', '', 'closed the connection before it answered'],
+    ['too large a head', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 'head of the answer'],
+  ])('that answers %s is a 500 that says so (C11, C13)', async (_what, bytes, words) => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(bytes));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // it listens at TCP
+    const { get: ask } = await proxyWith([], {}, `http://127.0.0.1:${port}/v1`);
+    const answer = await ask();
+    expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining(words)]);
+    server.close();
+  });
+
+  it('is reached by way of a forward proxy: a tunnel for https, whole URLs for http, each with its account (C8, C13)', async () => {
+    const asked: string[] = [];
+    const forward = createServer((request, response) => {
+      asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
+      const { 'proxy-authorization': _account, ...headers } = request.headers;
+      request.pipe(
+        requestHttp(request.url ?? '', { method: request.method, headers }, (answer: IncomingMessage) => {
+          response.writeHead(answer.statusCode ?? 0, answer.headers);
+          answer.pipe(response);
+        }),
+      );
+    });
+    forward.on('connect', (request: IncomingMessage, socket: Socket) => {
+      asked.push(`CONNECT ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
+      const onward = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        onward.pipe(socket).pipe(onward);
+      });
+      for (const end of [onward, socket]) end.on('error', () => undefined);
+    });
+    forward.listen(0, '127.0.0.1');
+    await once(forward, 'listening');
+    const { port } = forward.address() as AddressInfo; // it listens at TCP
+    const environment = { HTTP_PROXY: `http://u:p@127.0.0.1:${port}`, HTTPS_PROXY: `http://u:p@127.0.0.1:${port}` };
+    const account = `Basic ${Buffer.from('u:p').toString('base64')}`;
+    const { upstream } = fixture();
+    expect((await (await proxyWith([], { environment })).get()).status).toBe(200);
+    const plain = closing(await RawUpstream.start({ secure: false }));
+    const { get: ask } = await proxyWith([], { environment }, plain.apiBase);
+    expect((await ask('/openai/v1/x?u=http://a//b')).status).toBe(200);
+    expect(asked).toEqual([
+      `CONNECT localhost:${upstream.port} ${account}`,
+      `GET http://localhost:${plain.port}/v1/x?u=http://a//b ${account}`,
+    ]);
+    expect([plain.last.url, plain.last.headers['proxy-authorization']]).toEqual(['/v1/x?u=http://a//b', undefined]);
+    forward.closeAllConnections();
+    forward.close();
+  });
+});
+
+describe('a client of raw requests', () => {
+  it.each(['before the answer', 'in its middle'])('that goes %s ends the request upstream (C7, C13)', async (when) => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = (_request, response) => {
+      if (when === 'in its middle')
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+      return true;
+    };
+    const socket = connect(proxy.port, '127.0.0.1');
+    socket.write('GET /openai/v1/x HTTP/1.1\r\nhost: a\r\n\r\n');
+    if (when === 'in its middle') await once(socket, 'data');
+    const seen = await waitFor(
+      () => upstream.seen.at(-1),
+      () => 'nothing came',
+    );
+    socket.destroy();
+    await waitFor(
+      () => (seen.outcome === 'aborted' ? true : undefined),
+      () => 'the upstream was not told',
+    );
+  });
+
+  it('that goes in the middle of its upload ends it upstream (C7, C13)', async () => {
+    const { proxy, upstream } = fixture();
+    const socket = connect(proxy.port, '127.0.0.1');
+    const body = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
+    socket.write(
+      `POST /v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${body}`,
+    );
+    const seen = await waitFor(
+      () => upstream.seen.at(-1),
+      () => 'nothing came',
+    );
+    socket.destroy();
+    await waitFor(
+      () => (seen.outcome === 'aborted' ? true : undefined),
+      () => 'the upstream was not told',
+    );
+    expect(seen.body).toBeUndefined();
+  });
+
+  it('hears the answer of an upstream that does not want the rest of an upload (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = (request, response) => {
+      response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
+      response.end('{"error":{"message":"too large"}}');
+      // It takes a little, and then goes.
+      request.once('data', () => request.socket.end());
+      return true;
+    };
+    const length = 5_000_000;
+    const head = `POST /openai/v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: a/b\r\ncontent-length: ${length}\r\n\r\n`;
+    const answer = await exchangeBytes(proxy.port, Buffer.concat([Buffer.from(head), Buffer.alloc(length)]));
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
+  });
+
+  it('that waits for leave gets it once it is clear that it may send, and not otherwise (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    const wait = (path: string, method: string) =>
+      exchangeBytes(
+        proxy.port,
+        Buffer.from(
+          `${method} ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-type: a/b\r\ncontent-length: 2\r\nconnection: close\r\n\r\n`,
+        ),
+        { until: (answer) => answer.includes('\r\n\r\n') },
+      );
+    expect(await wait('/openai/v1/x', 'POST')).toMatch(/^HTTP\/1\.1 100 Continue\r\n/);
+    expect(await wait('/openai/v1/x', 'PROPFIND')).toMatch(/^HTTP\/1\.1 405 /);
+    expect(upstream.seen.every(({ headers }) => headers.expect === undefined)).toBe(true);
+  });
+
+  it('that reads slowly holds its upstream up (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    let written = 0;
+    const size = 64 * 1024 * 1024;
+    upstream.intercept = (_request, response) => {
+      response.writeHead(200, { 'content-length': String(size) });
+      const piece = Buffer.alloc(65_536);
+      const more = () => {
+        while (written < size) {
+          written += piece.length;
+          if (!response.write(piece)) {
+            response.once('drain', more);
+            return;
+          }
+        }
+        response.end();
+      };
+      more();
+      return true;
+    };
+    const answered = await new Promise<IncomingMessage>((resolve) =>
+      requestHttp(`${proxy.url}/openai/v1/x`, { agent: false }, resolve).end(),
+    );
+    let before = -1;
+    await waitFor(
+      async () => {
+        const still = written === before;
+        before = written;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return still ? true : undefined;
+      },
+      () => 'the upstream never stopped',
+    );
+    expect(before).toBeLessThan(size / 2);
+    let length = 0;
+    answered.on('data', (chunk: Buffer) => (length += chunk.length));
+    await once(answered, 'end');
+    expect(length).toBe(size);
+  });
+});
+
+describe('OpenAI by the environment', () => {
+  it('serves /openai/… where no model of it is configured (C13)', async () => {
+    const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
+    const { upstream } = fixture();
+    const environment = { OPENAI_API_KEY: 'sk-of-environment', OPENAI_API_BASE: plain.apiBase };
+    const config = configOf(upstream, [entry('oss', 'hosted_vllm/x', upstream)]);
+    const proxy = closing(await startTestProxy(config, { environment }));
+    const answer = await call(`${proxy.url}/openai/v1/models`, { method: 'GET' });
+    expect([answer.status, plain.last.url]).toEqual([200, '/v1/models']);
+    const without = closing(await startTestProxy(config));
+    expect((await call(`${without.url}/openai/v1/models`, { method: 'GET' })).status).toBe(400);
+  });
+});
