@@ -10,34 +10,15 @@ import { JsonObjectScanner } from '../src/json/scanner.js';
 import type { Deployment } from '../src/providers/deployment.js';
 import { findProvider } from '../src/providers/index.js';
 import { prepareRequestBody } from '../src/providers/request-body.js';
+import { makeDeployment } from '../test/support/deployment.js';
 
 const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
 const rounds = Number(flags.rounds);
 /** As a socket delivers them. */
 const CHUNK_BYTES = 65_536;
 
-const timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
 function deployment(provider: string): Deployment {
-  return {
-    id: 'bench',
-    modelName: 'public',
-    provider: findProvider(provider),
-    upstreamModel: 'gpt-oss-120b',
-    apiBase: 'http://127.0.0.1/v1',
-    apiKey: null,
-    tls: { verify: true, clientCertificate: null },
-    timeouts,
-    streamTimeouts: timeouts,
-    dropParams: true,
-    additionalDropParams: [],
-    allowedOpenaiParams: [],
-    defaults: {},
-    extraBody: {},
-    extraHeaders: {},
-    modelInfo: {},
-    useInPassThrough: false,
-    weight: 1,
-  };
+  return makeDeployment({ provider: findProvider(provider), upstreamModel: 'gpt-oss-120b', dropParams: true });
 }
 
 const words =

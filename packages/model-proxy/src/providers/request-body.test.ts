@@ -1,34 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import { makeDeployment } from '../../test/support/deployment.js';
 import { ProxyError } from '../errors.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import type { Deployment } from './deployment.js';
 import { findProvider } from './index.js';
 import { prepareRequestBody, type RequestBodyOptions } from './request-body.js';
 
-const timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
-
 function deployment(provider: string, more: Partial<Deployment> = {}): Deployment {
-  return {
-    id: 'd1',
-    modelName: 'public',
-    provider: findProvider(provider),
-    upstreamModel: 'served',
-    apiBase: 'https://upstream.test/v1',
-    apiKey: null,
-    tls: { verify: true, clientCertificate: null },
-    timeouts,
-    streamTimeouts: timeouts,
-    dropParams: false,
-    additionalDropParams: [],
-    allowedOpenaiParams: [],
-    defaults: {},
-    extraBody: {},
-    extraHeaders: {},
-    modelInfo: {},
-    useInPassThrough: false,
-    weight: 1,
-    ...more,
-  };
+  return makeDeployment({ provider: findProvider(provider), ...more });
 }
 
 interface Given extends Partial<Deployment> {

@@ -1,43 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Deployment } from '../providers/deployment.js';
-import type { Provider } from '../providers/provider.js';
+import { makeDeployment } from '../../test/support/deployment.js';
 import { createRouter, type Random } from './create-router.js';
-
-const openai: Provider = {
-  name: 'openai',
-  displayName: 'OpenAIException',
-  apiKeyEnvironment: [],
-  apiBaseEnvironment: [],
-  defaultApiBase: null,
-  supportedParameters: () => new Set(),
-  headers: () => ({}),
-};
-const noTimeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
 
 let made = 0;
 function deployment(modelName: string, upstreamModel: string, more: Partial<Deployment> = {}): Deployment {
   made += 1;
-  return {
-    id: `id-${made}`,
-    modelName,
-    provider: openai,
-    upstreamModel,
-    apiBase: 'https://host/v1',
-    apiKey: null,
-    tls: { verify: true, clientCertificate: null },
-    timeouts: noTimeouts,
-    streamTimeouts: noTimeouts,
-    dropParams: false,
-    additionalDropParams: [],
-    allowedOpenaiParams: [],
-    defaults: {},
-    extraBody: {},
-    extraHeaders: {},
-    modelInfo: {},
-    useInPassThrough: false,
-    weight: 1,
-    ...more,
-  };
+  return makeDeployment({ id: `id-${made}`, modelName, upstreamModel, ...more });
 }
 
 interface Given {

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { createLog } from '@rackless/daemon/log.js';
 import { createApp, type App, type AppOptions } from '../../src/app.js';
 import type { Deployment } from '../../src/providers/deployment.js';
-import { findProvider } from '../../src/providers/index.js';
 import type { ProxySettings } from '../../src/settings.js';
 import { createUpstream } from '../../src/upstream/send.js';
 import type { Upstream } from '../../src/upstream/upstream.js';
+import { makeDeployment } from './deployment.js';
 
 /** What the upstream was sent. */
 export interface Asked {
@@ -37,31 +37,9 @@ export interface ServedApp {
   close(): Promise<void>;
 }
 
-const noTimeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
-
 /** A deployment of `hosted_vllm` with nothing special about it. */
 export function deploymentAt(apiBase: string, changed: Partial<Deployment> = {}): Deployment {
-  return {
-    id: 'deployment-1',
-    modelName: 'public',
-    provider: findProvider('hosted_vllm'),
-    upstreamModel: 'served/model',
-    apiBase,
-    apiKey: 'sk-upstream-0123456789',
-    tls: { verify: true, clientCertificate: null },
-    timeouts: noTimeouts,
-    streamTimeouts: noTimeouts,
-    dropParams: false,
-    additionalDropParams: [],
-    allowedOpenaiParams: [],
-    defaults: {},
-    extraBody: {},
-    extraHeaders: {},
-    modelInfo: {},
-    useInPassThrough: false,
-    weight: 1,
-    ...changed,
-  };
+  return makeDeployment({ upstreamModel: 'served/model', apiBase, apiKey: 'sk-upstream-0123456789', ...changed });
 }
 
 /** Settings with one deployment, and nothing else set. */

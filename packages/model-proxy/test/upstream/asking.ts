@@ -1,44 +1,14 @@
 /** Asks an upstream of these suites without the proxy in between, and writes down everything that it is told. */
 import type { ProxyError } from '../../src/errors.js';
-import type { Deployment, Timeouts } from '../../src/providers/deployment.js';
+import type { Deployment } from '../../src/providers/deployment.js';
 import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
 import type { UpstreamCall, UpstreamRequest } from '../../src/upstream/upstream.js';
+import { makeDeployment } from '../support/deployment.js';
 import { waitFor } from '../harness/wait.js';
-
-/** No bound at all. */
-export const UNBOUNDED: Timeouts = { connectMs: null, firstByteMs: null, idleMs: null, totalMs: null };
 
 /** A deployment of hosted_vllm at an address; TLS unchecked settings are Node's own roots. */
 export function deploymentAt(apiBase: string, settings: Partial<Deployment> = {}): Deployment {
-  return {
-    id: 'deployment-1',
-    modelName: 'public-model',
-    provider: {
-      name: 'hosted_vllm',
-      displayName: 'Hosted_vllmException',
-      apiKeyEnvironment: [],
-      apiBaseEnvironment: [],
-      defaultApiBase: null,
-      supportedParameters: () => new Set(),
-      headers: () => ({}),
-    },
-    upstreamModel: 'sample-model',
-    apiBase,
-    apiKey: null,
-    tls: { verify: true, clientCertificate: null },
-    timeouts: UNBOUNDED,
-    streamTimeouts: UNBOUNDED,
-    dropParams: false,
-    additionalDropParams: [],
-    allowedOpenaiParams: [],
-    defaults: {},
-    extraBody: {},
-    extraHeaders: {},
-    modelInfo: {},
-    useInPassThrough: false,
-    weight: 1,
-    ...settings,
-  };
+  return makeDeployment({ modelName: 'public-model', upstreamModel: 'sample-model', apiBase, ...settings });
 }
 
 /** An upstream without variables of the environment, and what it logs. */

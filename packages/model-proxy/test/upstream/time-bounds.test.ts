@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Timeouts } from '../../src/providers/deployment.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, UNBOUNDED, upstreamFor } from './asking.js';
+import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { UNBOUNDED } from '../support/deployment.js';
 import { closingAfterEach } from './closing.js';
 import { answering, ScriptedServer, type Visit } from './scripted-server.js';
 
