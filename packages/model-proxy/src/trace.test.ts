@@ -48,6 +48,17 @@ describe('the trace', () => {
     ]);
   });
 
+  it('hides what other headers hold, too, wherever an upstream repeats it (C12)', () => {
+    const told: string[] = [];
+    const headers = ['x-api-key', 'geheim', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
+    const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
+    const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', asked);
+    call.head(401, []);
+    call.data(Buffer.from('no key: geheim, dXNlcjpwdw==, blue'));
+    call.end();
+    expect(told.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
+  });
+
   it('shows an answer that broke off, with the reason (C12)', () => {
     const told: string[] = [];
     const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', request('{}'));

@@ -18,7 +18,7 @@ export interface TracedRequest {
   /** Name, value, name, value. */
   readonly headers: readonly string[];
   readonly body: readonly Buffer[];
-  /** Its key is masked wherever it stands. */
+  /** Its key is masked wherever it stands, and so is what headers with telling names hold. */
   readonly deployment: { readonly apiKey: string | null };
 }
 
@@ -34,11 +34,11 @@ const SHOWN_BYTES = 16_384;
 export function createTrace(log: Pick<Log, 'debug'>): Trace {
   return {
     sending: (id, request) => {
-      const { apiKey } = request.deployment;
+      const secrets = secretsOf(request);
       log.debug(`POST Request Sent from LiteLLM: ${curlLine(request)}`, { id });
       const kept = new Kept();
       let answer = '';
-      const tell = (how: string) => log.debug(`RAW RESPONSE${how}: ${answer}${masked(kept.text, apiKey)}`, { id });
+      const tell = (how: string) => log.debug(`RAW RESPONSE${how}: ${answer}${masked(kept.text, secrets)}`, { id });
       return {
         head: (status, headers) => {
           const shown = pairs(headers).map(([name, value]) => `${name}: ${maskedHeader(name, value)}`);
@@ -53,11 +53,12 @@ export function createTrace(log: Pick<Log, 'debug'>): Trace {
 }
 
 /** One line for a shell, keys masked. */
-export function curlLine({ method, url, headers, body, deployment }: TracedRequest): string {
+export function curlLine(request: TracedRequest): string {
+  const { method, url, headers, body } = request;
   const kept = new Kept();
   for (const chunk of body) kept.add(chunk);
   // In JSON a line end can only be white space: a blank keeps it one line.
-  const data = masked(kept.text.replaceAll(/\r?\n/g, ' '), deployment.apiKey);
+  const data = masked(kept.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
   const options = pairs(headers).map(([name, value]) => `-H ${quoted(`${name}: ${maskedHeader(name, value)}`)}`);
   return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');
 }
@@ -90,9 +91,21 @@ function pairs(flat: readonly string[]): [string, string][] {
 const secretHeader = /auth|key|token|secret|cookie|password|credential/i;
 
 function maskedHeader(name: string, value: string): string {
-  if (!secretHeader.test(name)) return value;
-  const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
-  return scheme + maskedKey(value.slice(scheme.length));
+  const secret = secretOfHeader(name, value);
+  return secret === null ? value : value.slice(0, value.length - secret.length) + maskedKey(secret);
+}
+
+/** What of a header must not be shown: all but a scheme; null: its name does not sound like it. @param name in any case. */
+export function secretOfHeader(name: string, value: string): string | null {
+  return secretHeader.test(name) ? value.replace(/^(?:Bearer|Basic) /i, '') : null;
+}
+
+/** Shorter ones would take words of others with them. */
+const SHORTEST_SECRET = 4;
+
+function secretsOf({ headers, deployment }: TracedRequest): readonly string[] {
+  const found = [deployment.apiKey, ...pairs(headers).map(([name, value]) => secretOfHeader(name, value))];
+  return [...new Set(found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : [])))];
 }
 
 /** As LiteLLM shows keys, `Be****ey`; of a short one nothing, as four letters of it would be half of it. */
@@ -104,8 +117,8 @@ function maskedKey(key: string): string {
 const secretMember =
   /("[\w-]*(?:api_?key|secret|password|authorization|credential|token)"\s*:\s*)"(?:[^"\\]|\\.)*("|$)/gi;
 
-function masked(text: string, apiKey: string | null): string {
-  const plain = apiKey === null || apiKey === '' ? text : text.replaceAll(apiKey, maskedKey(apiKey));
+function masked(text: string, secrets: readonly string[]): string {
+  const plain = secrets.reduce((rest, secret) => rest.replaceAll(secret, maskedKey(secret)), text);
   return plain.replace(secretMember, '$1"****"');
 }
 

@@ -160,6 +160,17 @@ describe('an answer that is no success', () => {
   });
 });
 
+describe('what else is a secret', () => {
+  it('is not repeated either: what the headers of the configuration hold (C9)', () => {
+    const extraHeaders = { 'x-api-key': 'geheim', authorization: 'Bearer other-key', 'x-team': 'blue' };
+    const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
+    const body = Buffer.from('{"error":{"message":"wrong: geheim, other-key, of blue"}}');
+    expect(errorOfStatus(401, [], body, { deployment, modelGroup: 'group' }).message).toContain(
+      'wrong: ****, ****, of blue',
+    );
+  });
+});
+
 describe('an answer that ends in good order before its time', () => {
   it('is an error of the upstream (C7, C11)', () => {
     const fault = interruptionFault('answer', route);

@@ -4,6 +4,7 @@
  */
 import { ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
+import { secretOfHeader } from '../trace.js';
 import { inModelGroup } from './model-group.js';
 
 /** Whom the request was for; routing's Route has this shape. */
@@ -30,7 +31,7 @@ const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$
 export function errorOfStatus(status: number, headers: readonly string[], body: Buffer, route: ErrorRoute): ProxyError {
   const { deployment, modelGroup } = route;
   const told = readBody(body.subarray(0, LARGEST_BODY_BYTES));
-  const message = withoutKey(told.message === '' ? defaultMessage(status, headers) : told.message, deployment.apiKey);
+  const message = withoutSecrets(told.message === '' ? defaultMessage(status, headers) : told.message, deployment);
   const { head, status: answered } = classOf(status, told, message);
   return new ProxyError({
     status: answered,
@@ -163,8 +164,12 @@ function defaultMessage(status: number, headers: readonly string[]): string {
 }
 
 /** Some servers repeat the key that they refuse. */
-function withoutKey(message: string, key: string | null): string {
-  return key === null || key.length < 4 ? message : message.replaceAll(key, '****');
+function withoutSecrets(message: string, { apiKey, extraHeaders }: Deployment): string {
+  const secrets = [apiKey, ...Object.entries(extraHeaders).map(([name, value]) => secretOfHeader(name, value))];
+  return secrets.reduce<string>(
+    (rest, secret) => (secret === null || secret.length < 4 ? rest : rest.replaceAll(secret, '****')),
+    message,
+  );
 }
 
 function keptHeaders(headers: readonly string[]): Record<string, string> {
