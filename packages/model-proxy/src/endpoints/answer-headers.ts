@@ -23,7 +23,11 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     headers.push('x-litellm-model-id', route.deployment.id, 'x-litellm-model-api-base', shownApiBase(route.deployment));
     if (isHeaderText(route.modelGroup)) headers.push('x-litellm-model-group', route.modelGroup);
   }
-  if (exchange.sentAt !== 0) addDurations(headers, exchange);
+  if (exchange.sentAt !== 0) {
+    addDurations(headers, exchange);
+    // Retries and fallbacks are not built yet, which clients of LiteLLM's may count on all the same.
+    headers.push('x-litellm-attempted-retries', '0', 'x-litellm-attempted-fallbacks', '0');
+  }
   if (upstream !== null) addUpstreamHeaders(headers, upstream);
   // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
   if (request.headers.origin !== undefined)

@@ -155,6 +155,24 @@ describe('other endpoints', () => {
     expect(body).toEqual(sound);
   });
 
+  it.each([
+    ['{"model":"served/model"}', 'application/json', '{"model":"hosted_vllm/served/model"}'],
+    [
+      'data: {"model":"served/model"}\n\ndata: [DONE]\n\n',
+      'text/event-stream',
+      'data: {"model":"hosted_vllm/served/model"}\n\ndata: [DONE]\n\n',
+    ],
+    ['model', undefined, 'model'],
+    ['', undefined, ''],
+  ])('take %j for what it is where the upstream does not say (C5, C7)', async (text, type, told) => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200);
+      response.end(text);
+    };
+    const answer = await ask();
+    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, type, told]);
+  });
+
   it('pass on an answer without a body (C4)', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(204);
@@ -185,6 +203,8 @@ describe('the headers of an answer', () => {
       'llm_provider-server': 'uvicorn',
       'llm_provider-x-ratelimit-remaining-requests': '9',
       'llm_provider-x-request-id': 'of-the-upstream',
+      'x-litellm-attempted-fallbacks': '0',
+      'x-litellm-attempted-retries': '0',
       'x-litellm-call-id': 'call-1',
       'x-litellm-model-api-base': `http://127.0.0.1:${served.upstreamPort}/v1`,
       'x-litellm-model-group': 'public',

@@ -28,6 +28,7 @@ import { refuse } from './refusal.js';
 import type { RequestBody } from './request-body.js';
 import { announcedBody, mediaType } from './request-head.js';
 import { watchUploads, type Upload } from './stalled-uploads.js';
+import { UntypedAnswer } from './untyped-answer.js';
 import { upstreamRequest } from './upstream-request.js';
 
 /**
@@ -202,7 +203,7 @@ class Answering implements UpstreamHandler {
   }
 }
 
-/** Decides by status and content type alone: what comes is passed on as what it is, not as what was asked for. */
+/** Decides by status and content type: what comes is passed on as what it is, not as what was asked for. */
 function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);
@@ -210,6 +211,7 @@ function answerOf(context: AnswerContext): Answer {
   // Asked for identity, some compress all the same: nobody here reads that.
   if (encoding !== undefined && encoding !== 'identity') return new RawAnswer(context);
   const type = mediaType(headerOf(headers, 'content-type') ?? '');
+  if (type === '') return new UntypedAnswer(context);
   if (type === 'text/event-stream') return new EventAnswer(context);
   if (type === 'application/json' || type.endsWith('+json')) return new JsonAnswer(context);
   return new RawAnswer(context);
