@@ -1,7 +1,7 @@
 /** Clients that leave: the upstream must not go on generating for nobody. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import { call } from '../harness/call.js';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { event, type Step } from '../harness/script.js';
 import { waitFor } from '../harness/wait.js';
@@ -15,9 +15,9 @@ describe('a client that leaves', () => {
   const fixture = useProxy();
 
   /** Sends a request whose connection the test holds. */
-  const send = (script: readonly Step[], stream: boolean) => {
+  const send = (script: readonly Step[], stream: boolean, id = 'leaver') => {
     const { proxy } = fixture();
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', 'x-request-id': id };
     const sent = request(`${proxy.url}/v1/chat/completions`, { method: 'POST', agent: false, headers });
     const answered = new Promise<void>((resolve) => {
       sent.once('response', (response) => {
@@ -108,12 +108,20 @@ describe('a client that leaves', () => {
 
   it('is nobody’s failure: not an error in the log, and no request is in flight any more (P1, C12)', async () => {
     const { proxy, upstream, works } = fixture();
-    const { sent } = send([{ hang: true }], true);
+    const { sent } = send([{ hang: true }], true, 'who-leaves');
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);
     sent.destroy();
     await upstream.ended(received);
     await works();
-    await delay(0);
+    // The line of a request is written when everything of it has ended.
+    const line = await waitFor(
+      () => proxy.logged().find((text) => text.includes(' who-leaves ')),
+      () => `no line of who has gone: ${proxy.logged().join('\n')}`,
+    );
+    expect(line).toMatch(/ POST \/v1\/chat\/completions 499 .* gone=true/);
+    // The one that asks for them.
+    const { text } = await call(`${proxy.url}/metrics`, { method: 'GET' });
+    expect(text).toMatch(/^litellm_in_flight_requests 1$/m);
     expect(proxy.logged().filter((line) => /\berror\b/i.test(line.slice(0, 60)))).toEqual([]);
   });
 });

@@ -109,8 +109,10 @@ describe("the example of OpenAI's client", () => {
   it('asks, streams and lists the models (C14, P2)', async () => {
     const upstream = await TestUpstream.start();
     const proxy = await startTestProxy(sampleConfig(upstream));
-    // Where Node finds the client: beside this package's own dependencies.
-    const beside = mkdtempSync(join(import.meta.dirname, 'client-'));
+    // Where Node finds the client's package, among this package's own dependencies, and git does not look.
+    const cache = join(import.meta.dirname, '../../.cache');
+    mkdirSync(cache, { recursive: true });
+    const beside = mkdtempSync(join(cache, 'client-'));
     try {
       copyFileSync(join(examples, 'client.mjs'), join(beside, 'client.mjs'));
       const { stdout } = await run(process.execPath, [join(beside, 'client.mjs'), `${proxy.url}/v1`, PUBLIC_MODEL]);
