@@ -129,7 +129,7 @@ export const paramsTable = {
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',
-    doc: 'Raw pass-through (`/openai/…`, `/vllm/…`) uses its address and key.',
+    doc: 'Raw pass-through (`/openai/…`, `/vllm/…`, files, batches) prefers its address and key to those of other deployments.',
   }),
 };
 

@@ -164,7 +164,8 @@ describe('an upstream of raw requests', () => {
     const asked: string[] = [];
     const forward = createServer((request, response) => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
-      const { 'proxy-authorization': _account, ...headers } = request.headers;
+      const headers = { ...request.headers };
+      delete headers['proxy-authorization'];
       request.pipe(
         requestHttp(request.url ?? '', { method: request.method, headers }, (answer: IncomingMessage) => {
           response.writeHead(answer.statusCode ?? 0, answer.headers);
