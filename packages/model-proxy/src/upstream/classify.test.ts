@@ -112,6 +112,9 @@ describe('an answer that is no success', () => {
     expect(told.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
     expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
+    // Whoever searches to the end of the page from each of them is not ready in minutes.
+    for (const tag of ['<title', '<title>', '<script>', '<'])
+      expect(error(502, tag.repeat(900_000 / tag.length)).message.length).toBeLessThan(600);
   });
 
   it('names where a redirect leads, as nobody follows it (C11)', () => {

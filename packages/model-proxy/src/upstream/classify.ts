@@ -19,6 +19,8 @@ const LARGEST_BODY_BYTES = 1024 * 1024;
 const LONGEST_MESSAGE = 4000;
 /** Characters of a page that stands in place of a message. */
 const LONGEST_PAGE = 300;
+/** Characters of a page that are looked at for it. */
+const LOOKED_AT = 20_000;
 
 /** What a client needs to try again at the right time. The others are told as `llm_provider-…`. */
 const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
@@ -137,11 +139,13 @@ function readBody(body: Buffer): Told {
 }
 
 /** A page says in its title what it is. */
-function plainText(text: string): string {
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
-  const words = title.trim() === '' ? text.slice(0, 20_000).replace(/<(script|style)\b.*?<\/\1>/gis, ' ') : title;
+function plainText(body: string): string {
+  const text = body.slice(0, LOOKED_AT);
+  // No `<` within a tag: for a page of nothing else each of them would be a search to the end of the page.
+  const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
+  const words = title.trim() === '' ? text.replace(/<(script|style)\b.*?<\/\1>/gis, ' ') : title;
   const plain = words
-    .replace(/<[^>]*>/g, ' ')
+    .replace(/<[^<>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   return cut(plain, LONGEST_PAGE);
