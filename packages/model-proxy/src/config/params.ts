@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../providers/deployment.js';
 import { openaiParameters } from '../providers/parameters.js';
+import { targetsByProvider } from './any-provider.js';
 import type { FoundBlock } from './blocks.js';
 import { defaults } from './defaults.js';
 import { readExtraHeaders } from './extra-headers.js';
@@ -11,7 +12,7 @@ import { paramsTable } from './settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
 import type { TlsResolver } from './tls-settings.js';
 import { noteUnknownKeys, paramsNames, type NotBuilt } from './unknown-keys.js';
-import { readTarget, type TargetOptions } from './upstream-target.js';
+import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
 
 /** What every deployment may inherit from. */
@@ -55,7 +56,7 @@ export function readParams({
   }
   const { id } = modelInfo;
   const { provider, upstreamModel, apiBase } = target;
-  return {
+  const deployment: Deployment = {
     ...target,
     id:
       typeof id === 'string' || typeof id === 'number'
@@ -75,6 +76,11 @@ export function readParams({
     useInPassThrough: values.useInPassThrough ?? false,
     weight: values.weight ?? defaults.weight,
   };
+  const targets = targetsByProvider(block, params, inherited);
+  if (targets === undefined) return deployment;
+  const at = ([name, its]: readonly [string, UpstreamTarget | null]) =>
+    [name, its === null ? null : { ...deployment, ...its }] as const;
+  return { ...deployment, byProvider: new Map([...targets].map(at)) };
 }
 
 /** A stable name: 64 hexadecimal digits. No secret goes into it: clients see it (`x-litellm-model-id`). */

@@ -29,6 +29,11 @@ export interface Deployment {
   readonly provider: Provider;
   /** What the upstream calls it, without the provider's prefix. May be a wildcard where the public name is one. */
   readonly upstreamModel: string;
+  /**
+   * Of one that takes every name (`model: "*"`): by the provider that a name begins with, who is asked for the rest of it; null:
+   * nobody, we do not speak with that provider.
+   */
+  readonly byProvider?: ReadonlyMap<string, Deployment | null>;
   /** Absolute, without a final slash: `https://host/v1`. */
   readonly apiBase: string;
   /** null: the upstream wants none, and no Authorization header is sent. */

@@ -147,6 +147,9 @@ const known: readonly Provider[] = [
 
 const providers = new Map(known.map((provider) => [provider.name, provider]));
 
+/** The names of the dialects that are known here. */
+export const knownProviders: readonly string[] = [...providers.keys()];
+
 /** Whether a prefix of `model` is the name of a dialect that is known here. */
 export function isKnownProvider(name: string): boolean {
   return providers.has(name);

@@ -55,7 +55,8 @@ export function createRouter(
       const match = pattern.exec(name);
       if (match === null) continue;
       const deployment = pickByWeight(members, random);
-      return { deployment, modelGroup: modelName, upstreamModel: fillStars(deployment.upstreamModel, match.slice(1)) };
+      const upstreamModel = fillStars(deployment.upstreamModel, match.slice(1));
+      return byProvider({ deployment, modelGroup: modelName, upstreamModel });
     }
     return undefined;
   };
@@ -85,6 +86,15 @@ export function createRouter(
       return byName.get(name) ?? byName.get(model) ?? [];
     },
   };
+}
+
+/** One that takes every name asks the provider that the name begins with for the rest of it. */
+function byProvider(route: Route): Route | undefined {
+  const { deployment, upstreamModel } = route;
+  const slash = upstreamModel.indexOf('/');
+  const its = deployment.byProvider?.get(upstreamModel.slice(0, Math.max(0, slash)));
+  if (its === null) return undefined;
+  return its === undefined ? route : { ...route, deployment: its, upstreamModel: upstreamModel.slice(slash + 1) };
 }
 
 function routeTo(deployment: Deployment): Route {
