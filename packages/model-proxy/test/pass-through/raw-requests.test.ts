@@ -89,6 +89,8 @@ describe('a raw request', () => {
       'x-litellm-model-id': expect.stringMatching(/^[0-9a-f]{64}$/),
       'x-litellm-model-api-base': fixture().upstream.apiBase,
       'x-litellm-model-group': 'gpt',
+      'x-litellm-attempted-retries': '0',
+      'x-litellm-attempted-fallbacks': '0',
       'access-control-allow-origin': '*',
       'access-control-expose-headers': '*',
       'content-type': 'application/json',

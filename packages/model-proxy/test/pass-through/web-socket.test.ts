@@ -176,6 +176,16 @@ describe('a WebSocket', () => {
     expect(await exchangeBytes(proxy.port, Buffer.from(asked))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET\r\n/);
   });
 
+  it('that is asked for behind a request that is not answered yet costs this connection, and no other (C13)', async () => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = () => true;
+    const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;
+    const behind = `GET /v1/realtime?model=gpt HTTP/1.1\r\n${key}connection: upgrade\r\nupgrade: websocket\r\n\r\n`;
+    const bytes = Buffer.from(`GET /openai/v1/x HTTP/1.1\r\n${key}\r\n${behind}`);
+    expect(await exchangeBytes(proxy.port, bytes)).toBe('');
+    (await opened()).terminate();
+  });
+
   it('is refused as its upstream refuses it, with status, body and headers (C11, C13)', async () => {
     const { upstream } = fixture();
     const error = { error: { message: 'no such model', type: 'invalid_request_error', param: null, code: null } };
@@ -260,7 +270,7 @@ describe('a WebSocket', () => {
     );
     socket.terminate();
     await ended;
-    expect(await lineOf('499')).toContain('/v1/realtime');
+    expect(await lineOf('/v1/realtime 499')).toContain('gone=true');
   });
 
   it('waits for a handshake as long as it may, and no longer (C11, C13)', async () => {
