@@ -184,7 +184,11 @@ describe('models', () => {
             {
               apiBase: 'https://user:geheim@host/v1',
               defaults: { temperature: 0.2, aws_secret_access_key: 'geheim' },
-              modelInfo: { input_cost_per_token: 0.1, max_tokens: 5, nested: { api_key: 'geheim', mode: 'chat' } },
+              modelInfo: {
+                input_cost_per_token: 0.1,
+                max_tokens: 5,
+                nested: { api_key: 'geheim', mode: 'chat', list: [{ password: 'geheim' }, 1] },
+              },
             },
           ],
         },
@@ -206,7 +210,7 @@ describe('models', () => {
                 model_info: {
                   input_cost_per_token: 0.1,
                   max_tokens: 5,
-                  nested: { mode: 'chat' },
+                  nested: { mode: 'chat', list: [{}, 1] },
                   id: 'deployment-1',
                   db_model: false,
                 },

@@ -2,6 +2,7 @@
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ProxyError } from './errors.js';
+import { secretHeader } from './secret-names.js';
 
 /** One call being watched. */
 export interface TracedCall {
@@ -87,8 +88,6 @@ class Kept {
 function pairs(flat: readonly string[]): [string, string][] {
   return flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []));
 }
-
-const secretHeader = /auth|key|token|secret|cookie|password|credential/i;
 
 function maskedHeader(name: string, value: string): string {
   const secret = secretOfHeader(name, value);

@@ -1,6 +1,7 @@
 /** What a configuration comes to, as YAML that says the same. No secret is in it. */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
+import { secretHeader } from '../secret-names.js';
 import type { LoadedConfig } from './load.js';
 
 const MASK = '******';
@@ -8,15 +9,12 @@ const MASK = '******';
 /** A value as YAML in one line: JSON is YAML. */
 const inline = (value: unknown) => JSON.stringify(value);
 
-/** Members of extra_headers and extra_body that nobody has to see. */
-const secretName = /key|token|secret|auth|password|cookie|credential/i;
-
 function masked(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, maskedMember(name, member)]));
 }
 
 function maskedMember(name: string, member: unknown): unknown {
-  if (secretName.test(name) && typeof member === 'string') return MASK;
+  if (secretHeader.test(name) && typeof member === 'string') return MASK;
   if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
   return masked(Object.fromEntries(Object.entries(member)));
 }

@@ -1,6 +1,7 @@
 /** What an upstream is told: our own headers, never the client's, unless the configuration wants some of them passed on. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../providers/deployment.js';
+import { secretHeader } from '../secret-names.js';
 
 /** The same for every request to a deployment, so made once for each: name, value, name, value. */
 const fixedHeaders = new WeakMap<Deployment, readonly string[]>();
@@ -44,13 +45,13 @@ function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: stri
   return Object.entries(merged).flat();
 }
 
-/** Headers that carry a client's key, belong to this proxy or to one in front of it, or are set by us. */
-const keptBack = /^x-(?:litellm-|stainless-|request-id$)|key|token|secret|auth|password|cookie|credential/;
+/** Headers that belong to this proxy or to one in front of it, or are set by us. */
+const keptBack = /^x-(?:litellm-|stainless-|request-id$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
   const taken = names(headers);
   for (const [name, value] of Object.entries(clientHeaders)) {
-    if (typeof value !== 'string' || taken.has(name)) continue;
+    if (typeof value !== 'string' || taken.has(name) || secretHeader.test(name)) continue;
     if (name === 'anthropic-beta' || (name.startsWith('x-') && !keptBack.test(name))) headers.push(name, value);
   }
 }

@@ -2,6 +2,7 @@
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { Router } from '../routing/router.js';
+import { secretParameter } from '../secret-names.js';
 
 /** One entry of `/v1/models`. LiteLLM gives all of them the same time and the same owner. */
 export interface Model {
@@ -53,18 +54,16 @@ function describeDeployment(deployment: Deployment): object {
   };
 }
 
-/** `input_cost_per_token` is none. */
-const secretName = /(?:key|secret|password|authorization|credentials?|(?:access|auth|bearer)_token)$/i;
-
 /** Parameters without those that somebody hid a key in, at any depth. */
 function withoutSecrets(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values)
-      .filter(([name]) => !secretName.test(name))
-      .map(([name, value]) => [name, plainObject(value) ? withoutSecrets(value) : value]),
+      .filter(([name]) => !secretParameter.test(name))
+      .map(([name, value]) => [name, shown(value)]),
   );
 }
 
-function plainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function shown(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shown);
+  return typeof value === 'object' && value !== null ? withoutSecrets({ ...value }) : value;
 }

@@ -2,18 +2,19 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
 import type { Deployment } from '../providers/deployment.js';
+import { secretHeader } from '../secret-names.js';
 
 /** RFC 9110 §7.6.1, and what Node or we write ourselves. */
 const hopByHop =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|content-length|host|expect)$/;
 
 /**
- * What is between the client and this proxy: keys in all their spellings, who the client is and where it comes from. The account
+ * What is between the client and this proxy, beside its keys: who the client is and where it comes from. The account
  * (`openai-organization`) belongs to the key, which is not the client's.
  */
 const clientsOwn =
-  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$|key|token|secret|auth|password|cookie|credential/;
-/** They only look like it. */
+  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
+/** They only sound like secrets. */
 const harmless = new Set(['idempotency-key', 'sec-websocket-key']);
 
 export interface RawRequestHeadersOptions {
@@ -34,7 +35,7 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(head)) {
     if (value === undefined || hopByHop.test(name) || named.has(name)) continue;
-    if (clientsOwn.test(name) && !harmless.has(name)) continue;
+    if (clientsOwn.test(name) || (secretHeader.test(name) && !harmless.has(name))) continue;
     headers[name] = value;
   }
   const offered = subprotocols(head);
