@@ -227,6 +227,15 @@ export function unclearDeployment(path: string, remedy: string): ProxyError {
   return requestFault(`${quote(path)}: it is not clear which deployment is meant: ${remedy}.`);
 }
 
+/** A form names its deployment when most of it has gone to another one. */
+export function lateChoice(name: string): ProxyError {
+  return requestFault(
+    `The field '${quote(name)}' stands behind the form's file, which is on its way by then: put it before the file, or name the ` +
+      'deployment by ?model=<public name> or ?custom_llm_provider=<provider>.',
+    { param: name },
+  );
+}
+
 /** What `/v1/models/{id}` says of a model that there is not; OpenAI's words. */
 export function modelNotFound(model: string): ProxyError {
   return requestFault(`The model '${quote(model)}' does not exist.`, {

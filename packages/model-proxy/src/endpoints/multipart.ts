@@ -55,6 +55,12 @@ export class MultipartScanner {
     while (this.#step());
   }
 
+  /** The names of all parts that have begun, in their order. */
+  get names(): readonly (string | null)[] {
+    const ended = this.#fields.map(({ name }) => name);
+    return this.#current === undefined ? ended : [...ended, this.#current.name];
+  }
+
   /** @throws {MultipartError} the last delimiter has not come. */
   finish(): Form {
     if (this.#state !== 'done' || this.#start === undefined)

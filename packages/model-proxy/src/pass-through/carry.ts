@@ -19,10 +19,11 @@ import type { Route } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
 import { giveLeave, hasBody, readFormHead, readWhole } from './body-reader.js';
-import { chooseFiles, chooseProvider, type Choosing, type FilesChoice } from './choose.js';
+import { chooseFiles, chooseProvider, hasOnePlace, type Choosing, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
 import { rawRequestHeaders } from './headers.js';
 import { jsonChoice, listed } from './json-choice.js';
+import { inspectForm } from './late-fields.js';
 import { loadProxyMiddleware } from './load.js';
 import { rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { queryOf, queryText, valueIn, withValue, type QueryPair } from './query.js';
@@ -204,7 +205,10 @@ function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => 
         provider: fields.get('custom_llm_provider') ?? null,
       });
       const length = lengthOf(exchange);
-      const body = { kind: 'streamed', head: rest } as const;
+      const isNamed = fields.size > 0 || inHead(asked) !== undefined;
+      const inspect = isNamed || hasOnePlace(asked.choosing) ? undefined : inspectForm(type, choiceNames);
+      inspect?.(rest);
+      const body = { kind: 'streamed', head: rest, ...(inspect === undefined ? {} : { inspect }) } as const;
       done({ route, query, streams: false, body, length: typeof length === 'number' ? length - removed : length });
     });
   } else if (isJson) {
@@ -218,7 +222,12 @@ function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => 
 }
 
 /** The head goes before the body: that is what a client sets that cannot know what is in the body. */
-function filesRoute({ exchange, target, path, query, choosing }: Asked, inBody: FilesChoice): Route {
+function filesRoute(asked: Asked, inBody: FilesChoice): Route {
+  return chooseFiles(inHead(asked) ?? inBody, asked.path, asked.choosing);
+}
+
+/** What path, query and headers say of where a file goes; undefined: nothing. */
+function inHead({ exchange, target, query }: Asked): FilesChoice | undefined {
   const { headers } = exchange.request;
   const inHeader = headers['custom-llm-provider'];
   const inPath = target.kind === 'files' ? target.provider : null;
@@ -226,8 +235,7 @@ function filesRoute({ exchange, target, path, query, choosing }: Asked, inBody: 
   const models = listed(valueIn(query, 'model', 'target_model_names') ?? '');
   const named = typeof inHeader === 'string' && inHeader !== '' ? inHeader : undefined;
   const provider = inPath ?? named ?? inQuery ?? null;
-  if (models.length > 0 || provider !== null) return chooseFiles({ models, provider }, path, choosing);
-  return chooseFiles(inBody, path, choosing);
+  return models.length > 0 || provider !== null ? { models, provider } : undefined;
 }
 
 /** @param model of the body, which goes before that of the query. */

@@ -87,6 +87,11 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
   );
 }
 
+/** Whether all files go to one place whatever a request says. */
+export function hasOnePlace({ settings, ofEnvironment }: Choosing): boolean {
+  return distinct(ofEnvironment === null ? settings.deployments : [...settings.deployments, ofEnvironment]).length <= 1;
+}
+
 /** A file has to be found again by the next request: of several deployments of a name always the same, not one by weight. */
 function routeOf(model: string, path: string, { unserved }: Choosing['settings'], router: Router): Route {
   const group = router.deploymentsOf(model);

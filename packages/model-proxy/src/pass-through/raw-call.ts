@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../endpoints/exchange.js';
 import { linger, refuse } from '../endpoints/refusal.js';
-import { internalError, stalledRequest, type ProxyError } from '../errors.js';
+import { internalError, stalledRequest, toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
@@ -19,7 +19,12 @@ export type RawBody =
   /** Kept whole, so that it can be sent again; empty: there is none. */
   | { readonly kind: 'kept'; readonly chunks: readonly Buffer[] }
   /** Sent as it comes from the client, behind what came of it already. */
-  | { readonly kind: 'streamed'; readonly head: Buffer };
+  | {
+      readonly kind: 'streamed';
+      readonly head: Buffer;
+      /** Sees what comes behind the head before the upstream does. */
+      readonly inspect?: (chunk: Buffer) => void;
+    };
 
 export interface RawCallOptions {
   readonly exchange: Exchange;
@@ -119,7 +124,17 @@ export class RawCall implements UpstreamCall {
       return;
     }
     this.#stall = setTimeout(() => this.#stalled(), STALL_MS);
-    request.on('data', () => this.#stall?.refresh());
+    const { inspect } = body;
+    // Before the pipe: a chunk that is refused here does not go on.
+    request.on('data', (chunk: Buffer) => {
+      this.#stall?.refresh();
+      if (this.#over || inspect === undefined) return;
+      try {
+        inspect(chunk);
+      } catch (error) {
+        this.#fail(toProxyError(error));
+      }
+    });
     // The client is held back as long as the upstream holds us back, and is not to blame for that.
     raw.on('pause', () => this.#watch('send', timeouts.firstByteMs));
     raw.on('resume', () => clearTimeout(this.#quiet));

@@ -94,6 +94,28 @@ describe('files and batches', () => {
     expect(proxy.url).not.toBe(both.url);
   });
 
+  it('that name their deployment behind the file are refused before all of it has gone to another one (C11, C13)', async () => {
+    const { upstream } = fixture();
+    const oss = entry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
+    const proxy = closing(await startTestProxy(configOf(upstream, [entry('gpt', 'openai/x', upstream), oss])));
+    const late = client(`${proxy.url}/v1`).files.create({
+      file: await toFile(Buffer.alloc(300_000, 'x'), 'in.jsonl'),
+      purpose: 'batch',
+      custom_llm_provider: 'hosted_vllm',
+    } as Parameters<OpenAI['files']['create']>[0]); // the SDK, too, sends what it does not know
+    await expect(late).rejects.toMatchObject({ status: 400, param: 'custom_llm_provider' });
+    const { last } = upstream;
+    await waitFor(
+      () => (last.outcome === 'aborted' ? true : undefined),
+      () => 'the upload went on',
+    );
+    expect(last.body).toBeUndefined();
+    const query = { query: { custom_llm_provider: 'hosted_vllm' } };
+    const file = { file: await toFile(Buffer.from('{}'), 'in.jsonl'), purpose: 'batch' } as const;
+    await expect(client(`${proxy.url}/v1`).files.create(file, query)).rejects.toMatchObject({ status: 401 });
+    expect(upstream.last.headers.authorization).toBe('Bearer sk-other-upstream-0123456789');
+  });
+
   it('name their deployment in JSON, too, and the upstream does not see it (C13)', async () => {
     const { proxy, upstream } = fixture();
     const body = { input_file_id: 'f', custom_llm_provider: 'hosted_vllm', endpoint: '/v1/chat/completions' };
