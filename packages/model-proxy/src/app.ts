@@ -13,7 +13,7 @@ import { answerOptions } from './endpoints/cors.js';
 import { Exchange, type Serving } from './endpoints/exchange.js';
 import { forward } from './endpoints/forward.js';
 import { endpoints } from './endpoints/index.js';
-import { createPaths, otherTarget, plainPath } from './endpoints/paths.js';
+import { createPaths, unlistedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
 import { refuse } from './endpoints/refusal.js';
@@ -159,10 +159,11 @@ export function createApp(options: AppOptions): App {
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }
-    const other = otherTarget(path);
-    if (other === undefined || (method !== 'POST' && method !== 'OPTIONS')) refuse(exchange, noSuchPath(method, path));
+    const unlisted = unlistedTarget(path);
+    if (unlisted === undefined || (method !== 'POST' && method !== 'OPTIONS'))
+      refuse(exchange, noSuchPath(method, path));
     else if (method === 'OPTIONS') answerOptions(exchange, 'POST');
-    else forward(exchange, other);
+    else forward(exchange, unlisted);
   };
 
   const showPage = (exchange: Exchange): void => {

@@ -1,6 +1,6 @@
 /** The command line: LiteLLM's flags, and what becomes of them. */
 import { Command, CommanderError, Option } from 'commander';
-import { otherFlags } from './cli/other-flags.js';
+import { ignoredFlags } from './cli/ignored-flags.js';
 import { serve } from './cli/serve.js';
 import { validate } from './cli/validate.js';
 import { flagsTable } from './config/flags.js';
@@ -25,7 +25,7 @@ function createProgram(): Command {
     const note = notes.filter((text) => text !== undefined).join(', ');
     program.option(flag.flags, note === '' ? flag.doc : `${flag.doc} (${note})`);
   }
-  for (const name of Object.keys(otherFlags)) program.addOption(new Option(`--${name} [value]`).hideHelp());
+  for (const name of Object.keys(ignoredFlags)) program.addOption(new Option(`--${name} [value]`).hideHelp());
   return program;
 }
 
@@ -45,7 +45,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   const given = program.opts<GivenFlags & Record<string, unknown>>();
   const file = given.config ?? nonEmpty(process.env['CONFIG_FILE_PATH']);
-  const warnings = Object.entries(otherFlags)
+  const warnings = Object.entries(ignoredFlags)
     .filter(([name]) => given[name] !== undefined)
     .map(([name, reason]) => `command line: --${name} does nothing here: ${reason}`);
   const start = { file, flags: given, environment: process.env, warnings };

@@ -4,7 +4,7 @@ export interface Endpoint {
   readonly path: string;
   /** Without it the request is refused: `messages`. null: nothing but `model` is asked for. */
   readonly requiredParameter: string | null;
-  /** `model_info.mode` of its models, and the metrics' label. `other`: forwarded without a look at its parameters. */
+  /** `model_info.mode` of its models, and the metrics' label. `unlisted`: forwarded without a look at its parameters. */
   readonly mode: string;
   /** How requests carry `model`: as a member of a JSON object, or as a field of a form (audio, pictures). */
   readonly requestBody: 'json' | 'multipart';

@@ -21,7 +21,7 @@ import type { UpstreamHandler } from '../upstream/upstream.js';
 import { headerOf, type Answer, type AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import type { Exchange } from './exchange.js';
-import { OTHER } from './other.js';
+import { UNLISTED } from './unlisted.js';
 import type { Target } from './paths.js';
 import { ErrorAnswer, JsonAnswer, RawAnswer } from './plain-answers.js';
 import { refuse } from './refusal.js';
@@ -37,7 +37,7 @@ import { upstreamRequest } from './upstream-request.js';
 export function forward(exchange: Exchange, target: Target): void {
   const { request, response, serving } = exchange;
   const { endpoint } = target;
-  exchange.routeLabel = endpoint.mode === OTHER ? OTHER : `/v1/${endpoint.path}`;
+  exchange.routeLabel = endpoint.mode === UNLISTED ? UNLISTED : `/v1/${endpoint.path}`;
   let body: RequestBody;
   try {
     const client = serving.authenticate(request);
@@ -81,7 +81,7 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     exchange.receivedAt = performance.now();
     try {
       // A POST of nothing to a path of no name is a wrong path, not wrong JSON.
-      if (length === 0 && target.endpoint.mode === OTHER) throw noSuchPath('POST', `/${target.endpoint.path}`);
+      if (length === 0 && target.endpoint.mode === UNLISTED) throw noSuchPath('POST', `/${target.endpoint.path}`);
       body.finish();
       send(exchange, target, body);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.js';
-import { createPaths, otherTarget, plainPath } from './paths.js';
+import { createPaths, unlistedTarget, plainPath } from './paths.js';
 
 const paths = createPaths(endpoints);
 const found = (url: string) => {
@@ -50,7 +50,7 @@ describe('a path that no literal has', () => {
     ['/v1/messages/count_tokens', 'messages/count_tokens'],
     ['/v3/new-thing', 'v3/new-thing'],
   ])('%s goes to %s below the api_base (C4)', (path, below) => {
-    expect(otherTarget(path)?.endpoint.path).toBe(below);
+    expect(unlistedTarget(path)?.endpoint.path).toBe(below);
   });
 
   it.each([
@@ -66,6 +66,6 @@ describe('a path that no literal has', () => {
     '/.env',
     '/v1/a?b',
   ])('%s leads nowhere (C4)', (path) => {
-    expect(otherTarget(path)).toBeUndefined();
+    expect(unlistedTarget(path)).toBeUndefined();
   });
 });

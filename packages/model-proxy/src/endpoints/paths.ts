@@ -1,6 +1,6 @@
 /** Which endpoint a path means: `/v1/…` and without, as Azure's clients spell it, with slashes too many. */
 import type { Endpoint } from './endpoint.js';
-import { otherEndpoint } from './other.js';
+import { unlistedEndpoint } from './unlisted.js';
 
 /** What a request's path asks for. */
 export interface Target {
@@ -58,11 +58,11 @@ export function plainPath(url: string): string {
  * A path that no literal has, as an endpoint which is passed on as it is. What could lead out of the upstream's `api_base` or
  * means something else to the next server (dots, escapes) is none.
  */
-export function otherTarget(path: string): Target | undefined {
+export function unlistedTarget(path: string): Target | undefined {
   const below = path.replace(/^\/(?:v1(?:\/|$))?/, '');
   const segments = below.split('/');
   if (!segments.every((segment) => /^[\w~-][\w.~:-]*$/.test(segment))) return undefined;
-  return { endpoint: otherEndpoint(below), model: null };
+  return { endpoint: unlistedEndpoint(below), model: null };
 }
 
 /** @returns undefined: the escapes are broken. */

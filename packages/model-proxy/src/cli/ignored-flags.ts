@@ -1,7 +1,7 @@
 /** LiteLLM's flags that do nothing here: start commands that have them keep working, with a line that says so. */
 
 /** By flag: why it does nothing. */
-export const otherFlags: Readonly<Record<string, string>> = {
+export const ignoredFlags: Readonly<Record<string, string>> = {
   num_workers: 'one process serves all; start more of them on ports of their own',
   api_version: "Azure's API is not built yet",
   temperature: 'put it among the params of a model',

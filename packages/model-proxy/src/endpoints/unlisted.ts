@@ -5,10 +5,10 @@ import { defineEndpoint, type Endpoint } from './endpoint.js';
  * It goes to the same path of the upstream, and no parameter of it is looked at.
  * @param path as the upstream gets it, below `api_base`.
  */
-export function otherEndpoint(path: string): Endpoint {
+export function unlistedEndpoint(path: string): Endpoint {
   // Anthropic's first event nests the message.
-  return defineEndpoint({ path, mode: OTHER, answerModel: [['model'], ['message', 'model']] });
+  return defineEndpoint({ path, mode: UNLISTED, answerModel: [['model'], ['message', 'model']] });
 }
 
 /** Mode of the paths that have no literal of their own. */
-export const OTHER = 'other';
+export const UNLISTED = 'unlisted';
