@@ -290,6 +290,23 @@ describe('JSON scanner', () => {
     }
   });
 
+  it('says which byte is no UTF-8, in whichever chunk it is (C11)', () => {
+    const line = Buffer.from('{"a":"éé€x');
+    for (const wrong of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
+      const text = Buffer.concat([line, Buffer.from(wrong), Buffer.from('y"}')]);
+      for (let cut = 0; cut <= line.length; cut++) {
+        const scanner = new JsonObjectScanner();
+        let offset = -1;
+        try {
+          for (const chunk of [text.subarray(0, cut), text.subarray(cut)]) scanner.push(chunk);
+        } catch (error) {
+          if (error instanceof JsonError) offset = error.offset;
+        }
+        expect([wrong, cut, offset]).toEqual([wrong, cut, line.length + wrong.length - 1]);
+      }
+    }
+  });
+
   it('throws at the first chunk that cannot be right, saying what and where (C6)', () => {
     const at = (chunks: string[]): [number, string, number] | undefined => {
       const scanner = new JsonObjectScanner();

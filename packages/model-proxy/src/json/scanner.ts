@@ -98,7 +98,7 @@ export class JsonObjectScanner {
     if (end === 0) return;
     this.#chunks.push(chunk);
     this.#length += end;
-    if (!this.#utf8.push(chunk)) throw new JsonError('the text is not UTF-8', base);
+    if (!this.#utf8.push(chunk)) throw new JsonError('the text is not UTF-8', base + this.#utf8.faultOffset);
 
     let runs: PlainRuns | undefined;
     let state = this.#state;

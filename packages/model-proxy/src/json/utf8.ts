@@ -5,9 +5,22 @@ import { isUtf8 } from 'node:buffer';
 export class Utf8Check {
   /** The beginning of a sequence whose rest has not come yet: 0 to 3 bytes. */
   #cut: Buffer = nothing;
+  #faultOffset = 0;
 
-  /** @returns false: what came so far is the beginning of no UTF-8 text. */
+  /** @returns false: what came so far is the beginning of no UTF-8 text; {@link faultOffset} says since which byte. */
   push(piece: Buffer): boolean {
+    const before = this.#cut;
+    if (this.#take(piece)) return true;
+    this.#faultOffset = faultOf(Buffer.concat([before, piece])) - before.length;
+    return false;
+  }
+
+  /** Of the piece that was refused; negative: in the one before. */
+  get faultOffset(): number {
+    return this.#faultOffset;
+  }
+
+  #take(piece: Buffer): boolean {
     let rest = piece;
     if (this.#cut.length > 0) {
       const missing = sequenceLength(this.#cut[0] ?? 0) - this.#cut.length;
@@ -34,6 +47,18 @@ export class Utf8Check {
   finish(): boolean {
     return this.#cut.length === 0;
   }
+}
+
+/** The first of bytes that are no UTF-8 by which they are none. */
+function faultOf(bytes: Buffer): number {
+  let good = 0;
+  let bad = bytes.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >>> 1;
+    if (isUtf8(bytes.subarray(0, withoutCutSequence(bytes.subarray(0, middle))))) good = middle;
+    else bad = middle;
+  }
+  return good;
 }
 
 const nothing = Buffer.alloc(0);
