@@ -207,9 +207,6 @@ class Answering implements UpstreamHandler {
 function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);
-  const encoding = headerOf(headers, 'content-encoding');
-  // Asked for identity, some compress all the same: nobody here reads that.
-  if (encoding !== undefined && encoding !== 'identity') return new RawAnswer(context);
   const type = mediaType(headerOf(headers, 'content-type') ?? '');
   if (type === '') return new UntypedAnswer(context);
   if (type === 'text/event-stream') return new EventAnswer(context);

@@ -120,7 +120,7 @@ export class ErrorAnswer implements Answer {
 }
 
 /** Of the upstream's headers, those that a body which is passed on keeps its meaning by. */
-const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-disposition', 'cache-control'];
+const bodyHeaders = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
 
 /** Any other answer: its bytes as they come. */
 export class RawAnswer implements Answer {
