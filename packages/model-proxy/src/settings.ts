@@ -1,6 +1,9 @@
 /** Everything that a configuration comes to; made by config/, read by everybody. Nothing here has a default: config/ has them all. */
 import type { Deployment } from './providers/deployment.js';
 
+/** Variables of a process: `process.env`, or what stands for it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** `model` of answers: `hosted_vllm/gpt-oss-120b`, `gpt-oss-120b`, or the name that the client asked for. */
 export type ModelNameInResponse = 'provider' | 'upstream' | 'requested';
 

@@ -1,5 +1,6 @@
 /** What a command line comes to. */
-import type { Environment, Flags } from '../config/load.js';
+import type { Flags } from '../config/load.js';
+import type { Environment } from '../settings.js';
 
 export interface StartOptions {
   /** undefined: none was named. */

@@ -1,8 +1,7 @@
 /** `os.environ/NAME`: a value that the environment holds, anywhere in a configuration. */
+import type { Environment } from '../settings.js';
 import type { Findings } from './faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'os.environ/';
 

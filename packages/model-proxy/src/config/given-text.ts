@@ -1,5 +1,5 @@
 /** Settings that are texts by nature: what flags and environment variables give. */
-import type { Environment } from './environment-references.js';
+import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type COMMAND_LINE, type Findings } from './faults.js';
 
 /** A text and who gave it. */

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { ConfigError, loadConfig, type Environment, type Flags } from './load.js';
+import type { Environment } from '../settings.js';
+import { ConfigError, loadConfig, type Flags } from './load.js';
 import { configurationFixture, oneModel } from '../../test/support/configuration.js';
 
 const { at, deployment, faults, load, makeCertificate, warnings, write } = configurationFixture();

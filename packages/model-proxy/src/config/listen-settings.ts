@@ -1,9 +1,8 @@
 /** What holds from the start of the process to its end: flags over the environment over the file over the defaults. */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
-import type { ListenSettings } from '../settings.js';
+import type { Environment, ListenSettings } from '../settings.js';
 import { defaults } from './defaults.js';
-import type { Environment } from './environment-references.js';
 import { fromEnvironment, readNumber, readSeconds, type GivenText } from './given-text.js';
 import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.js';
 import { booleanWord } from './setting-types.js';

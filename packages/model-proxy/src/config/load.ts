@@ -1,9 +1,9 @@
 /** The whole configuration: file, flags and environment, checked to the end and resolved to what the proxy runs with. */
-import type { ListenSettings, ProxySettings } from '../settings.js';
+import type { Environment, ListenSettings, ProxySettings } from '../settings.js';
 import { findBlock, holds, mergeBlocks, type FoundBlock } from './blocks.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
-import { resolveReferences, withVariables, type Environment } from './environment-references.js';
+import { resolveReferences, withVariables } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
 import { fromEnvironment, readSeconds } from './given-text.js';
 import { readListenSettings, type Flags } from './listen-settings.js';
@@ -16,7 +16,6 @@ import { generalNames, NotBuilt, noteUnknownKeys, routerNames, settingsNames, to
 import { isLoopback } from '@rackless/daemon/loopback.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
-export type { Environment } from './environment-references.js';
 export type { Flags } from './listen-settings.js';
 export { ConfigError } from './faults.js';
 

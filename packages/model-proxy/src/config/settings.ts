@@ -58,7 +58,7 @@ const tlsRows = {
 export const entryTable = {
   modelName: text({
     name: 'model_name',
-    doc: 'Public name, which clients put into `model`. The same name twice: one group, one of which is chosen for each request. `*` stands for any text: `openai/*`.',
+    doc: 'Public name, which clients put into `model`. The same name twice: one group, one of which is chosen for each request. `*` stands for any text, in names of up to 256 characters: `openai/*`.',
   }),
   modelInfo: mapping({
     name: 'model_info',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
-import type { Environment } from './environment-references.js';
+import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type Findings } from './faults.js';
 import type { KeyPath, YamlNode } from './yaml-node.js';
 

@@ -2,7 +2,7 @@
 import { findProvider, isKnownProvider } from '../providers/index.js';
 import type { Provider } from '../providers/provider.js';
 import type { FoundBlock } from './blocks.js';
-import type { Environment } from './environment-references.js';
+import type { Environment } from '../settings.js';
 import type { Block, Findings } from './faults.js';
 import { fromEnvironment } from './given-text.js';
 import { foreignProviders } from './known-names.js';

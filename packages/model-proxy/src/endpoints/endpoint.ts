@@ -1,3 +1,5 @@
+import type { NullableMembers } from '../json/rewrite-answer.js';
+
 /** An endpoint is one literal: a path of OpenAI's API, and what the proxy has to know of its bodies. */
 export interface Endpoint {
   /** Path below `/v1/` and below an upstream's `api_base`: `chat/completions`. */
@@ -10,16 +12,8 @@ export interface Endpoint {
   readonly requestBody: 'json' | 'multipart';
   /** Where answers carry the model's name; the first path that is there. Streamed events of `responses` nest it. */
   readonly answerModel: readonly (readonly string[])[];
-  /** Shape that `fill_null_fields` completes; null: none. */
-  readonly nullable: NullableFields | null;
-}
-
-/** Members that the specification always has, null where the upstream does not know them. Not for streamed chunks. */
-export interface NullableFields {
-  readonly answer: readonly string[];
-  readonly choice: readonly string[];
-  readonly message: readonly string[];
-  readonly usage: readonly string[];
+  /** Shape that `fill_null_fields` completes; null: none. Not for streamed chunks. */
+  readonly nullable: NullableMembers | null;
 }
 
 /** An endpoint with what most have: JSON, the answer's `model` at its top, nothing to fill. */

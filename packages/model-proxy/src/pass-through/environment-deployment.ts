@@ -2,7 +2,7 @@
 import { defaults } from '../config/defaults.js';
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
-import type { Environment } from '../upstream/tls-identity.js';
+import type { Environment } from '../settings.js';
 
 /** @returns null: the environment has no key. */
 export function environmentDeployment(environment: Environment): Deployment | null {

@@ -4,7 +4,7 @@ import { refuse } from '../endpoints/refusal.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { toProxyError } from '../errors.js';
 import type { PooledUpstream } from '../upstream/send.js';
-import type { Environment } from '../upstream/tls-identity.js';
+import type { Environment } from '../settings.js';
 import type { Carrier } from './carry.js';
 import { acceptsPath } from './paths.js';
 

@@ -1,6 +1,6 @@
 /** Forward proxies by environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, lower-case names first, as curl and LiteLLM. */
 import { BlockList, isIP } from 'node:net';
-import type { Environment } from './tls-identity.js';
+import type { Environment } from '../settings.js';
 
 /** A forward proxy that stands between here and an upstream. */
 export interface ForwardProxy {

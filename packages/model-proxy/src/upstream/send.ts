@@ -2,12 +2,13 @@
 import type { Log } from '@rackless/daemon/log.js';
 import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
+import type { Environment } from '../settings.js';
 import { authorityOf, unusableDeployment, type Peer } from './connection-faults.js';
 import { ConnectionPool } from './connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
 import { Exchange } from './exchange.js';
 import { BoundsClock } from './time-bounds.js';
-import { readTlsIdentity, type Environment, type TlsIdentity } from './tls-identity.js';
+import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
 import { clientClass } from './undici-client.js';
 import type { Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { wireRequest, type AbsoluteForm } from './wire-request.js';

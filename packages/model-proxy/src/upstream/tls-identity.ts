@@ -3,9 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { UpstreamTls } from '../providers/deployment.js';
-
-/** Variables of a process; `process.env` in the daemon. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../settings.js';
 
 /** Read once; files that change later do not change it. */
 export interface TlsIdentity {

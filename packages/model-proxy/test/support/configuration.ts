@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ConfigError, loadConfig, type Environment, type Flags, type LoadedConfig } from '../../src/config/load.js';
+import { ConfigError, loadConfig, type Flags, type LoadedConfig } from '../../src/config/load.js';
+import type { Environment } from '../../src/settings.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 
 export interface Given {
