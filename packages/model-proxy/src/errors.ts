@@ -114,6 +114,11 @@ export function ambiguousMember(name: string, why: 'duplicate' | 'escaped'): Pro
   return requestFault(`Invalid JSON payload: the key '${name}' ${what}.`, { param: name });
 }
 
+/** @param name lower case. @param expected what it should have been: `expected a number of seconds`. */
+export function invalidHeader(name: string, expected: string): ProxyError {
+  return requestFault(`Invalid header '${name}': ${expected}.`, { param: name });
+}
+
 /** The body is no multipart/form-data. */
 export function invalidMultipart(why: string): ProxyError {
   return requestFault(`Invalid multipart payload: ${why}.`);

@@ -3,7 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
+import { pythonSeconds } from '../upstream/connection-faults.js';
 import type { Exchange } from './exchange.js';
+import { costOf } from './response-cost.js';
 
 /**
  * The headers that an answer has whatever it is: name, value, name, value; names lower case. Those without a value are left out.
@@ -25,8 +27,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
   }
   if (exchange.sentAt !== 0) {
     addDurations(headers, exchange);
-    // Retries and fallbacks are not built yet, which clients of LiteLLM's may count on all the same.
-    headers.push('x-litellm-attempted-retries', '0', 'x-litellm-attempted-fallbacks', '0');
+    addCourse(headers, exchange);
   }
   if (upstream !== null) addUpstreamHeaders(headers, upstream);
   // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
@@ -39,6 +40,22 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
 /** Sends the head of an answer. Node takes a flat list as it is, without a copy for each name. */
 export function writeHead(response: ServerResponse, status: number, headers: string[]): void {
   response.writeHead(status, headers);
+}
+
+/** How it came about. There are neither retries nor fallbacks yet; clients that count them read zeros. */
+function addCourse(headers: string[], { route, timeoutMs, usage }: Exchange): void {
+  headers.push(
+    'x-litellm-attempted-retries',
+    '0',
+    'x-litellm-attempted-fallbacks',
+    '0',
+    'x-litellm-max-fallbacks',
+    '0',
+  );
+  if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
+  // Of a stream it is not known before its end.
+  const cost = usage === null || route === null ? null : costOf(route.deployment, usage);
+  if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
 }
 
 function addDurations(headers: string[], exchange: Exchange): void {

@@ -8,6 +8,7 @@ import type { Route, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
+import type { RequestBounds } from './request-bounds.js';
 import type { Usage } from './usage.js';
 
 /** What requests are served with. A reload makes a new one; requests under way keep theirs to their end. */
@@ -48,6 +49,10 @@ export class Exchange {
   routeLabel = 'unmatched';
   client: Client | null = null;
   route: Route | null = null;
+  /** What the client wants to wait at most; null: it does not say. */
+  bounds: RequestBounds | null = null;
+  /** How long the upstream is waited for; in milliseconds, null: without a bound, or it is not asked. */
+  timeoutMs: number | null = null;
   /** Under way; ended when the client goes away. */
   call: UpstreamCall | null = null;
   /** Whether the connection speaks another protocol now (WebSocket): nothing more can be answered. */

@@ -206,6 +206,7 @@ describe('the headers of an answer', () => {
       'x-litellm-attempted-fallbacks': '0',
       'x-litellm-attempted-retries': '0',
       'x-litellm-call-id': 'call-1',
+      'x-litellm-max-fallbacks': '0',
       'x-litellm-model-api-base': `http://127.0.0.1:${served.upstreamPort}/v1`,
       'x-litellm-model-group': 'public',
       'x-litellm-model-id': 'deployment-1',

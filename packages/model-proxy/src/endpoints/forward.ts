@@ -26,6 +26,7 @@ import type { Target } from './paths.js';
 import { ErrorAnswer, JsonAnswer, RawAnswer } from './plain-answers.js';
 import { refuse } from './refusal.js';
 import type { RequestBody } from './request-body.js';
+import { requestBounds, shownTimeout } from './request-bounds.js';
 import { announcedBody, mediaType } from './request-head.js';
 import { watchUploads, type Upload } from './stalled-uploads.js';
 import { UntypedAnswer } from './untyped-answer.js';
@@ -43,6 +44,7 @@ export function forward(exchange: Exchange, target: Target): void {
     const client = serving.authenticate(request);
     if (client instanceof ProxyError) throw client;
     exchange.client = client;
+    exchange.bounds = requestBounds(request.headers);
     body = announcedBody(request.headers, endpoint, serving.settings.maxRequestBytes);
   } catch (error) {
     refuse(exchange, toProxyError(error));
@@ -121,7 +123,10 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   if (requiredParameter !== null && !body.has(requiredParameter))
     throw missingParameter(endpoint.path, requiredParameter);
 
-  const outgoing = upstreamRequest({ serving, route, endpoint, body, id, head: request.headers });
+  const { bounds } = exchange;
+  const { streams } = body;
+  const outgoing = upstreamRequest({ serving, route, endpoint, body, id, head: request.headers, bounds, streams });
+  exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, route.deployment.provider.name, requested);
   const context = { exchange, endpoint, rename };
   const handler = new Answering(context, trace === null ? null : trace.sending(id, outgoing));

@@ -5,6 +5,7 @@ import type { UpstreamRequest } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
 import type { Serving } from './exchange.js';
 import type { RequestBody } from './request-body.js';
+import { boundsOf, type RequestBounds } from './request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
 export interface UpstreamRequestOptions {
@@ -17,11 +18,15 @@ export interface UpstreamRequestOptions {
   readonly id: string;
   /** The headers of the client's request. */
   readonly head: IncomingHttpHeaders;
+  /** What the client wants to wait at most; null: it does not say. */
+  readonly bounds: RequestBounds | null;
+  /** Whether it wants events. */
+  readonly streams: boolean;
 }
 
 /** @throws {ProxyError} 400 where the deployment does not take a parameter. */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, route, endpoint, body, id, head } = options;
+  const { serving, route, endpoint, body, id, head, bounds, streams } = options;
   const { settings, version } = serving;
   const { deployment } = route;
   return {
@@ -36,7 +41,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       clientHeaders: settings.forwardClientHeaders ? head : null,
     }),
     body: body.forUpstream(route, endpoint, settings),
-    timeouts: body.streams ? deployment.streamTimeouts : deployment.timeouts,
+    timeouts: boundsOf(bounds, deployment, streams),
   };
 }
 

@@ -86,7 +86,9 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
   const route: Route = { deployment, modelGroup: deployment.modelName, upstreamModel };
   const seconds = Number(modelInfo['health_check_timeout'] ?? DEFAULT_TIMEOUT_S);
   const timeouts = { ...deployment.timeouts, totalMs: (seconds > 0 ? seconds : DEFAULT_TIMEOUT_S) * 1000 };
-  const request = { ...upstreamRequest({ serving, route, endpoint, body, id: randomUUID(), head: {} }), timeouts };
+  const id = randomUUID();
+  const asked = upstreamRequest({ serving, route, endpoint, body, id, head: {}, bounds: null, streams: false });
+  const request = { ...asked, timeouts };
   return new Promise((resolve) => {
     let status = 0;
     let head: readonly string[] = [];

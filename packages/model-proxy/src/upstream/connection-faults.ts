@@ -29,7 +29,7 @@ const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
 
 /** A bound passed: 408, as LiteLLM. */
 export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, peer: Peer): ProxyError {
-  const times = `timeout value=${seconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
+  const times = `timeout value=${pythonSeconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
   const message = `litellm.Timeout: APITimeoutError - Request timed out. ${boundWords[bound](authorityOf(peer))} - ${times}`;
   return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
 }
@@ -155,8 +155,8 @@ export function authorityOf({ hostname, port }: Pick<Peer, 'hostname' | 'port'>)
   return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
-/** As Python prints a float: LiteLLM's `20.0`. */
-function seconds(ms: number): string {
+/** Milliseconds in seconds, as Python prints a float: LiteLLM's `20.0`. */
+export function pythonSeconds(ms: number): string {
   const value = ms / 1000;
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
