@@ -4,7 +4,7 @@ import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../upstream/sse.js';
 import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { refuse } from './refusal.js';
+import { endAnswer, refuse } from './refusal.js';
 import { MAX_TOLD_ERROR_BYTES, statusOfErrorEvent } from './told-error.js';
 import { findUsage } from './usage.js';
 
@@ -44,7 +44,7 @@ export class EventAnswer implements Answer {
     }
     this.#sendHead();
     this.#count();
-    exchange.response.end();
+    endAnswer(exchange);
   }
 
   /** An event that is not whole is not sent: what a client has read so far it understands, and the next thing is the error. */
@@ -57,7 +57,8 @@ export class EventAnswer implements Answer {
     }
     exchange.error = error;
     this.#count();
-    response.end(renderErrorEvent(error));
+    response.write(renderErrorEvent(error));
+    endAnswer(exchange);
   }
 
   #send(events: readonly Buffer[]): void {

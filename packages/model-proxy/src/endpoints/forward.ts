@@ -16,17 +16,18 @@ import {
   unservedModel,
 } from '../errors.js';
 import type { ModelNameInResponse } from '../settings.js';
-import type { TracedCall } from '../trace.js';
-import type { UpstreamHandler } from '../upstream/upstream.js';
+import type { TracedCall, TracedRequest } from '../trace.js';
+import { BodyStream } from '../upstream/body-stream.js';
+import type { UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { headerOf, type Answer, type AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import type { Exchange } from './exchange.js';
 import { UNLISTED } from './unlisted.js';
 import type { Target } from './paths.js';
 import { ErrorAnswer, JsonAnswer, RawAnswer } from './plain-answers.js';
-import { refuse } from './refusal.js';
+import { breakOff, refuse } from './refusal.js';
 import type { RequestBody } from './request-body.js';
-import { requestBounds, shownTimeout } from './request-bounds.js';
+import { boundsOf, requestBounds, shownTimeout } from './request-bounds.js';
 import { announcedBody, mediaType } from './request-head.js';
 import { watchUploads, type Upload } from './stalled-uploads.js';
 import { UntypedAnswer } from './untyped-answer.js';
@@ -45,7 +46,7 @@ export function forward(exchange: Exchange, target: Target): void {
     if (client instanceof ProxyError) throw client;
     exchange.client = client;
     exchange.bounds = requestBounds(request.headers);
-    body = announcedBody(request.headers, endpoint, serving.settings.maxRequestBytes);
+    body = announcedBody(request, endpoint, serving.settings.maxRequestBytes);
   } catch (error) {
     refuse(exchange, toProxyError(error));
     return;
@@ -61,35 +62,58 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const { request, response, serving } = exchange;
   const limit = serving.settings.maxRequestBytes;
   let length = 0;
-  const upload: Upload = { inFlightIndex: -1, isMoving: true, onStall: () => abandon(exchange) };
+  const upload: Upload = {
+    inFlightIndex: -1,
+    isMoving: true,
+    // One who is held back by the upstream does not stall.
+    onStall: () => (request.isPaused() && !response.destroyed ? uploads.add(upload) : abandon(exchange)),
+  };
   uploads.add(upload);
   // A client that has gone away sends no end: what it sent must not be kept until the next look.
   response.on('close', () => uploads.remove(upload));
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     upload.isMoving = true;
-    if (exchange.error !== null) return;
+    if (isOver(exchange)) return;
     try {
       if (length > limit) throw requestTooLarge(limit, undefined);
       body.push(chunk);
+      if (exchange.call !== null || !body.canBeSent) return;
+      exchange.receivedAt = performance.now();
+      send(exchange, target, body);
     } catch (error) {
-      refuse(exchange, toProxyError(error));
+      breakOff(exchange, toProxyError(error));
     }
   });
   request.on('end', () => {
     uploads.remove(upload);
-    // Refused already, and read on for politeness alone.
-    if (exchange.error !== null) return;
-    exchange.receivedAt = performance.now();
+    if (isOver(exchange)) return;
+    if (exchange.call === null) exchange.receivedAt = performance.now();
     try {
       // A POST of nothing to a path of no name is a wrong path, not wrong JSON.
       if (length === 0 && target.endpoint.mode === UNLISTED) throw noSuchPath('POST', `/${target.endpoint.path}`);
       body.finish();
-      send(exchange, target, body);
+      if (exchange.call === null) send(exchange, target, body);
+      else settle(exchange, body);
     } catch (error) {
-      refuse(exchange, toProxyError(error));
+      breakOff(exchange, toProxyError(error));
     }
   });
+}
+
+/** Refused or answered already: what still comes is read for politeness alone. */
+function isOver(exchange: Exchange): boolean {
+  return exchange.error !== null || exchange.answeredAt !== 0;
+}
+
+/** A body that was sent as it came has come whole: only now is the upstream waited for. */
+function settle(exchange: Exchange, body: RequestBody): void {
+  const { route, bounds } = exchange;
+  if (route !== null) exchange.timeoutMs = shownTimeout(boundsOf(bounds, route.deployment, body.streams), body.streams);
+  if (exchange.firstByteAt !== 0) return;
+  const now = performance.now();
+  exchange.receivedAt += now - exchange.sentAt;
+  exchange.sentAt = now;
 }
 
 /** All of the process: a timer is enough for them. */
@@ -100,8 +124,9 @@ function abandon(exchange: Exchange): void {
   const { response } = exchange;
   // Gone long ago: of those nothing is left but this.
   if (response.destroyed) return;
-  refuse(exchange, stalledRequest());
-  response.end();
+  const isBegun = response.headersSent;
+  breakOff(exchange, stalledRequest());
+  if (!isBegun) response.end();
 }
 
 /** @throws {ProxyError} 400 where the body can not be forwarded. */
@@ -129,11 +154,16 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, route.deployment.provider.name, requested);
   const context = { exchange, endpoint, rename };
-  const handler = new Answering(context, trace === null ? null : trace.sending(id, outgoing));
+  const handler = new Answering(context, trace === null ? null : trace.sending(id, shown(outgoing)));
   exchange.sentAt = performance.now();
   const call = upstream.send(outgoing, handler);
   handler.call = call;
   exchange.call = call;
+}
+
+/** Of a body that is still coming, its beginning. */
+function shown(outgoing: UpstreamRequest): TracedRequest {
+  return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.shown : outgoing.body };
 }
 
 /** What answers call the model; null: what the upstream called it, so that nothing has to be changed. */

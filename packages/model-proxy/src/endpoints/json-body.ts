@@ -16,6 +16,8 @@ export function createJsonBody(): RequestBody {
 const nothing: JsonObject = { chunks: [], length: 0, start: 0, end: 0, members: [] };
 
 class JsonBody implements RequestBody {
+  /** It is checked to its last brace before anybody gets it. */
+  readonly canBeSent = false;
   readonly #scanner = new JsonObjectScanner();
   #object = nothing;
 

@@ -1,62 +1,111 @@
-/** A form as a request's body: the recording or picture in it is passed on as it came, its `model` field with the upstream's name. */
-import { bytesBetween } from '../json/text.js';
+/**
+ * A form as a request's body: the recording or picture in it is passed on as it came, its `model` field with the upstream's name. Once
+ * that field has been read, nothing of the form has to be kept: the rest goes upstream as it arrives.
+ */
 import { spliceChunks } from '../json/splice.js';
 import { ambiguousMember, invalidMultipart } from '../errors.js';
 import type { Route } from '../routing/router.js';
-import { boundaryOf, MultipartError, MultipartScanner, type Form, type FormField } from './multipart.js';
+import { BodyStream } from '../upstream/body-stream.js';
+import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';
 import type { RequestBody } from './request-body.js';
 
+/** Who sends the form, as far as it has to be known here. */
+export interface FormSender {
+  /** Of the whole form, in bytes; null: not announced. */
+  readonly announcedBytes: number | null;
+  /** Sends nothing more, as soon as it hears of it. */
+  pause(): void;
+  resume(): void;
+}
+
 /** @throws {ProxyError} 400: the content type names no boundary. */
-export function createMultipartBody(contentType: string): RequestBody {
+export function createMultipartBody(contentType: string, sender: FormSender): RequestBody {
   const boundary = boundaryOf(contentType);
   if (boundary === undefined) throw invalidMultipart('the content type names no boundary');
-  return new MultipartBody(boundary);
+  return new MultipartBody(boundary, sender);
 }
+
+const READ_FIELDS: ReadonlySet<string> = new Set(['model', 'stream']);
 
 class MultipartBody implements RequestBody {
   readonly #boundary: string;
+  readonly #sender: FormSender;
   readonly #scanner: MultipartScanner;
-  readonly #chunks: Buffer[] = [];
+  /** Until there is a stream. */
+  #chunks: Buffer[] = [];
   #length = 0;
-  #form: Form = { fields: [], start: 0 };
+  /** Where the first part's delimiter begins; null: the form is not whole. */
+  #start: number | null = null;
+  #stream: BodyStream | null = null;
+  /** The last piece of a form whose length was announced: with it, the upstream would have a whole request. */
+  #last: Buffer | null = null;
 
-  constructor(boundary: string) {
+  constructor(boundary: string, sender: FormSender) {
     this.#boundary = boundary;
-    this.#scanner = new MultipartScanner(boundary);
+    this.#sender = sender;
+    this.#scanner = new MultipartScanner(boundary, READ_FIELDS);
   }
 
   push(chunk: Buffer): void {
-    this.#chunks.push(chunk);
     this.#length += chunk.length;
+    const before = this.#scanner.fields.length;
     asFault(() => this.#scanner.push(chunk));
+    if (this.#stream === null) this.#chunks.push(chunk);
+    else {
+      if (this.#scanner.fields.length > before) this.model();
+      if (this.#isAll()) this.#last = chunk;
+      else if (!this.#stream.add(chunk)) this.#sender.pause();
+    }
   }
 
   finish(): void {
-    this.#form = asFault(() => this.#scanner.finish());
+    this.#start = asFault(() => this.#scanner.finish()).start;
+    if (this.#last !== null) this.#stream?.add(this.#last);
+    this.#last = null;
+    this.#stream?.finish();
+  }
+
+  /** A form that has come in one piece, as short ones do, is better sent as one. */
+  get canBeSent(): boolean {
+    return !this.#isAll() && this.#named('model').length > 0;
   }
 
   model(): string | undefined {
     const fields = this.#named('model');
     if (fields.length > 1) throw ambiguousMember('model', 'duplicate');
-    const [field] = fields;
-    return field === undefined ? undefined : this.#text(field);
+    return fields[0]?.value ?? undefined;
   }
 
   get streams(): boolean {
-    return this.#named('stream').some((field) => this.#text(field) === 'true');
+    return this.#named('stream').some(({ value }) => value === 'true');
   }
 
   has(parameter: string): boolean {
     return this.#named(parameter).length > 0;
   }
 
-  forUpstream({ upstreamModel }: Route): readonly Buffer[] {
+  forUpstream({ upstreamModel }: Route): readonly Buffer[] | BodyStream {
     const [field] = this.#named('model');
+    const start = this.#start ?? 0;
     const edit =
       field === undefined
-        ? { start: this.#form.start, end: this.#form.start, replacement: this.#modelPart(upstreamModel) }
+        ? { start, end: start, replacement: this.#modelPart(upstreamModel) }
         : { start: field.valueStart, end: field.valueEnd, replacement: Buffer.from(upstreamModel) };
-    return spliceChunks(this.#chunks, this.#length, [edit]);
+    const received = spliceChunks(this.#chunks, this.#length, [edit]);
+    if (this.#start !== null) return received;
+    this.#chunks = [];
+    const { announcedBytes } = this.#sender;
+    const growth = edit.replacement.length - (edit.end - edit.start);
+    this.#stream = new BodyStream({
+      byteLength: announcedBytes === null ? null : announcedBytes + growth,
+      beginning: received,
+      onRoom: () => this.#sender.resume(),
+    });
+    return this.#stream;
+  }
+
+  #isAll(): boolean {
+    return this.#length === this.#sender.announcedBytes;
   }
 
   /** For a model that the path named. */
@@ -65,11 +114,7 @@ class MultipartBody implements RequestBody {
   }
 
   #named(name: string): FormField[] {
-    return this.#form.fields.filter((field) => field.name === name);
-  }
-
-  #text({ valueStart, valueEnd }: FormField): string {
-    return bytesBetween(this.#chunks, this.#length, valueStart, valueEnd).toString();
+    return this.#scanner.fields.filter((field) => field.name === name);
   }
 }
 

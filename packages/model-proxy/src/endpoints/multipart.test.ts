@@ -3,7 +3,7 @@ import { boundaryOf, MultipartError, MultipartScanner, type Form } from './multi
 
 const scan = (body: string | Buffer, piece = Infinity, boundary = 'xx'): Form => {
   const bytes = Buffer.from(body as string);
-  const scanner = new MultipartScanner(boundary);
+  const scanner = new MultipartScanner(boundary, new Set(['model']));
   for (let at = 0; at < bytes.length; at += piece) scanner.push(bytes.subarray(at, at + piece));
   return scanner.finish();
 };

@@ -1,4 +1,4 @@
-/** Finds the fields of a form while it arrives. Nothing is kept but offsets. @see RFC 7578, RFC 2046 §5.1 */
+/** Finds the fields of a form while it arrives. Nothing is kept but offsets and short texts. @see RFC 7578, RFC 2046 §5.1 */
 
 /** One part: its name and where its value lies, in bytes from the start of the body. */
 export interface FormField {
@@ -6,6 +6,8 @@ export interface FormField {
   readonly name: string | null;
   readonly valueStart: number;
   readonly valueEnd: number;
+  /** null: nobody wanted it. */
+  readonly value: string | null;
 }
 
 export interface Form {
@@ -22,6 +24,8 @@ export class MultipartError extends Error {
 /** Far more than any client writes above a part. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_FIELDS = 1000;
+/** Of a value that is kept; no name of a model comes near. */
+const MAX_VALUE_BYTES = 16_384;
 const CRLF = Buffer.from('\r\n');
 const DASHES = Buffer.from('--');
 const HEADER_END = Buffer.from('\r\n\r\n');
@@ -34,6 +38,7 @@ export function boundaryOf(contentType: string): string | undefined {
 
 export class MultipartScanner {
   readonly #delimiter: Buffer;
+  readonly #wanted: ReadonlySet<string>;
   #state: 'content' | 'delimiter' | 'headers' | 'done' = 'content';
   /** What can not be decided yet. The first delimiter has no line before it; with this one it looks like the others. */
   #window: Buffer = CRLF;
@@ -42,10 +47,19 @@ export class MultipartScanner {
   readonly #fields: FormField[] = [];
   /** The part whose value is being read; undefined before the first. */
   #current: { readonly name: string | null; readonly valueStart: number } | undefined;
+  /** Of its value, what has been dropped from the window; null: nobody wants it. */
+  #value: Buffer | null = null;
   #start: number | undefined;
 
-  constructor(boundary: string) {
+  /** @param wanted names of the fields whose values are kept. */
+  constructor(boundary: string, wanted: ReadonlySet<string> = new Set()) {
+    this.#wanted = wanted;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  }
+
+  /** Those that have come whole. */
+  get fields(): readonly FormField[] {
+    return this.#fields;
   }
 
   /** @throws {MultipartError} */
@@ -86,14 +100,17 @@ export class MultipartScanner {
     const at = this.#window.indexOf(this.#delimiter);
     if (at === -1) {
       // All but what may be the beginning of a delimiter.
-      this.#drop(Math.max(0, this.#window.length - this.#delimiter.length + 1));
+      const sure = Math.max(0, this.#window.length - this.#delimiter.length + 1);
+      this.#keepValue(sure);
+      this.#drop(sure);
       return false;
     }
     const offset = this.#windowStart + at;
     this.#start ??= offset + CRLF.length;
     if (this.#current !== undefined) {
       if (this.#fields.length === MAX_FIELDS) throw new MultipartError(`it has more than ${MAX_FIELDS} parts`);
-      this.#fields.push({ ...this.#current, valueEnd: offset });
+      this.#keepValue(at);
+      this.#fields.push({ ...this.#current, valueEnd: offset, value: this.#value?.toString() ?? null });
     }
     this.#drop(at + this.#delimiter.length);
     this.#state = 'delimiter';
@@ -126,8 +143,17 @@ export class MultipartScanner {
     const name = nameIn(this.#window.toString('utf8', 0, end));
     this.#drop(end + HEADER_END.length);
     this.#current = { name, valueStart: this.#windowStart };
+    this.#value = name !== null && this.#wanted.has(name) ? Buffer.alloc(0) : null;
     this.#state = 'content';
     return true;
+  }
+
+  /** @param count of the window's bytes, which are the value's. */
+  #keepValue(count: number): void {
+    if (this.#value === null) return;
+    if (this.#value.length + count > MAX_VALUE_BYTES)
+      throw new MultipartError(`the field '${this.#current?.name ?? ''}' is too long`);
+    this.#value = Buffer.concat([this.#value, this.#window.subarray(0, count)]);
   }
 
   #drop(count: number): void {

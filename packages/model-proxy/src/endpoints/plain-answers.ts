@@ -5,7 +5,7 @@ import type { ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
 import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
-import { refuse } from './refusal.js';
+import { endAnswer, refuse } from './refusal.js';
 import { statusOfErrorAnswer } from './told-error.js';
 import { findUsage } from './usage.js';
 
@@ -63,7 +63,7 @@ export class JsonAnswer implements Answer {
       String(length),
     );
     writeHead(response, status, ours);
-    if (length <= JOINED_BYTES) {
+    if (length <= JOINED_BYTES && exchange.request.complete) {
       // One character for each byte and back: the bytes stay what they are.
       let text = '';
       for (const piece of body) text += piece.toString('latin1');
@@ -72,7 +72,7 @@ export class JsonAnswer implements Answer {
     }
     // All of it is in memory already: there is nothing to hold back.
     for (const piece of body) response.write(piece);
-    response.end();
+    endAnswer(exchange);
   }
 
   fail(error: ProxyError): void {
@@ -137,7 +137,7 @@ export class RawAnswer implements Answer {
 
   end(): void {
     this.#sendHead();
-    this.#context.exchange.response.end();
+    endAnswer(this.#context.exchange);
   }
 
   /** Nothing can be said any more once it has begun; a client sees by the connection's end that it is not whole. */

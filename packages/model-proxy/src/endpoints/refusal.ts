@@ -36,6 +36,22 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   linger(exchange);
 }
 
+/** The request turns out to be faulty when the upstream may be at work on it already: that ends, and the client is told if it can be. */
+export function breakOff(exchange: Exchange, error: ProxyError): void {
+  const { response, call } = exchange;
+  call?.abort();
+  const isBegun = response.headersSent;
+  refuse(exchange, error);
+  // What the client has of an answer must not look whole.
+  if (isBegun) response.destroy();
+}
+
+/** Ends an answer; one to a request that is still being sent, when all of that has come. */
+export function endAnswer(exchange: Exchange): void {
+  if (exchange.request.complete) exchange.response.end();
+  else linger(exchange);
+}
+
 /** Whether Node may read what is left of a request by itself, which it does once the answer has ended. */
 function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
   if (complete) return true;

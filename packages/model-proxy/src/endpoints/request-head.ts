@@ -1,5 +1,5 @@
 /** What the head of a request already tells: its faults, and which kind of body follows. */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { requestTooLarge, unsupportedContentEncoding, unsupportedContentType } from '../errors.js';
 import { createJsonBody } from './json-body.js';
 import { createMultipartBody } from './multipart-body.js';
@@ -11,7 +11,8 @@ import type { RequestBody } from './request-body.js';
  * @param maxBytes `max_request_size_mb`.
  * @throws {ProxyError} 413, 415, or 400 for a form without a boundary.
  */
-export function announcedBody(headers: IncomingHttpHeaders, endpoint: Endpoint, maxBytes: number): RequestBody {
+export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxBytes: number): RequestBody {
+  const { headers } = request;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupportedContentEncoding(encoding);
   const length = headers['content-length'];
@@ -24,7 +25,11 @@ export function announcedBody(headers: IncomingHttpHeaders, endpoint: Endpoint, 
   }
   if (contentType === undefined || mediaType(contentType) !== 'multipart/form-data')
     throw unsupportedContentType(contentType ?? '', 'multipart/form-data');
-  return createMultipartBody(contentType);
+  return createMultipartBody(contentType, {
+    announcedBytes: length === undefined ? null : Number(length),
+    pause: () => request.pause(),
+    resume: () => request.resume(),
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What an upstream is asked, made of what a client asked and of what is configured. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Route } from '../routing/router.js';
+import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamRequest } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
 import type { Serving } from './exchange.js';
@@ -12,7 +13,7 @@ export interface UpstreamRequestOptions {
   readonly serving: Pick<Serving, 'settings' | 'version'>;
   readonly route: Route;
   readonly endpoint: Endpoint;
-  /** Finished. */
+  /** Finished, or one that can be sent before it is. */
   readonly body: RequestBody;
   /** Of the client's request. */
   readonly id: string;
@@ -20,7 +21,7 @@ export interface UpstreamRequestOptions {
   readonly head: IncomingHttpHeaders;
   /** What the client wants to wait at most; null: it does not say. */
   readonly bounds: RequestBounds | null;
-  /** Whether it wants events. */
+  /** Whether it wants events, as far as is known. */
   readonly streams: boolean;
 }
 
@@ -29,7 +30,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   const { serving, route, endpoint, body, id, head, bounds, streams } = options;
   const { settings, version } = serving;
   const { deployment } = route;
-  return {
+  const request = {
     deployment,
     method: 'POST',
     url: urlOf(deployment.apiBase, endpoint.path),
@@ -43,6 +44,8 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
     body: body.forUpstream(route, endpoint, settings),
     timeouts: boundsOf(bounds, deployment, streams),
   };
+  if (!(request.body instanceof BodyStream)) return request;
+  return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
 }
 
 /** LiteLLM takes an `api_base` that has the endpoint's path already for the whole address. */

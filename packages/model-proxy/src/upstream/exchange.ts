@@ -1,6 +1,7 @@
 /** One request to an upstream and its answer: the handler that undici calls, and the bounds that hold for it. */
 import type { ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
+import type { BodyStream } from './body-stream.js';
 import {
   codeOf,
   connectionFault,
@@ -12,7 +13,7 @@ import {
 import type { ConnectionPool, Link } from './connection-pool.js';
 import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
-import type { UpstreamCall, UpstreamHandler } from './upstream.js';
+import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './wire-request.js';
 
 /** Everything that an exchange needs and does not own. */
@@ -20,7 +21,9 @@ export interface ExchangeContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;
-  readonly timeouts: Timeouts;
+  readonly request: Pick<UpstreamRequest, 'timeouts' | 'timeoutsOfWhole'>;
+  /** The request's body where it is still being received. */
+  readonly upload: BodyStream | null;
 }
 
 /**
@@ -37,7 +40,10 @@ export class Exchange implements UpstreamCall, Bounded {
   readonly #context: ExchangeContext;
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;
-  readonly #startedAt: number;
+  #timeouts: Timeouts;
+  /** The clock at the start; later by what the client took to send its body since. */
+  #startedAt: number;
+  #checkedAt: number;
   /** null: given back, the answer has come whole. */
   #link: Link | null = null;
   #phase: Phase = 'connecting';
@@ -47,6 +53,7 @@ export class Exchange implements UpstreamCall, Bounded {
   #dispatching = false;
   #reused = false;
   #repeated = false;
+  #requestSent = false;
   #answerBegun = false;
   #paused = false;
   #abortRequest: (() => void) | null = null;
@@ -58,12 +65,15 @@ export class Exchange implements UpstreamCall, Bounded {
     this.#wire = wire;
     this.#handler = handler;
     context.clock.add(this);
-    this.#startedAt = this.#markedAt = context.clock.now;
+    this.#timeouts = context.request.timeouts;
+    this.#startedAt = this.#checkedAt = this.#markedAt = context.clock.now;
   }
 
   /** Hands the request to undici. No callback comes before it has returned. */
   start(): void {
-    this.#dispatch(this.#context.pool.take());
+    const { pool, upload } = this.#context;
+    // What could not be repeated does not go where it may have to be.
+    this.#dispatch(upload === null ? pool.take() : pool.takeNew());
   }
 
   abort(): void {
@@ -86,7 +96,8 @@ export class Exchange implements UpstreamCall, Bounded {
   }
 
   check(now: number): void {
-    const { connectMs, firstByteMs, idleMs, totalMs } = this.#context.timeouts;
+    if (this.#context.upload !== null) this.#checkUpload(this.#context.upload);
+    const { connectMs, firstByteMs, idleMs, totalMs } = this.#timeouts;
     if (totalMs !== null && now - this.#startedAt >= totalMs) {
       this.#timeOut('total', totalMs);
       return;
@@ -126,6 +137,7 @@ export class Exchange implements UpstreamCall, Bounded {
   }
 
   onRequestSent(): void {
+    this.#requestSent = true;
     if (this.#phase === 'sending') this.#phase = 'waiting';
   }
 
@@ -163,7 +175,7 @@ export class Exchange implements UpstreamCall, Bounded {
   onComplete(): void {
     if (this.#phase === 'over') return;
     // The connection is free before the end is told: whoever asks next from there gets it.
-    if (this.#link !== null) this.#context.pool.giveBack(this.#link);
+    if (this.#link !== null) this.#giveBack(this.#link);
     this.#link = null;
     this.#resumeParser = null;
     if (this.#decoder === null) this.#end();
@@ -199,6 +211,24 @@ export class Exchange implements UpstreamCall, Bounded {
     this.#dispatching = false;
   }
 
+  /** The time that a client takes to send its body is not the upstream's. */
+  #checkUpload(upload: BodyStream): void {
+    const { now } = this.#context.clock;
+    if (upload.waitsForClient && this.#phase !== 'connecting') {
+      this.#startedAt += now - this.#checkedAt;
+      this.#markedAt = now;
+    }
+    this.#checkedAt = now;
+    if (upload.isWhole) this.#timeouts = this.#context.request.timeoutsOfWhole?.() ?? this.#timeouts;
+  }
+
+  /** An upstream that answers before it has the whole request reads no other behind it; undici ends that connection itself. */
+  #giveBack(link: Link): void {
+    const { pool, upload } = this.#context;
+    if (upload === null || this.#requestSent) pool.giveBack(link);
+    else queueMicrotask(() => pool.drop(link));
+  }
+
   /** Later: undici's parser of one connection may not be woken from within that of another. */
   #read(): void {
     queueMicrotask(() => {
@@ -210,10 +240,10 @@ export class Exchange implements UpstreamCall, Bounded {
    * RFC 9110 §9.2.2 lets a request that is not idempotent be repeated where one can tell that it was never applied. Not written:
    * certainly. Written to a connection that had lain idle, which ends at once and without a byte: the upstream closed it
    * before the request arrived, the commonest spurious failure in front of servers that close idle connections. Once, and
-   * only at once: a server that falls while it works on the request must not be felled again.
+   * only at once: a server that falls while it works on the request must not be felled again. A stream has been read by then.
    */
   #isStale(error: Error): boolean {
-    if (this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;
+    if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;
     if (this.#phase === 'connecting') return true;
     return this.#reused && this.#context.clock.now - this.#writtenAt <= STALE_WITHIN_MS;
   }
@@ -249,6 +279,7 @@ export class Exchange implements UpstreamCall, Bounded {
     this.#phase = 'over';
     this.#context.clock.remove(this);
     this.#decoder?.destroy();
+    this.#context.upload?.destroy();
   }
 
   #dropLink(): void {

@@ -3,6 +3,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
+import { BodyStream } from './body-stream.js';
 import { authorityOf, unusableDeployment, type Peer } from './connection-faults.js';
 import { ConnectionPool } from './connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
@@ -88,11 +89,15 @@ class Upstreams implements PooledUpstream {
 
   send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall {
     const target = this.#closed ? null : this.#targetOf(request.deployment, request.url);
-    if (target === null || 'fault' in target) return failing(target?.fault ?? shuttingDown(), handler);
+    const upload = request.body instanceof BodyStream ? request.body : null;
+    if (target === null || 'fault' in target) {
+      upload?.destroy();
+      return failing(target?.fault ?? shuttingDown(), handler);
+    }
     const path = request.url.slice(target.prefix.length);
     const wire = wireRequest(request, path === '' ? '/' : path, target);
     const exchange = new Exchange(
-      { pool: target.pool, clock: this.#clock, peer: target.peer, timeouts: request.timeouts },
+      { pool: target.pool, clock: this.#clock, peer: target.peer, request, upload },
       wire,
       handler,
     );

@@ -1,6 +1,7 @@
 /** The one way to an upstream: what it is asked, and what it is told of. Callbacks instead of streams: proxy-performance, measured. */
 import type { ProxyError } from '../errors.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
+import type { BodyStream } from './body-stream.js';
 
 export interface UpstreamRequest {
   readonly deployment: Deployment;
@@ -9,9 +10,14 @@ export interface UpstreamRequest {
   readonly url: string;
   /** Name, value, name, value; lower-case names; without host, content-length and hop-by-hop headers. */
   readonly headers: readonly string[];
-  /** Sent one after the other as one body with a Content-Length. Not changed by the callee, kept for a later retry. */
-  readonly body: readonly Buffer[];
+  /**
+   * Buffers are sent one after the other as one body with a Content-Length; they are not changed by the callee, and kept for a later
+   * retry. A stream is sent as it comes, over a connection of its own, and never repeated; it is destroyed with the request.
+   */
+  readonly body: readonly Buffer[] | BodyStream;
   readonly timeouts: Timeouts;
+  /** What holds in their place once a stream is whole: only then all is known that was asked for. */
+  readonly timeoutsOfWhole?: () => Timeouts;
 }
 
 /** Called in this order: head, data…, then end or error, and nothing after that or after an abort. */

@@ -1,5 +1,6 @@
-/** A request as undici takes it: one body with an exact length, and only the headers that it does not write itself. */
+/** A request as undici takes it: one body, of an exact length where there is one, and only the headers that it does not write itself. */
 import type { Dispatcher } from 'undici';
+import { BodyStream } from './body-stream.js';
 import type { UpstreamRequest } from './upstream.js';
 
 /** What goes over the wire. */
@@ -37,7 +38,11 @@ export function wireRequest(
   };
 }
 
-function wireBody(chunks: readonly Buffer[], headers: string[]): Buffer | null {
+function wireBody(chunks: UpstreamRequest['body'], headers: string[]): Buffer | BodyStream | null {
+  if (chunks instanceof BodyStream) {
+    if (chunks.byteLength !== null) headers.push('content-length', String(chunks.byteLength));
+    return chunks;
+  }
   const [first] = chunks;
   if (first === undefined) return null;
   if (chunks.length === 1) return first;

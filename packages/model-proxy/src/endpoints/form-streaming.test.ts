@@ -1,0 +1,357 @@
+/** Forms that go upstream while they are received: a client whose bytes are counted, before an upstream that reads when it is told to. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { waitFor } from '../../test/harness/wait.js';
+import { serveApp, type ServedApp } from '../../test/support/app.js';
+import { UNBOUNDED } from '../../test/support/deployment.js';
+
+/** A request as the upstream has it so far. */
+interface Received {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly pieces: Buffer[];
+  bytes: number;
+  /** How it ended; undefined: it has not. */
+  end: 'whole' | 'cut' | undefined;
+}
+
+const LIMIT = 200_000_000;
+const received: Received[] = [];
+/** What the upstream does when the head of a request is there; it reads by itself. */
+let onHead: (received: Received) => void = () => undefined;
+let onWhole: (received: Received) => void;
+const answerWhole = ({ response, bytes }: Received): void => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ model: 'served/model', text: `${bytes} bytes` }));
+};
+
+const upstream = createServer((request, response) => {
+  const one: Received = { request, response, pieces: [], bytes: 0, end: undefined };
+  received.push(one);
+  request.on('data', (piece: Buffer) => {
+    one.bytes += piece.length;
+    if (one.bytes < 1_000_000) one.pieces.push(piece);
+  });
+  request.on('end', () => {
+    one.end = 'whole';
+    onWhole(one);
+  });
+  request.on('error', () => undefined);
+  request.on('close', () => (one.end ??= 'cut'));
+  onHead(one);
+});
+
+let served: ServedApp;
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const { port } = upstream.address() as AddressInfo; // it listens at TCP
+  served = await serveApp({
+    settings: { maxRequestBytes: LIMIT },
+    deployment: {
+      apiBase: `http://127.0.0.1:${port}/v1`,
+      timeouts: { ...UNBOUNDED, totalMs: 400 },
+      streamTimeouts: { ...UNBOUNDED, firstByteMs: 500 },
+    },
+  });
+});
+const clients: Socket[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+  received.length = 0;
+  onHead = () => undefined;
+  onWhole = answerWhole;
+  served.lines();
+});
+onWhole = answerWhole;
+afterAll(async () => {
+  await served.close();
+  upstream.close();
+  upstream.closeAllConnections();
+});
+
+const field = (name: string, value: string) =>
+  `--xx\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const FILE = '--xx\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+const END = '\r\n--xx--\r\n';
+
+/** A client that sends bytes as the test says. */
+class Client {
+  readonly socket = connect(served.port, '127.0.0.1');
+  text = '';
+
+  constructor(framing: string, path = '/v1/audio/transcriptions') {
+    clients.push(this.socket);
+    this.socket.on('error', () => undefined);
+    this.socket.on('data', (piece: Buffer) => (this.text += piece.toString('latin1')));
+    this.socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xx\r\n${framing}\r\n\r\n`,
+    );
+  }
+
+  static announcing(length: number): Client {
+    return new Client(`Content-Length: ${length}`);
+  }
+
+  static chunked(path?: string): Client {
+    return new Client('Transfer-Encoding: chunked', path);
+  }
+
+  send(bytes: string | Buffer): void {
+    this.socket.write(bytes);
+  }
+
+  sendChunk(text: string): void {
+    this.send(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+  }
+
+  /** Bytes that the system has taken of those sent. */
+  get taken(): number {
+    return this.socket.bytesWritten - this.socket.writableLength;
+  }
+
+  /** Waits for the answer. @returns status and body. */
+  async answer(): Promise<[number, string]> {
+    const found = await waitFor(
+      () => /^HTTP\/1\.1 (\d+) [^]*?\r\n\r\n([^]+)$/.exec(this.text) ?? undefined,
+      () => `no answer came: ${this.text}`,
+    );
+    return [Number(found[1]), found[2] ?? ''];
+  }
+}
+
+/** Waits until the upstream has so many bytes of the first request. */
+const upstreamHas = (bytes: number): Promise<Received> =>
+  waitFor(
+    () => received.find((one) => one.bytes >= bytes),
+    () => `the upstream has ${received[0]?.bytes ?? 'no'} bytes instead of ${bytes}`,
+  );
+const upstreamEnds = (end: 'whole' | 'cut') =>
+  waitFor(
+    () => (received[0]?.end === end ? true : undefined),
+    () => `the upstream's request is ${received[0]?.end ?? 'open'}`,
+  );
+const textOf = ({ pieces }: Received) => Buffer.concat(pieces).toString('latin1');
+const errorIn = (text: string) => (JSON.parse(text) as { error: { message: string } }).error.message; // ours
+
+describe('a form', () => {
+  it('goes upstream from its model on, before its client has sent the rest, with the right length (C4)', async () => {
+    const beginning = field('model', 'public') + FILE;
+    const form = `${beginning}abc${END}`;
+    const client = Client.announcing(form.length);
+    client.send(beginning);
+    const expected = field('model', 'served/model') + FILE;
+    const upstreamSide = await upstreamHas(expected.length);
+    expect(upstreamSide.request.headers['content-length']).toBe(String(form.length + 'served/model'.length - 6));
+    client.send('abc');
+    await upstreamHas(expected.length + 3);
+    client.send(END);
+    expect(await client.answer()).toEqual([
+      200,
+      `{"model":"hosted_vllm/served/model","text":"${form.length + 6} bytes"}`,
+    ]);
+    expect(textOf(upstreamSide)).toBe(`${expected}abc${END}`);
+  });
+
+  it('of unknown length goes upstream in chunks, what stood before its model first (C4)', async () => {
+    const client = Client.chunked();
+    client.sendChunk(`${FILE}sound\r\n`);
+    client.sendChunk(field('model', 'public'));
+    expect(received).toEqual([]);
+    client.sendChunk('--xx\r\n');
+    const expected = `${FILE}sound\r\n${field('model', 'served/model')}`;
+    const upstreamSide = await upstreamHas(expected.length);
+    expect(upstreamSide.request.headers['transfer-encoding']).toBe('chunked');
+    client.sendChunk('\r\nlast\r\n--xx--');
+    client.send('0\r\n\r\n');
+    expect((await client.answer())[0]).toBe(200);
+    expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\n\r\nlast\r\n--xx--`);
+  });
+
+  it('goes to the model that the path names from its own model field on (C4)', async () => {
+    const client = Client.chunked('/openai/deployments/public/audio/transcriptions');
+    client.sendChunk(field('model', 'whatever') + FILE);
+    const upstreamSide = await upstreamHas(10);
+    client.sendChunk(END);
+    client.send('0\r\n\r\n');
+    expect((await client.answer())[0]).toBe(200);
+    expect(textOf(upstreamSide)).toBe(field('model', 'served/model') + FILE + END);
+  });
+
+  it('is held back where the upstream does not read, and is not kept meanwhile (C4, C6)', async () => {
+    onHead = ({ request }) => void request.pause();
+    const sound = Buffer.alloc(150_000_000, 7);
+    const beginning = field('model', 'public') + FILE;
+    const length = beginning.length + sound.length + END.length;
+    const client = Client.announcing(length);
+    client.send(beginning);
+    client.send(sound);
+    client.send(END);
+    // Nobody reads: after a while the system takes no more. What it took lies in the buffers of four sockets.
+    let [taken, looks] = [-1, 0];
+    await waitFor(
+      () => {
+        looks = client.taken === taken && received.length > 0 ? looks + 1 : 0;
+        taken = client.taken;
+        return looks > 20 || undefined;
+      },
+      () => `${client.taken} bytes were taken, and it goes on`,
+    );
+    expect(taken).toBeLessThan(40_000_000);
+    const before = process.memoryUsage().arrayBuffers;
+    received[0]?.request.resume();
+    expect((await client.answer())[1]).toContain(`"${length + 6} bytes"`);
+    // The recording itself is in this process, too.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
+  });
+
+  it('whose client goes away is nothing whole upstream (C7)', async () => {
+    const client = Client.chunked();
+    client.sendChunk(field('model', 'public') + FILE);
+    await upstreamHas(10);
+    client.socket.destroy();
+    await upstreamEnds('cut');
+  });
+
+  it.each([
+    ['without its last boundary', '\r\n\r\nsound', 'the closing boundary is missing'],
+    [
+      'with a second model',
+      `\r\n${field('model', 'other').slice(6)}--xx--`,
+      "the key 'model' stands there more than once",
+    ],
+    [
+      'with a part of two names',
+      '\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n\r\n--xx--',
+      'a part has two names',
+    ],
+  ])(
+    '%s is refused, and nothing whole upstream, where it was begun already (C4, C11)',
+    async (_what, rest, message) => {
+      const beginning = `${field('model', 'public')}--xx`;
+      for (const isChunked of [false, true]) {
+        received.length = 0;
+        const client = isChunked ? Client.chunked() : Client.announcing(beginning.length + rest.length);
+        const send = (text: string) => (isChunked ? client.sendChunk(text) : client.send(text));
+        send(beginning);
+        await upstreamHas(10);
+        send(rest);
+        if (isChunked) client.send('0\r\n\r\n');
+        const [status, text] = await client.answer();
+        expect([status, errorIn(text)]).toEqual([400, expect.stringContaining(message)]);
+        await upstreamEnds('cut');
+      }
+    },
+  );
+
+  it('that grows beyond the limit is refused, and cut off upstream (C6)', async () => {
+    const small = await serveApp({
+      settings: { maxRequestBytes: 1000 },
+      deployment: { apiBase: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` }, // it listens at TCP
+    });
+    try {
+      const client = connect(small.port, '127.0.0.1');
+      clients.push(client);
+      let text = '';
+      client.on('data', (piece: Buffer) => (text += piece.toString()));
+      const chunk = (bytes: string) => client.write(`${bytes.length.toString(16)}\r\n${bytes}\r\n`);
+      client.write(
+        'POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xx\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      chunk(field('model', 'public') + FILE);
+      await upstreamHas(10);
+      chunk('a'.repeat(1000));
+      await waitFor(
+        () => text.includes('Request size is too large. Max size is 0.001 MB.') || undefined,
+        () => `it was answered ${text}`,
+      );
+      expect(text).toMatch(/^HTTP\/1\.1 413 /);
+      await upstreamEnds('cut');
+    } finally {
+      await small.close();
+    }
+  });
+});
+
+describe('an upstream that answers while a form is still being sent', () => {
+  const cases: [number, string][] = [
+    [413, 'no room'],
+    [401, 'no key'],
+  ];
+  it.each(cases)('with %d %s is heard, and the rest of the form read for politeness (C11)', async (status, message) => {
+    onHead = ({ response }) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message } }));
+    };
+    const rest = Buffer.alloc(30_000_000, 7);
+    const beginning = field('model', 'public') + FILE;
+    const client = Client.announcing(beginning.length + rest.length);
+    client.send(beginning);
+    const [answered, text] = await client.answer();
+    expect([answered, errorIn(text)]).toEqual([status, expect.stringContaining(message)]);
+    expect(client.text).toMatch(/\r\nconnection: close\r\n/i);
+    // Much more than fits into the buffers between: somebody takes it.
+    client.send(rest);
+    await once(client.socket, 'end');
+    expect(client.socket.writableLength).toBe(0);
+  });
+
+  it('with a whole answer is heard as well, and the connection kept (C4)', async () => {
+    onHead = ({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"model":"served/model"}');
+    };
+    const client = Client.chunked();
+    client.sendChunk(field('model', 'public') + FILE);
+    expect(await client.answer()).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
+    client.sendChunk(`no form any more`);
+    client.send('0\r\n\r\nGET /health/liveliness HTTP/1.1\r\nHost: x\r\n\r\n');
+    await waitFor(
+      () => client.text.match(/HTTP\/1\.1 200/g)?.length === 2 || undefined,
+      () => `the second request was not answered: ${client.text}`,
+    );
+  });
+
+  it('with its end is an error, and is not asked again (C11)', async () => {
+    onHead = ({ request }) => void request.socket.resetAndDestroy();
+    const client = Client.announcing(1000);
+    client.send(field('model', 'public') + FILE);
+    const [status, text] = await client.answer();
+    expect([status, errorIn(text)]).toEqual([500, expect.stringContaining('Connection error')]);
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('the time that an upstream has for a form', () => {
+  it('does not run while its client sends, and does when it has (C11)', async () => {
+    onWhole = () => undefined;
+    const client = Client.chunked();
+    client.sendChunk(field('model', 'public') + FILE);
+    await upstreamHas(10);
+    const since = performance.now();
+    await waitFor(
+      () => performance.now() - since > 700 || undefined,
+      () => 'the clock stands',
+    );
+    expect(client.text).toBe('');
+    client.sendChunk(END);
+    client.send('0\r\n\r\n');
+    const [status, text] = await client.answer();
+    expect([status, errorIn(text)]).toEqual([408, expect.stringContaining('within the total timeout')]);
+    expect(client.text).toMatch(/\r\nx-litellm-timeout: 0\.4\r\n/);
+  });
+
+  it('is that of streams where the form asks for one behind its file (C7, C11)', async () => {
+    onWhole = () => undefined;
+    const client = Client.chunked();
+    client.sendChunk(field('model', 'public') + FILE);
+    await upstreamHas(10);
+    client.sendChunk(`\r\n${field('stream', 'true')}--xx--`);
+    client.send('0\r\n\r\n');
+    const [status, text] = await client.answer();
+    expect([status, errorIn(text)]).toEqual([408, expect.stringContaining('first-byte timeout - timeout value=0.5')]);
+    expect(client.text).toMatch(/\r\nx-litellm-timeout: 0\.5\r\n/);
+  });
+});
