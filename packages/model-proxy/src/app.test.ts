@@ -9,12 +9,15 @@ import type { Deployment } from './providers/deployment.js';
 import type { ProxySettings } from './settings.js';
 
 let served: ServedApp;
+const answering = json({ model: 'served/model' });
 beforeAll(async () => {
   served = await serveApp();
+  served.answering = answering;
 });
 afterAll(() => served.close());
 afterEach(() => {
   served.asked.length = 0;
+  served.answering = answering;
 });
 
 const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
@@ -291,6 +294,20 @@ describe('/health', () => {
         });
       },
     ));
+
+  it('asks the model and waits as long as model_info says (C4, C10)', () => {
+    const modelInfo = { health_check_model: 'hosted_vllm/small', health_check_timeout: 0.1 };
+    return configured({ deployments: [{ upstreamModel: '*', modelInfo }] }, async () => {
+      served.answering = () => undefined;
+      const { unhealthy_endpoints } = (await get('/health')).json() as { unhealthy_endpoints: { error: string }[] };
+      expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
+        expect.stringContaining('did not finish its answer within the total timeout - timeout value=0.1'),
+      ]);
+      expect(served.asked.map(({ body }) => (JSON.parse(body.toString()) as { model: unknown }).model)).toEqual([
+        'small',
+      ]);
+    });
+  });
 });
 
 describe('keys', () => {
@@ -354,7 +371,6 @@ describe('the page for people', () => {
 
 describe('the log', () => {
   it('has a line for each request, with its model and deployment, without its query (C12)', async () => {
-    served.answering = json({ model: 'served/model' });
     served.lines();
     await call(`${served.url}/v1/chat/completions?key=geheim`, {
       body: { model: 'public', messages: [] },
@@ -436,7 +452,6 @@ describe('the log', () => {
       'request',
     ]);
     await debugged.close();
-    served.answering = json({ model: 'served/model' });
     served.lines();
     await chat();
     expect(served.lines().map(({ message }) => message)).toEqual(['request']);
@@ -476,7 +491,6 @@ describe('what is no request', () => {
 
 describe('a request for another protocol', () => {
   it("is answered as HTTP/1.1 where it is HTTP/2, as Java's client asks first (C4)", async () => {
-    served.answering = json({ model: 'served/model' });
     const text = '{"model":"public","messages":[]}';
     const answer = await exchangeBytes(
       served.port,

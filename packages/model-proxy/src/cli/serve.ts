@@ -4,7 +4,7 @@ import { obeySignals } from '@rackless/daemon/signals.js';
 import { createNotify } from '@rackless/daemon/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
-import { refuse, type StartOptions } from './start-options.js';
+import { reportFaults, type StartOptions } from './start-options.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
@@ -17,7 +17,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
     config = load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return refuse(error.faults, [...warnings, ...error.warnings]);
+    return reportFaults(error.faults, [...warnings, ...error.warnings]);
   }
   const { logLevel: level, jsonLogs } = config.listen;
   const log = createLog({ level, format: jsonLogs === null ? outputFormat() : jsonLogs ? 'json' : 'text' });

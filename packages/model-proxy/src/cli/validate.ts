@@ -1,7 +1,7 @@
 /** `model-proxy --validate_config`: what is wrong, on standard error; what holds, on standard output. */
 import { renderEffectiveConfig } from '../config/effective.js';
 import { ConfigError, loadConfig } from '../config/load.js';
-import { refuse, type StartOptions } from './start-options.js';
+import { reportFaults, type StartOptions } from './start-options.js';
 
 /** @returns the exit code: 1 where the proxy would not start. */
 export function validate({ warnings, ...options }: StartOptions): number {
@@ -12,6 +12,6 @@ export function validate({ warnings, ...options }: StartOptions): number {
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return refuse(error.faults, [...warnings, ...error.warnings]);
+    return reportFaults(error.faults, [...warnings, ...error.warnings]);
   }
 }

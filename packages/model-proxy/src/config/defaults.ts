@@ -14,6 +14,8 @@ export const defaults = {
    */
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,
+  /** One question of `/health`: LiteLLM's. */
+  healthCheckTimeoutSeconds: 60,
   modelNameInResponse: 'provider',
   weight: 1,
 } as const;

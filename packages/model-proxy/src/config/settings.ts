@@ -62,7 +62,7 @@ export const entryTable = {
   }),
   modelInfo: mapping({
     name: 'model_info',
-    doc: 'Shown in `/model/info` and `/v1/models/{id}`: `max_tokens`, `mode`, prices, …. `id` names the deployment; without one a digest does.',
+    doc: `Shown in \`/model/info\` and \`/v1/models/{id}\`: \`max_tokens\`, \`mode\`, prices, …. \`id\` names the deployment; without one a digest does. \`/health\` asks by \`mode\`, for \`health_check_model\` where that is set, and waits \`health_check_timeout\` seconds (${defaults.healthCheckTimeoutSeconds}).`,
   }),
 };
 

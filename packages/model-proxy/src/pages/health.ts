@@ -1,5 +1,6 @@
 /** `/health`: asks every model one small question. It costs tokens, as LiteLLM's does; probes want `/health/liveliness`. */
 import { randomUUID } from 'node:crypto';
+import { defaults } from '../config/defaults.js';
 import { endpoints } from '../endpoints/index.js';
 import type { Serving } from '../endpoints/exchange.js';
 import { shownApiBase } from '../endpoints/answer-headers.js';
@@ -28,8 +29,6 @@ export interface HealthReport {
 
 /** How many are asked at a time: a look at health must not crowd out the clients. */
 const ASKED_AT_ONCE = 8;
-/** Seconds, as LiteLLM's; `model_info.health_check_timeout` has another. */
-const DEFAULT_TIMEOUT_S = 60;
 /** Enough for one word. */
 const MAX_TOKENS = 5;
 
@@ -84,8 +83,9 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
   body.push(Buffer.from(JSON.stringify({ model: upstreamModel, ...question })));
   body.finish();
   const route: Route = { deployment, modelGroup: deployment.modelName, upstreamModel };
-  const seconds = Number(modelInfo['health_check_timeout'] ?? DEFAULT_TIMEOUT_S);
-  const timeouts = { ...deployment.timeouts, totalMs: (seconds > 0 ? seconds : DEFAULT_TIMEOUT_S) * 1000 };
+  const given = Number(modelInfo['health_check_timeout']);
+  const seconds = given > 0 ? given : defaults.healthCheckTimeoutSeconds;
+  const timeouts = { ...deployment.timeouts, totalMs: seconds * 1000 };
   const id = randomUUID();
   const asked = upstreamRequest({ serving, route, endpoint, body, id, head: {}, bounds: null, streams: false });
   const request = { ...asked, timeouts };
