@@ -43,7 +43,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
   const { listen, proxy: settings, environment } = config;
   const upstream = createUpstream({ deployments: settings.deployments, environment, log });
   const running = { config };
-  const passThrough = createPassThrough({ upstream, environment: () => running.config.environment });
+  const passThrough = createPassThrough({ upstream });
   const app = createApp({ settings, upstream, log, version, detailedDebug: listen.detailedDebug, passThrough });
   let listener: Listener;
   try {

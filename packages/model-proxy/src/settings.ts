@@ -16,6 +16,8 @@ export interface ProxySettings {
   readonly hiddenAliases?: ReadonlySet<string>;
   /** Public names of `model_list` that can not be served, and why: `bedrock has an API of its own, which is not built yet`. */
   readonly unserved?: ReadonlyMap<string, string>;
+  /** OpenAI itself with the key of the environment, for raw requests alone; null or absent: the environment has no key. */
+  readonly environmentDeployment?: Deployment | null;
   readonly modelNameInResponse: ModelNameInResponse;
   /** Adds the specification's nullable fields where an answer lacks them. */
   readonly fillNullFields: boolean;

@@ -52,6 +52,7 @@ describe('a configuration of the specification', () => {
       modelGroupAlias: new Map(),
       hiddenAliases: new Set(),
       unserved: new Map(),
+      environmentDeployment: null,
       modelNameInResponse: 'provider',
       fillNullFields: false,
       alwaysIncludeStreamUsage: false,

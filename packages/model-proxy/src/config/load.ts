@@ -3,6 +3,7 @@ import type { Environment, ListenSettings, ProxySettings } from '../settings.js'
 import { findBlock, holds, mergeBlocks, type FoundBlock } from './blocks.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
+import { readEnvironmentDeployment } from './environment-deployment.js';
 import { resolveReferences, withVariables } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
 import { fromEnvironment, readSeconds } from './given-text.js';
@@ -75,7 +76,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const tls = new TlsResolver({ environment: variables, workingDirectory, findings });
   // What no deployment inherits is looked at all the same.
   tls.resolve(undefined, settings);
-  const { deployments, unserved } = readModelList(listOf(roots, 'model_list', findings), {
+  const inherited = {
     settings,
     router: router.block,
     credentials: readCredentials(listOf(roots, 'credential_list', findings), findings),
@@ -85,7 +86,8 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       readSeconds(fromEnvironment(variables, 'REQUEST_TIMEOUT'), findings) ?? defaults.requestTimeoutSeconds,
     findings,
     notBuilt,
-  });
+  };
+  const { deployments, unserved } = readModelList(listOf(roots, 'model_list', findings), inherited);
   const aliases = readAliases(router.block, deployments, findings);
   const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
   const masterKey = readMasterKey(general.block, variables, findings);
@@ -105,6 +107,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       modelGroupAlias: aliases.groups,
       hiddenAliases: aliases.hidden,
       unserved,
+      environmentDeployment: readEnvironmentDeployment(inherited),
       modelNameInResponse: settings.values.modelNameInResponse ?? defaults.modelNameInResponse,
       fillNullFields: settings.values.fillNullFields ?? false,
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,

@@ -6,9 +6,11 @@ import type { YamlMapping, YamlNode } from './yaml-node.js';
 /** Stands for a file's name in messages; there are no lines in it. */
 const FILE = COMMAND_LINE.file;
 
-const scalar = (value: string | number | boolean): YamlNode => ({ kind: 'scalar', file: FILE, line: 0, value });
+/** A value as a file would have it. */
+export const scalar = (value: string | number | boolean): YamlNode => ({ kind: 'scalar', file: FILE, line: 0, value });
 
-function mapping(members: Readonly<Record<string, YamlNode | undefined>>): YamlMapping {
+/** A mapping as a file would have it; members that are undefined are left out. */
+export function mapping(members: Readonly<Record<string, YamlNode | undefined>>): YamlMapping {
   const set = Object.entries(members).filter((member): member is [string, YamlNode] => member[1] !== undefined);
   return { kind: 'mapping', file: FILE, line: 0, members: new Map(set) };
 }

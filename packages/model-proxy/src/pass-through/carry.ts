@@ -14,7 +14,6 @@ import {
   unservedModel,
   webSocketOnly,
 } from '../errors.js';
-import type { Deployment } from '../providers/deployment.js';
 import type { Route } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
@@ -38,8 +37,6 @@ export interface Carrier {
 
 export interface CarrierOptions {
   readonly upstream: Pick<PooledUpstream, 'wayTo'>;
-  /** OpenAI with the environment's key; null: there is none. */
-  readonly ofEnvironment: () => Deployment | null;
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -69,7 +66,7 @@ interface Decided {
   readonly streams: boolean;
 }
 
-export function createCarrier({ upstream, ofEnvironment }: CarrierOptions): Carrier {
+export function createCarrier({ upstream }: CarrierOptions): Carrier {
   const agents = new AgentsByDeployment();
 
   const asked = (exchange: Exchange): Asked => {
@@ -79,7 +76,13 @@ export function createCarrier({ upstream, ofEnvironment }: CarrierOptions): Carr
     const path = url.split(/[?#]/, 1)[0] ?? '/';
     if (target === undefined) throw noSuchPath(request.method ?? '', path);
     const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
-    return { exchange, target, path, query, choosing: { ...serving, ofEnvironment: ofEnvironment() } };
+    return {
+      exchange,
+      target,
+      path,
+      query,
+      choosing: { ...serving, ofEnvironment: serving.settings.environmentDeployment ?? null },
+    };
   };
 
   const plan = ({ exchange, target }: Asked, { route, query, length }: Decided): RawPlan => {
