@@ -18,7 +18,7 @@ import {
 import type { ModelNameInResponse } from '../settings.js';
 import type { TracedCall, TracedRequest } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
-import type { UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
+import type { SentCall, UpstreamHandler, UpstreamRequest } from '../upstream/upstream.js';
 import { headerOf, type Answer, type AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
 import type { Exchange } from './exchange.js';
@@ -154,7 +154,7 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, route.deployment.provider.name, requested);
   const context = { exchange, endpoint, rename };
-  const handler = new Answering(context, trace === null ? null : trace.sending(id, shown(outgoing)));
+  const handler = new Answering(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
   exchange.sentAt = performance.now();
   const call = upstream.send(outgoing, handler);
   handler.call = call;
@@ -182,14 +182,20 @@ function renaming(setting: ModelNameInResponse, provider: string, requested: str
 
 /** The upstream's side of an exchange. */
 class Answering implements UpstreamHandler {
-  call: AnswerContext['call'] | undefined;
+  call: SentCall | undefined;
   readonly #context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>;
   readonly #traced: TracedCall | null;
+  readonly #body: RequestBody;
   #answer: Answer | undefined;
 
-  constructor(context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>, traced: TracedCall | null) {
+  constructor(
+    context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>,
+    traced: TracedCall | null,
+    body: RequestBody,
+  ) {
     this.#context = context;
     this.#traced = traced;
+    this.#body = body;
   }
 
   onHead(status: number, headers: readonly string[]): void {
@@ -218,6 +224,7 @@ class Answering implements UpstreamHandler {
     } catch (error) {
       this.#fault(error);
     }
+    if (this.call?.hasLeftBody === true) this.#body.release?.();
   }
 
   onError(error: ProxyError): void {

@@ -1,5 +1,6 @@
 /** A JSON object as a request's body: verified to its last brace, never parsed as a whole. */
 import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
+import { KeySketch } from '../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberNamed, textOf } from '../json/text.js';
@@ -7,23 +8,34 @@ import { prepareRequestBody } from '../providers/request-body.js';
 import type { Route } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Endpoint } from './endpoint.js';
+import { BodyBlocks, isForBlocks } from './body-blocks.js';
 import type { RequestBody } from './request-body.js';
 
 export function createJsonBody(): RequestBody {
   return new JsonBody();
 }
 
-const nothing: JsonObject = { chunks: [], length: 0, start: 0, end: 0, members: [] };
+const nothing: JsonObject = {
+  chunks: [],
+  length: 0,
+  start: 0,
+  end: 0,
+  members: [],
+  innerKeys: new KeySketch(),
+  longTexts: [],
+};
 
 class JsonBody implements RequestBody {
   /** It is checked to its last brace before anybody gets it. */
   readonly canBeSent = false;
   readonly #scanner = new JsonObjectScanner();
-  #object = nothing;
+  #blocks: BodyBlocks | null = null;
+  #object: JsonObject = nothing;
 
   push(chunk: Buffer): void {
     try {
-      this.#scanner.push(chunk);
+      if (!isForBlocks(chunk, this.#scanner.length)) this.#scanner.push(chunk);
+      else for (const piece of (this.#blocks ??= new BodyBlocks()).keep(chunk)) this.#scanner.push(piece);
     } catch (error) {
       throw asFault(error);
     }
@@ -70,6 +82,11 @@ class JsonBody implements RequestBody {
     { alwaysIncludeStreamUsage }: ProxySettings,
   ): readonly Buffer[] {
     return prepareRequestBody(this.#object, { endpoint, deployment, upstreamModel, alwaysIncludeStreamUsage });
+  }
+
+  release(): void {
+    this.#object = nothing;
+    this.#blocks?.release();
   }
 }
 

@@ -5,7 +5,7 @@ import type { BodyStream } from '../upstream/body-stream.js';
 import type { Endpoint } from './endpoint.js';
 
 export interface RequestBody {
-  /** The next piece. Not copied: it must not change any more. @throws {ProxyError} 400, as soon as it is sure. */
+  /** The next piece. It may be kept: it must not change any more. @throws {ProxyError} 400, as soon as it is sure. */
   push(chunk: Buffer): void;
   /** All of it has come. @throws {ProxyError} 400 where it is not whole. */
   finish(): void;
@@ -25,4 +25,6 @@ export interface RequestBody {
    * @throws {ProxyError} 400
    */
   forUpstream(route: Route, endpoint: Endpoint, settings: ProxySettings): readonly Buffer[] | BodyStream;
+  /** Its memory is needed no more: not by the upstream's socket, either. Never called where that is not sure; absent: there is no use in it. */
+  release?(): void;
 }

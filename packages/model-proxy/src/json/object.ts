@@ -1,5 +1,7 @@
 /** A JSON object as it was received: its bytes, and where its own members lie in them. Nothing is copied, nothing is parsed. */
 
+import type { KeySketch } from './key-sketch.js';
+
 /** One member of the object itself (not of what it contains). Offsets count bytes from the first byte received. */
 export interface JsonMember {
   /** The key, escapes resolved. */
@@ -26,6 +28,10 @@ export interface JsonObject {
   readonly end: number;
   /** In the order of the text, duplicates too. */
   readonly members: readonly JsonMember[];
+  /** Names of the members of objects inside of it. */
+  readonly innerKeys: KeySketch;
+  /** Long parts of strings, in order: an image, a document. Whoever looks for a name need not look there. */
+  readonly longTexts: readonly { readonly start: number; readonly end: number }[];
 }
 
 /** The text is no JSON object. The message names what is wrong; `offset` counts bytes. */

@@ -363,4 +363,25 @@ describe('JSON scanner', () => {
       ['x', false],
     ]);
   });
+
+  it('says where long texts lie, in one piece however they are cut (C10)', () => {
+    const image = 'a'.repeat(40_000);
+    const text = Buffer.from(`{"short":"abc","url":"${image}","more":["${image}"]}`);
+    const places = [text.indexOf('"aaa') + 1, text.lastIndexOf('"aaa') + 1].map((start) => ({
+      start,
+      end: start + image.length,
+    }));
+    expect(scan([text]).longTexts).toEqual(places);
+    expect(scan(cut(text, [20_000, 30_000, 55_000])).longTexts).toEqual(places);
+  });
+
+  it('tells which names there may be inside, however they are spelled and cut (C10)', () => {
+    const text = Buffer.from('{"file":1,"messages":[{"role":"user","content":[{"image_url":{}}]}]}');
+    const names = ['file', 'role', 'content', 'image_url', 'thinking_blocks', 'strict'];
+    const known = (object: JsonObject) => names.filter((name) => object.innerKeys.mayHave(name));
+    expect(known(scan([text]))).toEqual(['role', 'content', 'image_url']);
+    expect(known(scan(cut(text, [text.indexOf('age_url')])))).toEqual(names);
+    expect(known(scan([Buffer.from('{"a":{"\\u0066ile":1}}')]))).toEqual(names);
+    expect(known(scan([Buffer.from('{"a":{"x":1}}')]))).toEqual([]);
+  });
 });

@@ -7,6 +7,7 @@
  * are bounded. Control characters inside strings are looked for everywhere: 0.1 ns a byte, 1 ms in an image of 10 MB.
  */
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
+import { KeySketch } from './key-sketch.js';
 import { endOfPlainRun, isHex, isShortEscape, plainRuns, type PlainRuns } from './plain-run.js';
 import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
@@ -15,6 +16,9 @@ import { Utf8Check } from './utf8.js';
 export const MAXIMUM_DEPTH = 512;
 /** Members of the object itself: each takes memory of ours, and no API has a hundred. */
 export const MAXIMUM_MEMBERS = 1_000;
+
+/** From this size on a text within one chunk is worth being noted. */
+const LONG_TEXT_BYTES = 8_192;
 
 // What may come next.
 const START = 0;
@@ -62,6 +66,8 @@ const literals = { t: Buffer.from('true'), f: Buffer.from('false'), n: Buffer.fr
 export class JsonObjectScanner {
   readonly #chunks: Buffer[] = [];
   readonly #members: JsonMember[] = [];
+  readonly #innerKeys = new KeySketch();
+  readonly #longTexts: { start: number; end: number }[] = [];
   readonly #utf8 = new Utf8Check();
   #length = 0;
   #state = START;
@@ -75,6 +81,8 @@ export class JsonObjectScanner {
   #hexLeft = 0;
   #literal = literals.n;
   #literalAt = 0;
+  /** Behind its quote. */
+  #innerKeyStart = 0;
   // The object's own member being read.
   #keyStart = 0;
   #keyEscaped = false;
@@ -108,7 +116,9 @@ export class JsonObjectScanner {
       switch (state) {
         case STRING: {
           runs ??= plainRuns(chunk);
+          const from = i;
           i = endOfPlainRun(runs, i);
+          if (i - from >= LONG_TEXT_BYTES) this.#noteLongText(base + from, base + i);
           if (runs.escaped) {
             runs.escaped = false;
             this.#escaped = true;
@@ -119,10 +129,24 @@ export class JsonObjectScanner {
             i++;
             if (this.#isKey) {
               if (this.#depth === 1) this.#endKey(base + i);
+              else this.#sketchKey(chunk, i - 1, base);
               state = COLON;
+              // What usually follows is not worth a state each: a colon and a string, or a comma and a name.
+              if (i + 1 < end && chunk[i] === 0x3a && chunk[i + 1] === 0x22) {
+                if (this.#depth === 1) this.#valueStart = base + i + 1;
+                i += 2;
+                this.#isKey = false;
+                state = STRING;
+              }
             } else {
               if (this.#depth === 1) this.#endMember(base + i);
               state = COMMA;
+              if (i + 1 < end && chunk[i] === 0x2c && chunk[i + 1] === 0x22 && this.#inObject) {
+                i++;
+                this.#startKey(base + i);
+                i++;
+                state = STRING;
+              }
             }
           } else if (special === 0x5c) {
             i++;
@@ -149,10 +173,8 @@ export class JsonObjectScanner {
         case FIRST_KEY:
         case KEY:
           if (byte === 0x22) {
-            if (this.#depth === 1) this.#keyStart = base + i;
+            this.#startKey(base + i);
             i++;
-            this.#isKey = true;
-            this.#escaped = false;
             state = STRING;
           } else if (byte === 0x7d && state === FIRST_KEY) {
             i++;
@@ -283,6 +305,8 @@ export class JsonObjectScanner {
       start: this.#start,
       end: this.#end,
       members: this.#members,
+      innerKeys: this.#innerKeys,
+      longTexts: this.#longTexts,
     };
   }
 
@@ -347,6 +371,13 @@ export class JsonObjectScanner {
     return COMMA;
   }
 
+  #startKey(at: number): void {
+    if (this.#depth === 1) this.#keyStart = at;
+    this.#innerKeyStart = at + 1;
+    this.#isKey = true;
+    this.#escaped = false;
+  }
+
   #endKey(behind: number): void {
     const spelled = bytesBetween(this.#chunks, this.#length, this.#keyStart, behind);
     this.#keyEscaped = this.#escaped;
@@ -366,6 +397,20 @@ export class JsonObjectScanner {
       valueStart: this.#valueStart,
       valueEnd: behind,
     });
+  }
+
+  /** @param end of the name within the chunk. */
+  #sketchKey(chunk: Buffer, end: number, base: number): void {
+    const start = this.#innerKeyStart - base;
+    // Spelled with escapes, or cut apart: nobody needs to know it so well.
+    if (this.#escaped || start < 0) this.#innerKeys.addAny();
+    else this.#innerKeys.add(end - start, start === end ? 0 : (chunk[start] ?? 0));
+  }
+
+  #noteLongText(start: number, end: number): void {
+    const last = this.#longTexts[this.#longTexts.length - 1];
+    if (last?.end === start) last.end = end;
+    else this.#longTexts.push({ start, end });
   }
 
   #fault(state: number, byte: number, at: number): JsonError {

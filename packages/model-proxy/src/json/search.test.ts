@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { containsText } from './search.js';
+import { containsText, partsWithout } from './search.js';
 
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const sorted = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
@@ -32,5 +32,20 @@ describe('searching chunks', () => {
       },
     );
     fc.assert(property, { numRuns: 500 });
+  });
+
+  it('leaves long texts out, but for what may belong to the name in front of them (C10)', () => {
+    const long = [
+      { start: 100, end: 9_000 },
+      { start: 9_100, end: 20_000 },
+    ];
+    expect(partsWithout(long, { start: 0, end: 30_000 })).toEqual([
+      { start: 0, end: 132 },
+      { start: 9_000, end: 9_132 },
+      { start: 20_000, end: 30_000 },
+    ]);
+    expect(partsWithout(long, { start: 9_000, end: 9_100 })).toEqual([{ start: 9_000, end: 9_100 }]);
+    expect(partsWithout(long, { start: 200, end: 8_000 })).toEqual([]);
+    expect(partsWithout([], { start: 3, end: 4 })).toEqual([{ start: 3, end: 4 }]);
   });
 });

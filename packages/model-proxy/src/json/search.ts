@@ -1,4 +1,5 @@
 /** Whether a text stands in a part of several chunks, which are not joined for that. */
+import type { Span } from './navigate.js';
 import { piecesBetween } from './text.js';
 
 /** How much a caller gets to see of a place, in bytes. */
@@ -11,7 +12,7 @@ const SEEN = 32;
  */
 export function containsText(
   chunks: readonly Buffer[],
-  part: { readonly start: number; readonly end: number },
+  part: Span,
   texts: readonly Buffer[],
   isIt: (following: string) => boolean = () => true,
 ): boolean {
@@ -34,6 +35,24 @@ export function containsText(
       return false;
     }),
   );
+}
+
+/**
+ * The parts of a part that are left without others.
+ * @param others in order; of each, the first {@link SEEN} bytes are left, as they may belong to what is in front of it.
+ */
+export function partsWithout(others: readonly Span[], part: Span): readonly Span[] {
+  if (others.length === 0) return [part];
+  const parts: Span[] = [];
+  let { start } = part;
+  for (const other of others) {
+    if (other.end <= start || other.start >= part.end) continue;
+    const end = Math.min(other.start + SEEN, part.end);
+    if (end > start) parts.push({ start, end });
+    start = Math.max(start, other.end);
+  }
+  if (part.end > start) parts.push({ start, end: part.end });
+  return parts;
 }
 
 const nothing = Buffer.alloc(0);

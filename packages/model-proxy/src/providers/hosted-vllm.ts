@@ -12,6 +12,8 @@ import type { Provider, RequestMembers, Translation } from './provider.js';
 const words = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
 const toolWords = words('strict', 'additi', 'custom');
 const messageWords = words('_block', '"file"');
+/** Without one of these there is nothing to rewrite in messages. */
+const messageKeys = ['thinking_blocks', 'file', 'image_url'];
 const imageWords = words('_url"');
 
 const translate: Translation = (endpoint, members) => {
@@ -22,7 +24,10 @@ const translate: Translation = (endpoint, members) => {
   if (members.contains('tools', toolWords)) {
     replace(rewritten, members, 'tools', vllmTools);
   }
-  if (members.contains('messages', messageWords) || hasImageText(members)) {
+  if (
+    members.mayHold('messages', messageKeys) &&
+    (members.contains('messages', messageWords) || hasImageText(members))
+  ) {
     replace(rewritten, members, 'messages', vllmMessages);
   }
   const thinking = members.bytes('thinking');

@@ -32,7 +32,12 @@ export interface RequestMembers {
   /** The value's bytes, JSON; undefined: it is absent or null, or does not go upstream. A view where it lies in one chunk. */
   bytes(name: string): Buffer | undefined;
   /**
-   * Whether one of the texts stands anywhere in the value; its chunks are not joined.
+   * Whether members of these names may be inside of a value: false is certain, and costs nothing.
+   * @param keys ASCII.
+   */
+  mayHold(name: string, keys: readonly string[]): boolean;
+  /**
+   * Whether one of the texts stands anywhere in the value but inside of a long text; its chunks are not joined.
    * @param texts ASCII.
    * @param isIt decides by the text and up to 32 bytes in all from its first on; left out: any place will do.
    */

@@ -9,7 +9,7 @@
 import { invalidParameter, unsupportedParameters } from '../errors.js';
 import { objectMembers } from '../json/navigate.js';
 import type { JsonMember, JsonObject } from '../json/object.js';
-import { containsText } from '../json/search.js';
+import { containsText, partsWithout } from '../json/search.js';
 import { memberEdits, spliceChunks, spliceJson } from '../json/splice.js';
 import { bytesBetween, valueOf } from '../json/text.js';
 import type { Deployment } from './deployment.js';
@@ -222,12 +222,22 @@ class OutgoingRequest implements RequestMembers {
     return isNull(value) ? undefined : value;
   }
 
+  mayHold(name: string, keys: readonly string[]): boolean {
+    const member = this.#member(name);
+    // What did not come from the client was not looked at.
+    if (this.#added.has(name) || (member !== undefined && this.#replaced.has(member))) return true;
+    const { innerKeys } = this.#object;
+    return member !== undefined && keys.some((key) => innerKeys.mayHave(key));
+  }
+
   contains(name: string, texts: readonly Buffer[], isIt?: (following: string) => boolean): boolean {
     const member = this.#member(name);
     const value = this.#added.get(name) ?? (member && this.#replaced.get(member));
     if (value !== undefined) return containsText([value], { start: 0, end: value.length }, texts, isIt);
     if (member === undefined) return false;
-    return containsText(this.#object.chunks, { start: member.valueStart, end: member.valueEnd }, texts, isIt);
+    const { chunks, longTexts } = this.#object;
+    const parts = partsWithout(longTexts, { start: member.valueStart, end: member.valueEnd });
+    return parts.some((part) => containsText(chunks, part, texts, isIt));
   }
 
   /** The last one of that name that goes upstream. */

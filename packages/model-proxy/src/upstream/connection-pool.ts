@@ -32,11 +32,13 @@ export class Link {
   #begun = 0;
   #cancelOpening: (() => void) | null = null;
   #expectAnswer: ExpectAnswer | null = null;
+  #socket: Socket | null = null;
 
   constructor(target: PoolTarget, sessions: TlsSessions, onDisconnect: (link: Link) => void) {
     const open = (done: (error: ConnectError | null, socket: Socket | null) => void) => {
       this.#cancelOpening = openConnection(target.destination, sessions, (error, socket) => {
         this.#cancelOpening = null;
+        this.#socket = socket;
         this.#expectAnswer = socket === null ? null : guardSocket(socket);
         done(error, socket);
       });
@@ -60,6 +62,11 @@ export class Link {
       this.#begun = 0;
       onDisconnect(this);
     });
+  }
+
+  /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
+  get hasWrittenAll(): boolean {
+    return this.#socket?.writableLength === 0;
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {

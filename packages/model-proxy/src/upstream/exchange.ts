@@ -13,7 +13,7 @@ import {
 import type { ConnectionPool, Link } from './connection-pool.js';
 import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
-import type { UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
+import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './wire-request.js';
 
 /** Everything that an exchange needs and does not own. */
@@ -35,7 +35,7 @@ const STALE_WITHIN_MS = 1000;
 type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
 
 /** Begins when it is constructed, ends with the last callback or with {@link abort}. */
-export class Exchange implements UpstreamCall, Bounded {
+export class Exchange implements SentCall, Bounded {
   inFlightIndex = -1;
   readonly #context: ExchangeContext;
   readonly #wire: WireRequest;
@@ -56,6 +56,7 @@ export class Exchange implements UpstreamCall, Bounded {
   #requestSent = false;
   #answerBegun = false;
   #paused = false;
+  #hasLeftBody = false;
   #abortRequest: (() => void) | null = null;
   #resumeParser: (() => void) | null = null;
   #decoder: Decoder | null = null;
@@ -74,6 +75,10 @@ export class Exchange implements UpstreamCall, Bounded {
     const { pool, upload } = this.#context;
     // What could not be repeated does not go where it may have to be.
     this.#dispatch(upload === null ? pool.take() : pool.takeNew());
+  }
+
+  get hasLeftBody(): boolean {
+    return this.#hasLeftBody;
   }
 
   abort(): void {
@@ -152,7 +157,7 @@ export class Exchange implements UpstreamCall, Bounded {
     const headers = headersOf(raw);
     const coding = takeContentEncoding(headers);
     if (coding !== null) {
-      const decoder = decoderOf(coding, this.#decoded);
+      const decoder = decoderOf(coding, this.#decodedSink());
       if (decoder === 'unknown') {
         this.#fail(unknownCodingFault(coding, this.#context.peer));
         return true;
@@ -175,7 +180,11 @@ export class Exchange implements UpstreamCall, Bounded {
   onComplete(): void {
     if (this.#phase === 'over') return;
     // The connection is free before the end is told: whoever asks next from there gets it.
-    if (this.#link !== null) this.#giveBack(this.#link);
+    if (this.#link !== null) {
+      // An upstream may answer before it has read all. Of a connection that broke nobody knows.
+      this.#hasLeftBody = !this.#repeated && this.#link.hasWrittenAll;
+      this.#giveBack(this.#link);
+    }
     this.#link = null;
     this.#resumeParser = null;
     if (this.#decoder === null) this.#end();
@@ -190,18 +199,21 @@ export class Exchange implements UpstreamCall, Bounded {
     else this.#fail(this.#faultOf(error));
   }
 
-  readonly #decoded: DecodedSink = {
-    onData: (chunk) => {
-      if (this.#phase !== 'over') this.#handler.onData(chunk);
-    },
-    onDrain: () => this.#read(),
-    onEnd: () => {
-      if (this.#phase !== 'over') this.#end();
-    },
-    onError: (error) => {
-      if (this.#phase !== 'over') this.#fail(this.#faultOf(error));
-    },
-  };
+  /** Made only where something is to be decoded: few answers come compressed. */
+  #decodedSink(): DecodedSink {
+    return {
+      onData: (chunk) => {
+        if (this.#phase !== 'over') this.#handler.onData(chunk);
+      },
+      onDrain: () => this.#read(),
+      onEnd: () => {
+        if (this.#phase !== 'over') this.#end();
+      },
+      onError: (error) => {
+        if (this.#phase !== 'over') this.#fail(this.#faultOf(error));
+      },
+    };
+  }
 
   #dispatch(link: Link): void {
     this.#link = link;

@@ -11,7 +11,7 @@ import { Exchange } from './exchange.js';
 import { BoundsClock } from './time-bounds.js';
 import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
 import { clientClass } from './undici-client.js';
-import type { Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
+import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { wireRequest, type AbsoluteForm } from './wire-request.js';
 
 export interface UpstreamOptions {
@@ -87,7 +87,7 @@ class Upstreams implements PooledUpstream {
     return [...this.#pools.values()].reduce((sum, pool) => sum + pool.handshakes, this.#formerHandshakes);
   }
 
-  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall {
+  send(request: UpstreamRequest, handler: UpstreamHandler): SentCall {
     const target = this.#closed ? null : this.#targetOf(request.deployment, request.url);
     const upload = request.body instanceof BodyStream ? request.body : null;
     if (target === null || 'fault' in target) {
@@ -234,10 +234,10 @@ function hasPrefix(url: string, prefix: string): boolean {
 }
 
 /** A call that ends in an error, later, as all calls do. */
-function failing(fault: ProxyError, handler: UpstreamHandler): UpstreamCall {
+function failing(fault: ProxyError, handler: UpstreamHandler): SentCall {
   let aborted = false;
   queueMicrotask(() => {
     if (!aborted) handler.onError(fault);
   });
-  return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined };
+  return { abort: () => void (aborted = true), pause: () => undefined, resume: () => undefined, hasLeftBody: false };
 }

@@ -38,9 +38,15 @@ export interface UpstreamCall {
   resume(): void;
 }
 
+/** A call whose request has a body in memory. */
+export interface SentCall extends UpstreamCall {
+  /** Behind the end of the answer: whether the request's body is read no more, by no socket either, so that its memory is free. */
+  readonly hasLeftBody: boolean;
+}
+
 export interface Upstream {
   /** Starts a request; never throws, never calls back before it has returned. */
-  send(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
    * Takes over a new configuration's deployments: pools whose origin and TLS did not change are kept, others are closed when their
    * last request has ended. CA and key files are read again.

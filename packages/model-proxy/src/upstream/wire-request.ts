@@ -8,6 +8,8 @@ export type WireRequest = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | '
 
 /** Up to here one write of joined chunks is cheaper than several writes; in bytes. */
 const JOINED_BYTES = 65_536;
+/** Of a larger body, neighbours up to here. */
+const SMALL_BYTES = 4_096;
 
 /** How a forward proxy wants to be asked for plain HTTP: by the whole URL (RFC 9112 §3.2.2). */
 export interface AbsoluteForm {
@@ -51,7 +53,26 @@ function wireBody(chunks: UpstreamRequest['body'], headers: string[]): Buffer | 
   headers.push('content-length', String(length));
   // undici takes any iterable of buffers and writes them one after the other, as the connection takes them; its declaration
   // does not say so.
-  return chunks as unknown as Buffer;
+  return fewer(chunks) as unknown as Buffer;
+}
+
+/** Each piece is a write. Views of one memory that follow each other become one view, small pieces next to each other are joined. */
+function fewer(chunks: readonly Buffer[]): readonly Buffer[] {
+  const joined: Buffer[] = [];
+  let last: Buffer | undefined;
+  for (const chunk of chunks) {
+    if (last?.buffer === chunk.buffer && last.byteOffset + last.length === chunk.byteOffset) {
+      last = Buffer.from(last.buffer, last.byteOffset, last.length + chunk.length);
+    } else if (last !== undefined && last.length + chunk.length <= SMALL_BYTES) {
+      last = Buffer.concat([last, chunk], last.length + chunk.length);
+    } else {
+      last = chunk;
+      joined.push(chunk);
+      continue;
+    }
+    joined[joined.length - 1] = last;
+  }
+  return joined;
 }
 
 function hasHeader(headers: readonly string[], name: string): boolean {

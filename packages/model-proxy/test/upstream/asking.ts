@@ -2,7 +2,7 @@
 import type { ProxyError } from '../../src/errors.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 import { createUpstream, type PooledUpstream } from '../../src/upstream/send.js';
-import type { UpstreamCall, UpstreamRequest } from '../../src/upstream/upstream.js';
+import type { SentCall, UpstreamRequest } from '../../src/upstream/upstream.js';
 import { makeDeployment } from '../support/deployment.js';
 import { waitFor } from '../harness/wait.js';
 
@@ -30,7 +30,7 @@ export class Asked {
   error: ProxyError | undefined;
   /** Names of the callbacks, in their order. */
   readonly told: string[] = [];
-  call: UpstreamCall | undefined;
+  call: SentCall | undefined;
 
   get bytes(): Buffer {
     return Buffer.concat(this.chunks);

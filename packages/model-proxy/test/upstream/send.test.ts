@@ -48,6 +48,22 @@ describe('a request to an upstream', () => {
     expect(text.slice(text.indexOf('\r\n\r\n') + 4) === whole.toString('latin1')).toBe(true);
   });
 
+  it('leaves the body when all of it is with the system, and not before (C6)', async () => {
+    const { deployment, upstream } = await start();
+    const asked = await ask(upstream, deployment, { body: [Buffer.alloc(9_000_000, 'a')] });
+    expect(asked.call?.hasLeftBody).toBe(true);
+
+    // It answers by the head alone, and reads no more.
+    const hasty = closing(
+      await ScriptedServer.start(({ socket }) => {
+        socket.pause();
+        socket.write(answerOf('{}'));
+      }),
+    );
+    const early = await ask(upstream, deploymentAt(hasty.apiBase), { body: [Buffer.alloc(64_000_000, 'a')] });
+    expect([early.text, early.call?.hasLeftBody]).toEqual(['{}', false]);
+  });
+
   it('goes over the same connection as the one before (C8)', async () => {
     const { server, deployment, upstream } = await start();
     for (let at = 0; at < 20; at += 1) expect((await ask(upstream, deployment)).text).toBe('{"ok":true}');
