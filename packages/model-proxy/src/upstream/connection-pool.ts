@@ -4,6 +4,7 @@
  * and the stack of idle ones is here.
  */
 import type { Socket } from 'node:net';
+import { InFlight, type Tracked } from '../in-flight.js';
 import type { Client, Dispatcher } from 'undici';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import { guardSocket, type ExpectAnswer } from './guarded-socket.js';
@@ -14,6 +15,8 @@ import { clientClass } from './undici-client.js';
  * would meet a request of ours half-way. An upstream's `Keep-Alive: timeout=` goes before this; in milliseconds.
  */
 const IDLE_MS = 4000;
+/** From then on a connection is used before it ends; in milliseconds. */
+const AGING_MS = 2000;
 
 /** Heads of answers; Node's own bound of 16 KB is too near to what gateways with cookies and policies send. */
 const LARGEST_HEAD_BYTES = 65_536;
@@ -26,7 +29,10 @@ export interface PoolTarget {
 }
 
 /** One connection, or the intention to make one. Carries one request at a time. */
-export class Link {
+export class Link implements Tracked {
+  inFlightIndex = -1;
+  /** When it was given back. */
+  idleSince = 0;
   readonly #client: Client;
   /** Requests that were begun on the present connection. */
   #begun = 0;
@@ -91,14 +97,17 @@ export class Link {
 export class ConnectionPool {
   readonly #target: PoolTarget;
   readonly #sessions = new TlsSessions();
-  /** The last one used is taken first: it is the least likely to be closed by now, and the surplus can age. */
+  /** In the order in which they became idle. */
   readonly #idle: Link[] = [];
-  readonly #busy = new Set<Link>();
+  readonly #busy = new InFlight<Link>();
+  readonly #now: () => number;
   #retired = false;
   #onEmpty: (() => void) | null = null;
 
-  constructor(target: PoolTarget) {
+  /** @param now milliseconds from any moment on; default: Node's clock. */
+  constructor(target: PoolTarget, now: () => number = () => performance.now()) {
     this.#target = target;
+    this.#now = now;
   }
 
   /** TLS handshakes since the start, resumed ones too. */
@@ -115,9 +124,14 @@ export class ConnectionPool {
     return openConnection(this.#target.destination, this.#sessions, done);
   }
 
-  /** An idle connection, or a new one. */
+  /**
+   * An idle connection, or a new one. The last one used is the least likely to be closed by now; but one that would end soon
+   * goes first: under load there is no reason to make it again.
+   */
   take(): Link {
-    const link = this.#idle.pop() ?? this.#make();
+    const [oldest] = this.#idle;
+    const isAging = oldest !== undefined && this.#now() - oldest.idleSince > AGING_MS;
+    const link = (isAging ? this.#idle.shift() : this.#idle.pop()) ?? this.#make();
     this.#busy.add(link);
     return link;
   }
@@ -133,7 +147,10 @@ export class ConnectionPool {
   giveBack(link: Link): void {
     this.#busy.delete(link);
     if (this.#retired) link.destroy();
-    else this.#idle.push(link);
+    else {
+      link.idleSince = this.#now();
+      this.#idle.push(link);
+    }
     this.#checkEmpty();
   }
 

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConnectionPool } from './connection-pool.js';
+
+describe('idle connections', () => {
+  it('are taken from the last one used on, but before they end (C8)', async () => {
+    let now = 0;
+    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null, tunnelTls: null };
+    const pool = new ConnectionPool({ origin: 'http://127.0.0.1:1', destination }, () => now);
+    const [a, b, c] = [pool.take(), pool.take(), pool.take()];
+    for (const link of [a, b, c]) pool.giveBack(link);
+
+    now = 1000;
+    const names = new Map([
+      [a, 'a'],
+      [b, 'b'],
+      [c, 'c'],
+    ]);
+    const taken: (string | undefined)[] = [];
+    for (let request = 0; request < 6; request += 1) {
+      const link = pool.take();
+      taken.push(names.get(link));
+      pool.giveBack(link);
+      now += 600;
+    }
+    // c at 1.0 and 1.6 s; then a and b, idle since 0; then the last one used.
+    expect(taken).toEqual(['c', 'c', 'a', 'b', 'b', 'c']);
+    await pool.retire();
+  });
+});
