@@ -60,7 +60,7 @@ export function createLog(options: LogOptions): Log {
     info: log('info'),
     debug: log('debug'),
     request: isEnabled('info')
-      ? (request) => sink.add({ level: 'info', message: 'request', at: Date.now(), request })
+      ? (request) => sink.addRequest({ level: 'info', message: 'request', at: Date.now(), request })
       : silent,
     flush: () => sink.flush(),
   };
@@ -76,12 +76,14 @@ const START_MS = 250;
 class Sink {
   readonly #options: LogOptions;
   readonly #lines: LineBuffer;
+  readonly #render: (record: LogRecord) => string;
   #logger: Winston.Logger | undefined;
   #early: LogRecord[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LogOptions) {
     this.#options = options;
+    this.#render = options.format === 'json' ? renderJson : renderText;
     this.#lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
   }
 
@@ -94,6 +96,12 @@ class Sink {
     this.#early.push(record);
   }
 
+  /** Written as winston would, without its streams: they cost more than all the rest of a line. */
+  addRequest(record: LogRecord): void {
+    if (this.#logger === undefined) this.add(record);
+    else this.#lines.add(this.#render(record));
+  }
+
   flush(): void {
     // Not for nothing: a process that has nothing to say (--version) does not load what would say it.
     if (this.#early.length > 0) this.#load();
@@ -104,7 +112,7 @@ class Sink {
     clearTimeout(this.#timer);
     // Not `import()`, which is never there at once: a flush may stand before the end of the process.
     const { createLogger, format } = createRequire(import.meta.url)('winston') as typeof Winston;
-    const render = this.#options.format === 'json' ? renderJson : renderText;
+    const render = this.#render;
     this.#logger = createLogger({
       level: this.#options.level,
       format: format.printf((info) => render(info as unknown as LogRecord)), // what `add` gave it
@@ -129,9 +137,14 @@ class LineBuffer extends Writable {
   }
 
   override _write(line: Readonly<Record<symbol, unknown>>, _encoding: BufferEncoding, done: () => void): void {
-    if (this.#pending === '') setImmediate(() => this.flush());
-    this.#pending += `${String(line[finished])}\n`;
+    this.add(String(line[finished]));
     done();
+  }
+
+  /** @param line without its end. */
+  add(line: string): void {
+    if (this.#pending === '') setImmediate(() => this.flush());
+    this.#pending += `${line}\n`;
   }
 
   flush(): void {

@@ -25,7 +25,9 @@ export async function startUpstream(folder: string, answer: string, core = LOAD_
   return startNginx(core, own, 1, ([port]) => `server { listen 127.0.0.1:${port}; ${answering(answer)} }`);
 }
 
-/** Loads all targets in turn. @returns their rounds by name; the upstream without a proxy as `direct`. */
+/**
+ * Loads all targets in turn. @returns their rounds by name; the upstream without a proxy as `direct`, on the core where it serves them.
+ */
 export async function takeTurns(
   { folder, rounds, seconds }: Bench,
   targets: readonly Target[],

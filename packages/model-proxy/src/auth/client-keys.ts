@@ -11,13 +11,19 @@ const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key'];
 export function requireKeys(keys: ReadonlySet<string>): Authenticate {
   // Digests are of one length, which timingSafeEqual wants, and their bytes are of no use to who measures the time of a comparison.
   const known = [...keys].map(digestOf);
+  // Those that were right before. A look into a Set takes the same time for every wrong key, as V8 compares texts only where their
+  // hashes, which nobody outside can choose, are equal.
+  const accepted = new Set<string>();
   return ({ headers }) => {
     const key = presentedKey(headers);
     if (key === undefined) return noKeyPassed();
+    if (accepted.has(key)) return somebody;
     const presented = digestOf(key);
     let found = false;
     for (const digest of known) found = timingSafeEqual(digest, presented) || found;
-    return found ? somebody : wrongKeyPassed();
+    if (!found) return wrongKeyPassed();
+    accepted.add(key);
+    return somebody;
   };
 }
 

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
+import type { Route } from '../routing/router.js';
 import { pythonSeconds } from '../upstream/connection-faults.js';
 import type { Exchange } from './exchange.js';
 import { costOf } from './response-cost.js';
@@ -13,18 +14,8 @@ import { costOf } from './response-cost.js';
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
   const { request, route, serving } = exchange;
-  const headers = [
-    'x-request-id',
-    exchange.id,
-    'x-litellm-call-id',
-    exchange.callId,
-    'x-litellm-version',
-    serving.version,
-  ];
-  if (route !== null) {
-    headers.push('x-litellm-model-id', route.deployment.id, 'x-litellm-model-api-base', shownApiBase(route.deployment));
-    if (isHeaderText(route.modelGroup)) headers.push('x-litellm-model-group', route.modelGroup);
-  }
+  const headers = [...fixedHeaders(route, serving.version)];
+  headers.push('x-request-id', exchange.id, 'x-litellm-call-id', exchange.callId);
   if (exchange.sentAt !== 0) {
     addDurations(headers, exchange);
     addCourse(headers, exchange);
@@ -35,6 +26,21 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
   if (serving.isDraining()) headers.push('connection', 'close');
   return headers;
+}
+
+/** What is the same for all answers of a route that is used again and again. */
+const fixedByRoute = new WeakMap<Route, readonly string[]>();
+
+function fixedHeaders(route: Route | null, version: string): readonly string[] {
+  if (route === null) return ['x-litellm-version', version];
+  const known = fixedByRoute.get(route);
+  if (known !== undefined) return known;
+  const { deployment, modelGroup } = route;
+  const fixed = ['x-litellm-version', version, 'x-litellm-model-id', deployment.id];
+  fixed.push('x-litellm-model-api-base', shownApiBase(deployment));
+  if (isHeaderText(modelGroup)) fixed.push('x-litellm-model-group', modelGroup);
+  fixedByRoute.set(route, fixed);
+  return fixed;
 }
 
 /** Sends the head of an answer. Node takes a flat list as it is, without a copy for each name. */
@@ -74,8 +80,14 @@ export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exch
   return sentAt - receivedAt + (now - upstreamDone);
 }
 
-function milliseconds(value: number): string {
-  return String(Math.round(value * 1000) / 1000);
+/** To the microsecond, `1.25`. By whole numbers: V8 spells them five times as fast as fractions. */
+export function milliseconds(value: number): string {
+  const microseconds = Math.round(value * 1000);
+  const whole = Math.floor(microseconds / 1000);
+  const rest = microseconds - whole * 1000;
+  if (rest === 0) return String(whole);
+  const digits = String(1000 + rest);
+  return `${whole}.${digits.slice(1, rest % 10 !== 0 ? 4 : rest % 100 !== 0 ? 3 : 2)}`;
 }
 
 const shownApiBases = new WeakMap<Deployment, string>();

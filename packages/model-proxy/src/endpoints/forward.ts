@@ -202,7 +202,8 @@ class Answering implements UpstreamHandler {
     const { call } = this;
     if (call === undefined) return;
     this.#traced?.head(status, headers);
-    this.#answer = answerOf({ ...this.#context, call, status, headers });
+    const { exchange, endpoint, rename } = this.#context;
+    this.#answer = answerOf({ exchange, endpoint, rename, call, status, headers });
   }
 
   onData(chunk: Buffer): void {

@@ -3,8 +3,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
-/** The same for every request to a deployment, so made once for each: name, value, name, value. */
-const fixedHeaders = new WeakMap<Deployment, readonly string[]>();
+/** What is the same for every request to a deployment, so made once for each. */
+interface Fixed {
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  /** Whether the configuration says which content type there is. */
+  readonly hasContentType: boolean;
+}
+
+const fixedOf = new WeakMap<Deployment, Fixed>();
 
 export interface UpstreamHeadersOptions {
   readonly deployment: Deployment;
@@ -20,20 +27,20 @@ export interface UpstreamHeadersOptions {
 /** The headers of a request to an upstream: name, value, name, value; names lower case. */
 export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
   const { deployment, version, id, contentType, clientHeaders } = options;
-  let fixed = fixedHeaders.get(deployment);
+  let fixed = fixedOf.get(deployment);
   if (fixed === undefined) {
     fixed = makeFixed(deployment, version);
-    fixedHeaders.set(deployment, fixed);
+    fixedOf.set(deployment, fixed);
   }
-  const headers = fixed.slice();
-  if (!names(fixed).has('content-type')) headers.push('content-type', contentType);
+  const headers = fixed.headers.slice();
+  if (!fixed.hasContentType) headers.push('content-type', contentType);
   headers.push('x-request-id', id);
   if (clientHeaders !== null) addClientHeaders(headers, clientHeaders);
   return headers;
 }
 
 /** Later ones take the place of earlier ones: what is configured wins. */
-function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: string): readonly string[] {
+function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: string): Fixed {
   const merged = {
     accept: 'application/json, text/event-stream, */*;q=0.5',
     // What comes compressed could not be rewritten.
@@ -42,7 +49,7 @@ function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: stri
     ...provider.headers(apiKey),
     ...extraHeaders,
   };
-  return Object.entries(merged).flat();
+  return { headers: Object.entries(merged).flat(), hasContentType: 'content-type' in merged };
 }
 
 /** Headers that belong to this proxy or to one in front of it, or are set by us. */

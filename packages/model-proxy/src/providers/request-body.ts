@@ -110,6 +110,7 @@ class OutgoingRequest implements RequestMembers {
   }
 
   dropAdditional(): void {
+    if (this.#additional.length === 0) return;
     const nested = new Map<string, DropPath['steps'][]>();
     for (const { parameter, steps } of this.#additional) {
       if (steps.length > 0) nested.set(parameter, [...(nested.get(parameter) ?? []), steps]);
@@ -143,9 +144,10 @@ class OutgoingRequest implements RequestMembers {
     const isUnsupported = (name: string): boolean =>
       checked.has(name) && !supported.has(name) && !this.#allowed.has(name);
 
-    const unsupported = new Set<string>();
-    for (const { key } of this.#object.members) if (isUnsupported(key)) unsupported.add(key);
-    for (const key of this.#added.keys()) if (isUnsupported(key)) unsupported.add(key);
+    const isFine = this.#object.members.every(({ key }) => !isUnsupported(key));
+    if (isFine && this.#added.size === 0) return;
+    const names = [...this.#object.members.map(({ key }) => key), ...this.#added.keys()];
+    const unsupported = new Set(names.filter(isUnsupported));
     if (unsupported.size === 0) return;
 
     const refused = [...unsupported].filter((name) => {
