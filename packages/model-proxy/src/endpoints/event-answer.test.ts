@@ -67,6 +67,71 @@ describe('a stream', () => {
     expect(answer.text).toBe(renamed(`${chunk('1')}${last}data: [DONE]\n\n`));
   });
 
+  /** Sends raw requests for streams whose events are alike, one each time that the one before has come. @returns what came. */
+  const alike = async (version: string, count: number): Promise<string> => {
+    const responses: ServerResponse[] = [];
+    served.answering = (_asked, response) => {
+      response.writeHead(200, events);
+      responses.push(response);
+    };
+    const text = JSON.stringify(body);
+    const socket = connect(served.port, '127.0.0.1');
+    let received = '';
+    socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
+    const head = `POST /v1/chat/completions ${version}\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${text.length}`;
+    socket.write(`${head}\r\n\r\n${text}`.repeat(count));
+    const came = (what: string) =>
+      waitFor(
+        () => (received.includes(what) ? true : undefined),
+        () => `${what} did not come: ${received}`,
+      );
+    await waitFor(
+      () => (responses.length === count ? true : undefined),
+      () => `${responses.length} of ${count} requests came to the upstream`,
+    );
+    // The last ones first: they have to wait.
+    for (const response of responses.slice(1)) for (const word of ['w', 'x', 'y']) response.write(chunk(word));
+    for (const word of ['é', 'b', '漢', 'd']) {
+      responses[0]?.write(chunk(word));
+      await came(`"content":"${word}"`);
+    }
+    for (const response of responses) response.end(`${last}data: [DONE]\n\n`);
+    if (version === 'HTTP/1.0') await once(socket, 'close');
+    else await came(`${renamed(last)}data: [DONE]\n\n\r\n0\r\n\r\n`);
+    await waitFor(
+      () => (received.split('[DONE]').length === count + 1 ? true : undefined),
+      () => `not all streams came: ${received}`,
+    );
+    socket.destroy();
+    return received;
+  };
+  const body0 = ['é', 'b', '漢', 'd'].map((word) => renamed(chunk(word))).join('');
+  const end = `${renamed(last)}data: [DONE]\n\n`;
+
+  it('has no frames around its events for a client of HTTP/1.0 (C7)', async () => {
+    const received = await alike('HTTP/1.0', 1);
+    expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe(body0 + end);
+  });
+
+  it('waits for the one before it on its connection, and comes whole (C7)', async () => {
+    const received = await alike('HTTP/1.1', 2);
+    const [, first = '', second = ''] = received.split(/HTTP\/1\.1 200 OK\r\n/);
+    const unframed = (answer: string) => {
+      let rest = Buffer.from(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+      let text = '';
+      for (;;) {
+        const at = rest.indexOf('\r\n');
+        const length = Number.parseInt(rest.toString('latin1', 0, at), 16);
+        if (!(length > 0)) return text;
+        text += rest.toString('utf8', at + 2, at + 2 + length);
+        expect(rest.toString('latin1', at + 2 + length, at + 4 + length)).toBe('\r\n');
+        rest = rest.subarray(at + 4 + length);
+      }
+    };
+    expect(unframed(first)).toBe(body0 + end);
+    expect(unframed(second)).toBe(['w', 'x', 'y'].map((word) => renamed(chunk(word))).join('') + end);
+  });
+
   it('has no head before its first byte, so that an early failure is JSON with its status (C7)', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);

@@ -4,8 +4,20 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from './sse
 
 const PATHS = [['model'], ['response', 'model']];
 
+/** Pushes each chunk the quick way where that is open, as answers do. */
 function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/${name}`): EventRewriter {
-  return createEventRewriter({ modelPaths: PATHS, model });
+  const made = createEventRewriter({ modelPaths: PATHS, model });
+  return {
+    pushLikely: (piece) => made.pushLikely(piece),
+    push: (piece) => {
+      const likely = made.pushLikely(piece);
+      return likely === undefined ? made.push(piece) : [Buffer.from(likely, 'latin1')];
+    },
+    finish: () => made.finish(),
+    get interruption() {
+      return made.interruption;
+    },
+  };
 }
 
 /** What a client reads of a stream that came in these pieces. */
