@@ -17,13 +17,12 @@ export interface OpenaiDialect {
   readonly apiKeyEnvironment?: readonly string[];
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
-  /** What needs more than lists of names. */
-  readonly translation?: Required<Pick<Provider, 'translate' | 'translated'>>;
+  readonly translate?: Provider['translate'];
 }
 
 /** A provider that is addressed as OpenAI is: `Authorization: Bearer`, JSON, the same paths. */
 export function openaiDialect(dialect: OpenaiDialect): Provider {
-  const { name, translation } = dialect;
+  const { name, translate } = dialect;
   // Endpoints come from paths that clients choose: only those with a list of their own are remembered.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
@@ -35,7 +34,7 @@ export function openaiDialect(dialect: OpenaiDialect): Provider {
     supportedParameters: (endpoint) => supported.get(endpoint) ?? none,
     headers: (apiKey) => (apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     renamedParameters: renamedParameters(name),
-    ...translation,
+    ...(translate === undefined ? {} : { translate }),
   };
 }
 
