@@ -31,10 +31,14 @@ export async function startNginx(
   return { ports, workerPid: await workerOf(child), stop: () => stop(child) };
 }
 
+/** It listens before it has a worker. */
 async function workerOf(child: ChildProcess): Promise<number> {
-  const [worker] = await childrenOf(pidOf(child));
-  if (worker === undefined) throw new Error('starting nginx: it has no worker');
-  return worker;
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const [worker] = await childrenOf(pidOf(child));
+    if (worker !== undefined) return worker;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('starting nginx: it has no worker after 2 s');
 }
 
 /** No log and no limit: what it can do. */
