@@ -32,19 +32,50 @@ export function plainRuns(bytes: Buffer): PlainRuns {
 
 /**
  * Passes by plain characters and whole escapes: a Python client sends any text that is not English as `\u0416\u0438`.
+ *
+ * The high bit of each byte of (x - 0x20202020) & ~x is set where that byte of x is below 0x20, and likewise of x ^ q minus
+ * 0x01010101 where it is the byte that q repeats. Behind the first such byte others may be reported wrongly, in front of it
+ * none: the lowest bit tells. All in one function: between two escapes of a text there are some dozen bytes, and a call costs as much.
  * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
  * @returns the index of the first quote, control character (below U+0020) or backslash of what is no escape, or none that ends in this chunk.
  * Without any of them the chunk's length.
  */
 export function endOfPlainRun(runs: PlainRuns, from: number): number {
-  const { bytes } = runs;
+  const { bytes, view } = runs;
   const end = bytes.length;
   let i = from;
   for (;;) {
     const nearby = Math.min(end, i + LONG_BYTES);
-    i = endByWords(runs.view, bytes, i, nearby);
-    if (i === nearby && i < end) i = endOfLongRun(runs, i);
-    if (i >= end) return end;
+    let hits = 0;
+    for (const last = nearby - 16; i <= last; i += 16) {
+      const a = view.getInt32(i, true);
+      const b = view.getInt32(i + 4, true);
+      const c = view.getInt32(i + 8, true);
+      const d = view.getInt32(i + 12, true);
+      const inA = ((a - 0x20202020) | ((a ^ 0x22222222) - 0x01010101) | ((a ^ 0x5c5c5c5c) - 0x01010101)) & ~a;
+      const inB = ((b - 0x20202020) | ((b ^ 0x22222222) - 0x01010101) | ((b ^ 0x5c5c5c5c) - 0x01010101)) & ~b;
+      const inC = ((c - 0x20202020) | ((c ^ 0x22222222) - 0x01010101) | ((c ^ 0x5c5c5c5c) - 0x01010101)) & ~c;
+      const inD = ((d - 0x20202020) | ((d ^ 0x22222222) - 0x01010101) | ((d ^ 0x5c5c5c5c) - 0x01010101)) & ~d;
+      if (((inA | inB | inC | inD) & 0x80808080) === 0) continue;
+      // The first word that has one, and its first byte.
+      if ((hits = inA & 0x80808080) === 0) {
+        i += 4;
+        if ((hits = inB & 0x80808080) === 0) {
+          i += 4;
+          if ((hits = inC & 0x80808080) === 0) {
+            i += 4;
+            hits = inD & 0x80808080;
+          }
+        }
+      }
+      i += (31 - Math.clz32(hits & -hits)) >> 3;
+      break;
+    }
+    if (hits === 0) {
+      i = endByBytes(bytes, i, nearby);
+      if (i === nearby && i < end) i = endOfLongRun(runs, i);
+      if (i >= end) return end;
+    }
     if (bytes[i] !== BACKSLASH || i + 1 === end) return i;
     const letter = bytes[i + 1] ?? 0;
     if (isShortEscape(letter)) i += 2;
@@ -52,39 +83,6 @@ export function endOfPlainRun(runs: PlainRuns, from: number): number {
     else return i;
     runs.escaped = true;
   }
-}
-
-/**
- * The first quote, backslash or control character from a place on, or `end`.
- *
- * The high bit of each byte of (x - 0x20202020) & ~x is set where that byte of x is below 0x20, and likewise of x ^ q minus
- * 0x01010101 where it is the byte that q repeats. Behind the first such byte others may be reported wrongly, in front of it
- * none: the lowest bit tells.
- */
-function endByWords(view: DataView, bytes: Buffer, from: number, end: number): number {
-  let i = from;
-  for (const last = end - 16; i <= last; i += 16) {
-    const a = view.getInt32(i, true);
-    const b = view.getInt32(i + 4, true);
-    const c = view.getInt32(i + 8, true);
-    const d = view.getInt32(i + 12, true);
-    const inA = ((a - 0x20202020) | ((a ^ 0x22222222) - 0x01010101) | ((a ^ 0x5c5c5c5c) - 0x01010101)) & ~a;
-    const inB = ((b - 0x20202020) | ((b ^ 0x22222222) - 0x01010101) | ((b ^ 0x5c5c5c5c) - 0x01010101)) & ~b;
-    const inC = ((c - 0x20202020) | ((c ^ 0x22222222) - 0x01010101) | ((c ^ 0x5c5c5c5c) - 0x01010101)) & ~c;
-    const inD = ((d - 0x20202020) | ((d ^ 0x22222222) - 0x01010101) | ((d ^ 0x5c5c5c5c) - 0x01010101)) & ~d;
-    if (((inA | inB | inC | inD) & 0x80808080) === 0) continue;
-    if ((inA & 0x80808080) !== 0) return i + firstByte(inA);
-    if ((inB & 0x80808080) !== 0) return i + 4 + firstByte(inB);
-    if ((inC & 0x80808080) !== 0) return i + 8 + firstByte(inC);
-    return i + 12 + firstByte(inD);
-  }
-  return endByBytes(bytes, i, end);
-}
-
-/** Which byte of a word is the first whose high bit is set; the lowest is the first in memory. */
-function firstByte(hits: number): number {
-  const bits = hits & 0x80808080;
-  return (31 - Math.clz32(bits & -bits)) >> 3;
 }
 
 function areHex(bytes: Buffer, at: number): boolean {
