@@ -119,9 +119,19 @@ export function invalidHeader(name: string, expected: string): ProxyError {
   return requestFault(`Invalid header '${name}': ${expected}.`, { param: name });
 }
 
-/** The body is no multipart/form-data. */
-export function invalidMultipart(why: string): ProxyError {
-  return requestFault(`Invalid multipart payload: ${why}.`);
+/** The body is no multipart/form-data. @param name of the field that is at fault. */
+export function invalidMultipart(why: string, name: string | null = null): ProxyError {
+  return requestFault(`Invalid multipart payload: ${why}.`, { param: name });
+}
+
+/** Two fields of one name: this proxy and the upstream could read different ones. */
+export function repeatedField(name: string): ProxyError {
+  return invalidMultipart(`the form field '${name}' is given more than once`, name);
+}
+
+/** What is called `model` has a file's name. */
+export function modelIsFile(): ProxyError {
+  return invalidMultipart("the form field 'model' must be text, not a file", 'model');
 }
 
 /** A body of another kind than the path takes. @param got the content type as sent. */

@@ -220,7 +220,7 @@ describe('a form', () => {
     [
       'with a second model',
       `\r\n${field('model', 'other').slice(6)}--xx--`,
-      "the key 'model' stands there more than once",
+      "the form field 'model' is given more than once",
     ],
     [
       'with a part of two names',

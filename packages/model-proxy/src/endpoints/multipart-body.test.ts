@@ -86,7 +86,7 @@ describe('a form', () => {
     expect(answer.text).toBe(text.replace('served', 'hosted_vllm/served'));
   });
 
-  it.each<[string, [string, string][], string, string | null]>([
+  it.each<[string, [string, string | Buffer][], string, string | null]>([
     ['no model', [['language', 'de']], 'model=None', 'model'],
     ['an unknown model', [['model', 'nobody']], 'model=nobody', 'model'],
     [
@@ -95,7 +95,22 @@ describe('a form', () => {
         ['model', 'public'],
         ['model', 'public'],
       ],
-      "the key 'model' stands there more than once",
+      "Invalid multipart payload: the form field 'model' is given more than once.",
+      'model',
+    ],
+    [
+      'a file for its model',
+      [['model', Buffer.from('public')]],
+      "Invalid multipart payload: the form field 'model' must be text, not a file.",
+      'model',
+    ],
+    [
+      'a model and a file of that name',
+      [
+        ['model', Buffer.from('public')],
+        ['model', 'public'],
+      ],
+      "Invalid multipart payload: the form field 'model' is given more than once.",
       'model',
     ],
   ])('with %s is refused (C11)', async (_what, fields, part, param) => {

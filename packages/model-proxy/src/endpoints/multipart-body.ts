@@ -3,7 +3,7 @@
  * that field has been read, nothing of the form has to be kept: the rest goes upstream as it arrives.
  */
 import { spliceChunks } from '../json/splice.js';
-import { ambiguousMember, invalidMultipart } from '../errors.js';
+import { invalidMultipart, modelIsFile, repeatedField } from '../errors.js';
 import type { Route } from '../routing/router.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';
@@ -71,9 +71,10 @@ class MultipartBody implements RequestBody {
   }
 
   model(): string | undefined {
-    const fields = this.#named('model');
-    if (fields.length > 1) throw ambiguousMember('model', 'duplicate');
-    return fields[0]?.value ?? undefined;
+    const [field, second] = this.#named('model');
+    if (second !== undefined) throw repeatedField('model');
+    if (field?.isFile === true) throw modelIsFile();
+    return field?.value ?? undefined;
   }
 
   get streams(): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { boundaryOf, MultipartError, MultipartScanner, type Form } from './multipart.js';
+import { boundaryOf, dispositionOf, MultipartError, MultipartScanner, type Form } from './multipart.js';
 
 const scan = (body: string | Buffer, piece = Infinity, boundary = 'xx'): Form => {
   const bytes = Buffer.from(body as string);
@@ -68,6 +68,37 @@ describe('a form', () => {
     ['endless headers', `--xx\r\nX: ${'y'.repeat(20_000)}`, 'the headers of a part are too long'],
   ])('with %s is refused (C11)', (_what, body, message) => {
     expect(() => scan(body)).toThrow(new MultipartError(message));
+  });
+});
+
+describe('a part', () => {
+  const disposition = (text: string) => dispositionOf(`Content-Type: x/y\r\nContent-Disposition: form-data${text}`);
+
+  it.each<[string, string | null, boolean]>([
+    ['; name="model"', 'model', false],
+    ['; name=model', 'model', false],
+    ['; name="model"; filename="a.txt"', 'model', true],
+    ['; filename=a.txt; name="model"', 'model', true],
+    ['; name="model"; filename=""', 'model', true],
+    ['; name="model"; FileName*=UTF-8\'\'a.txt', 'model', true],
+    ['; name="file"; filename="a; name=b; c.wav"', 'file', true],
+    ['; name="a; filename=b"', 'a; filename=b', false],
+    ['', null, false],
+  ])('with form-data%s is called %j; a file: %j (C4)', (text, name, isFile) => {
+    expect(disposition(text)).toEqual({ name, isFile });
+  });
+
+  it('that is a file has no value, whatever its name, and shows when it begins (C4)', () => {
+    const head = '--xx\r\nContent-Disposition: form-data; name="model"; filename="a"\r\n\r\n';
+    const scanner = new MultipartScanner('xx', new Set(['model']));
+    scanner.push(Buffer.from(head));
+    expect(scanner.begun).toEqual([{ name: 'model', isFile: true, valueStart: head.length }]);
+    scanner.push(Buffer.alloc(100_000, 'a'));
+    scanner.push(Buffer.from('\r\n--xx--'));
+    const valueStart = head.length;
+    expect(scanner.finish().fields).toEqual([
+      { name: 'model', isFile: true, valueStart, valueEnd: valueStart + 100_000, value: null },
+    ]);
   });
 });
 

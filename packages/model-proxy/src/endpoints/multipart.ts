@@ -4,9 +4,11 @@
 export interface FormField {
   /** null: the part has none. */
   readonly name: string | null;
+  /** Whether it has a file's name, too. */
+  readonly isFile: boolean;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** null: nobody wanted it. */
+  /** null: it is a file, or nobody wanted it. */
   readonly value: string | null;
 }
 
@@ -46,8 +48,8 @@ export class MultipartScanner {
   #windowStart = -CRLF.length;
   readonly #fields: FormField[] = [];
   /** The part whose value is being read; undefined before the first. */
-  #current: { readonly name: string | null; readonly valueStart: number } | undefined;
-  /** Of its value, what has been dropped from the window; null: nobody wants it. */
+  #current: (Disposition & { readonly valueStart: number }) | undefined;
+  /** Of its value, what has been dropped from the window; null: it is not kept. */
   #value: Buffer | null = null;
   #start: number | undefined;
 
@@ -69,10 +71,9 @@ export class MultipartScanner {
     while (this.#step());
   }
 
-  /** The names of all parts that have begun, in their order. */
-  get names(): readonly (string | null)[] {
-    const ended = this.#fields.map(({ name }) => name);
-    return this.#current === undefined ? ended : [...ended, this.#current.name];
+  /** All parts that have begun, in their order. */
+  get begun(): readonly Disposition[] {
+    return this.#current === undefined ? this.#fields : [...this.#fields, this.#current];
   }
 
   /** @throws {MultipartError} the last delimiter has not come. */
@@ -140,10 +141,10 @@ export class MultipartScanner {
       if (this.#window.length > MAX_HEADER_BYTES) throw new MultipartError('the headers of a part are too long');
       return false;
     }
-    const name = nameIn(this.#window.toString('utf8', 0, end));
+    const { name, isFile } = dispositionOf(this.#window.toString('utf8', 0, end));
     this.#drop(end + HEADER_END.length);
-    this.#current = { name, valueStart: this.#windowStart };
-    this.#value = name !== null && this.#wanted.has(name) ? Buffer.alloc(0) : null;
+    this.#current = { name, isFile, valueStart: this.#windowStart };
+    this.#value = name !== null && !isFile && this.#wanted.has(name) ? Buffer.alloc(0) : null;
     this.#state = 'content';
     return true;
   }
@@ -162,12 +163,30 @@ export class MultipartScanner {
   }
 }
 
-/** RFC 7578 §4.2. @throws {MultipartError} two names: another reader might take the other. */
-function nameIn(headers: string): string | null {
+/** What a part says of itself. */
+export interface Disposition {
+  /** null: it has none. */
+  readonly name: string | null;
+  /** Whether it has a file's name, too. */
+  readonly isFile: boolean;
+}
+
+/** Name, quoted text, bare word; one after another, so that nothing is found inside of a quoted text. */
+const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
+
+/**
+ * RFC 7578 §4.2.
+ * @param headers of a part, as text.
+ * @throws {MultipartError} two names: another reader might take the other.
+ */
+export function dispositionOf(headers: string): Disposition {
   const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));
-  const [disposition] = dispositions;
-  if (disposition === undefined) return null;
-  const names = [...disposition.matchAll(/;\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/gi)];
+  const given = [...(dispositions[0] ?? '').matchAll(parameters)].map(
+    ([, name = '', quoted, bare]) => [name.toLowerCase(), quoted ?? bare] as const,
+  );
+  const names = given.filter(([name]) => name === 'name');
   if (dispositions.length > 1 || names.length > 1) throw new MultipartError('a part has two names');
-  return names[0]?.[1] ?? names[0]?.[2] ?? null;
+  // `filename*` (RFC 8187) is not for forms, and some send it all the same.
+  const isFile = given.some(([name]) => name === 'filename' || name === 'filename*');
+  return { name: names[0]?.[1] ?? null, isFile };
 }

@@ -44,6 +44,12 @@ describe('the head of a form', () => {
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', file('')]);
   });
 
+  it('ends where a part has two names, which the upstream may judge (C13)', () => {
+    const twice = '--b o\r\nContent-Disposition: form-data; name="model"; name="x"\r\n\r\na\r\n';
+    const { head } = read(`${field('model', 'a')}${twice}${field('model', 'b')}--b o--`, 1000);
+    expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${twice}${field('model', 'b')}--b o--`]);
+  });
+
   it('that has no file ends with the form (C13)', () => {
     const { head } = read(`${field('model', 'a')}${field('x', 'y')}--b o--`, 5);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${field('x', 'y')}--b o--`]);

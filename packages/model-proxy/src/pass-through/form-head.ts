@@ -2,7 +2,7 @@
  * The fields of a form that stand before its file, found while it arrives: LiteLLM's clients name the deployment there. They are for
  * this proxy and leave the form; the file is never waited for.
  */
-import { boundaryOf } from '../endpoints/multipart.js';
+import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../endpoints/multipart.js';
 
 /** How much of a form is looked at for fields; a longer field is no name of anything. */
 const LOOKED_AT_BYTES = 65_536;
@@ -65,8 +65,9 @@ export class FormHeadReader {
       if (bytes[lineEnd] !== 0x0d || bytes[lineEnd + 1] !== 0x0a) return done();
       const headEnd = bytes.indexOf(HEADER_END, lineEnd);
       if (headEnd === -1) return isAll ? done() : undefined;
-      const { name, isFile } = disposition(bytes.toString('utf8', lineEnd, headEnd));
-      if (isFile) return done();
+      const part = readableDisposition(bytes.toString('utf8', lineEnd, headEnd));
+      if (part === undefined || part.isFile) return done();
+      const { name } = part;
       const valueStart = headEnd + HEADER_END.length;
       const next = bytes.indexOf(Buffer.concat([Buffer.from('\r\n'), this.#delimiter]), valueStart);
       if (next === -1) return isAll ? done() : undefined;
@@ -80,8 +81,12 @@ export class FormHeadReader {
   }
 }
 
-function disposition(head: string): { readonly name: string | null; readonly isFile: boolean } {
-  const line = /^content-disposition:([^\r\n]*)/im.exec(head)?.[1] ?? '';
-  const name = /[;\s]name=(?:"([^"]*)"|([^;\s]+))/i.exec(line);
-  return { name: name?.[1] ?? name?.[2] ?? null, isFile: /[;\s]filename\*?=/i.test(line) };
+/** @returns undefined: it could be read in two ways, which is for the upstream to do. */
+function readableDisposition(headers: string): Disposition | undefined {
+  try {
+    return dispositionOf(headers);
+  } catch (error) {
+    if (error instanceof MultipartError) return undefined;
+    throw error;
+  }
 }

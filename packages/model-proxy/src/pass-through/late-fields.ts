@@ -18,7 +18,7 @@ export function inspectForm(contentType: string, wanted: ReadonlySet<string>): I
       scanner = null;
       return;
     }
-    const late = scanner.names.find((name) => name !== null && wanted.has(name)) ?? null;
-    if (late !== null) throw lateChoice(late);
+    for (const { name, isFile } of scanner.begun)
+      if (name !== null && !isFile && wanted.has(name)) throw lateChoice(name);
   };
 }
