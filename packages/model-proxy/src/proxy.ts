@@ -1,4 +1,5 @@
 /** The running service: everything that a configuration says, put together, until it is told to end. */
+import { setTimeout } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
@@ -26,7 +27,7 @@ export interface Proxy {
   readonly addresses: readonly string[];
   /** Loads the configuration again; where it can not be used the log says why and the old one stays. Requests notice nothing. */
   reload(): void;
-  /** Lets requests under way end for as long as the settings say, then cuts them off. The log is its owner's to flush. */
+  /** Lets load balancers notice, then requests under way end, for as long as the settings say, then cuts them off. The log is its owner's to flush. */
   close(): Promise<void>;
 }
 
@@ -71,6 +72,8 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     watch.close();
     // Readiness first: whoever balances load between proxies asks on connections that are open.
     app.drain();
+    // Those that ask on a new connection, as HAProxy's checks do, would find nobody listening, and clients until they have asked.
+    if (listen.drainDelayMs > 0) await setTimeout(listen.drainDelayMs);
     await listener.close(listen.drainMs);
     await upstream.close();
     app.close();

@@ -39,6 +39,8 @@ export interface ListenSettings {
   /** `--detailed_debug`: requests as curl lines and raw answers. */
   readonly detailedDebug: boolean;
   readonly jsonLogs: boolean | null;
-  /** How long requests under way may take when the process is told to end, in milliseconds. */
+  /** How long the process goes on listening, unready, when it is told to end, in milliseconds. */
+  readonly drainDelayMs: number;
+  /** How long requests under way may take after that, in milliseconds. */
   readonly drainMs: number;
 }

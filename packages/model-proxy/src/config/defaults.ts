@@ -3,6 +3,8 @@ export const defaults = {
   /** As LiteLLM. */
   host: '0.0.0.0',
   port: 4000,
+  /** Kubernetes has its own way of this (preStop: sleep). */
+  drainDelaySeconds: 0,
   /** How long requests under way may go on after SIGTERM; Kubernetes kills after 30 s unless told otherwise. */
   drainSeconds: 30,
   connectTimeoutSeconds: 10,

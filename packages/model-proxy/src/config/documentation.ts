@@ -117,7 +117,12 @@ warning each. The level of the log is \`LITELLM_LOG\` (\`ERROR\`, \`WARNING\`, \
 | --- | --- |
 | The file, one that it includes, a CA bundle, a certificate or a key has changed | Everything is read again, within two seconds. Requests under way end as they began. A new configuration with a fault is reported, and the old one stays. |
 | SIGHUP | The same, at once. |
-| SIGTERM, SIGINT | \`/health/readiness\` answers 503, there are no more connections, requests under way may end (\`--drain_timeout\`), then they are cut off; exit code 0. A second signal ends at once. |
+| SIGTERM, SIGINT | \`/health/readiness\` answers 503, after \`--drain_delay\` there are no more connections, requests under way may end (\`--drain_timeout\`), then they are cut off; exit code 0. A second signal ends at once. |
+
+Without \`--drain_delay\` the port closes at once, and a probe on a new connection is refused, which counts as unready everywhere. Where a balancer
+goes on sending until its next probe (HAProxy, nginx, Traefik, a Kubernetes Service for a second or two), let the delay be longer than the time
+between probes: what comes is served, with \`connection: close\`. Delay and time-out together have to be less than what the platform waits
+before it kills: 10 s of \`docker stop\`, 30 s of Kubernetes, \`TimeoutStopSec\` of systemd.
 
 Address, port, certificate paths and the log's settings hold from the start to the end.
 `;

@@ -64,7 +64,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
 
 /** The whole text, with a newline at its end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
-  const { host, port, tls, logLevel, drainMs } = listen;
+  const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
   const scheme = tls === null ? 'http' : 'https';
   const aliases = [...proxy.modelGroupAlias].map(([alias, model]) => [
     alias,
@@ -72,6 +72,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
   ]);
   return [
     `# ${scheme}, ${host === '' ? 'every address' : host} port ${port}; log level ${logLevel}; ${drainMs / 1000} s to end requests in`,
+    ...(drainDelayMs === 0 ? [] : [`# ${drainDelayMs / 1000} s of listening, unready, before that`]),
     ...(tls === null ? [] : [`# certificate ${tls.certFile}, key ${tls.keyFile}`]),
     proxy.deployments.length === 0 ? 'model_list: []' : 'model_list:',
     ...proxy.deployments.flatMap(deploymentLines),

@@ -38,10 +38,16 @@ export const flagsTable: readonly FlagDefinition[] = [
   },
   { flags: '--validate_config', doc: 'say what is wrong with the configuration, print what holds, and end' },
   {
+    flags: '--drain_delay <seconds>',
+    environment: 'DRAIN_DELAY',
+    default: `${defaults.drainDelaySeconds}`,
+    doc: 'how long to go on listening after SIGTERM, unready, until load balancers have noticed',
+  },
+  {
     flags: '--drain_timeout <seconds>',
     environment: 'DRAIN_TIMEOUT',
     default: `${defaults.drainSeconds}`,
-    doc: 'how long requests may go on after SIGTERM',
+    doc: 'how long requests may go on after that',
   },
   { flags: '-m, --model <name>', doc: 'serve one model without a configuration: hosted_vllm/gpt-oss-120b' },
   { flags: '--alias <name>', doc: 'what clients call that model' },

@@ -15,17 +15,23 @@ const listen = (flags: Flags, environment: Environment = {}, blocks = '') =>
 
 describe('flags and environment', () => {
   it('say where to listen, a flag before the environment (C2)', () => {
-    const environment = { HOST: '::1', PORT: '5000', DRAIN_TIMEOUT: '1.5' };
+    const environment = { HOST: '::1', PORT: '5000', DRAIN_TIMEOUT: '1.5', DRAIN_DELAY: '5' };
     write('config.yaml', oneModel());
-    const { host, port, drainMs } = loadConfig({ file: at('config.yaml'), environment }).listen;
-    expect({ host, port, drainMs }).toEqual({ host: '::1', port: 5000, drainMs: 1500 });
-    expect(listen({ host: 'localhost', port: '0', drain_timeout: '0' }, environment)).toEqual({
+    const { host, port, drainDelayMs, drainMs } = loadConfig({ file: at('config.yaml'), environment }).listen;
+    expect({ host, port, drainDelayMs, drainMs }).toEqual({
+      host: '::1',
+      port: 5000,
+      drainDelayMs: 5000,
+      drainMs: 1500,
+    });
+    expect(listen({ host: 'localhost', port: '0', drain_delay: '0.5', drain_timeout: '0' }, environment)).toEqual({
       host: 'localhost',
       port: 0,
       tls: null,
       logLevel: 'info',
       detailedDebug: false,
       jsonLogs: null,
+      drainDelayMs: 500,
       drainMs: 0,
     });
     expect(listen({}, { PORT: '' }).port).toBe(4000);
@@ -54,12 +60,13 @@ describe('flags and environment', () => {
   it('that are wrong stop the start, all at once (C2)', () => {
     expect(
       faults(oneModel(), {
-        flags: { host: '', port: '70000', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },
+        flags: { host: '', port: '70000', drain_delay: '-1', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },
       }),
     ).toEqual([
       'command line: --host must be an address',
       'command line: --port must be a port from 0 to 65535, not "70000"',
       'command line: --ssl_keyfile_path needs --ssl_certfile_path beside it: HTTPS needs both',
+      'command line: --drain_delay must be a number of seconds from 0 to 86400, not "-1"',
       'command line: --drain_timeout must be a number of seconds from 0 to 86400, not "long"',
     ]);
     expect(faults(oneModel(), { environment: { PORT: 'tcp://10.0.0.1:4000' } })).toEqual([

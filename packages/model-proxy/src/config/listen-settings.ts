@@ -16,6 +16,7 @@ export interface Flags {
   readonly detailed_debug?: boolean;
   readonly ssl_keyfile_path?: string;
   readonly ssl_certfile_path?: string;
+  readonly drain_delay?: string;
   readonly drain_timeout?: string;
   /** Without a file: the one model that there is. */
   readonly model?: string;
@@ -64,9 +65,12 @@ export function readListenSettings(input: ListenInput): ListenSettings {
     logLevel: debug ? 'debug' : readLogLevel(environment, findings),
     detailedDebug,
     jsonLogs: booleanWord(environment['JSON_LOGS'] ?? '') ?? settings.values.jsonLogs ?? null,
+    drainDelayMs:
+      1000 *
+      (readSeconds(given(flags.drain_delay, '--drain_delay', 'DRAIN_DELAY'), findings) ?? defaults.drainDelaySeconds),
     drainMs:
-      (readSeconds(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), findings) ?? defaults.drainSeconds) *
-      1000,
+      1000 *
+      (readSeconds(given(flags.drain_timeout, '--drain_timeout', 'DRAIN_TIMEOUT'), findings) ?? defaults.drainSeconds),
   };
 }
 

@@ -67,6 +67,7 @@ describe('a configuration of the specification', () => {
       logLevel: 'info',
       detailedDebug: false,
       jsonLogs: null,
+      drainDelayMs: 0,
       drainMs: 30_000,
     });
     expect(config.warnings).toEqual([]);

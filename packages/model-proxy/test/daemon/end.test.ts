@@ -71,6 +71,26 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
+  it('leaves the port open, unready, for as long as it is told to (C2)', async () => {
+    const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
+    const url = await proxy.address();
+    proxy.signal('SIGTERM');
+    await proxy.said(/SIGTERM: stopping/);
+    // Each on a connection of its own, which nobody closes under it.
+    const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
+    expect([readiness.status, readiness.headers.connection]).toEqual([503, 'close']);
+    expect((await call(`${url}/v1/models`, { method: 'GET' })).status).toBe(200);
+    proxy.signal('SIGTERM');
+    expect(await proxy.finished()).toBe(1);
+  });
+
+  it('ends with 0 when the delay has passed (C2)', async () => {
+    const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '0.2']);
+    await proxy.address();
+    proxy.signal('SIGTERM');
+    expect(await proxy.finished()).toBe(0);
+  });
+
   it('cuts off what lasts longer than the deadline, upstream too, and ends with 0 (C2)', async () => {
     const file = write('config.yaml', sampleConfig(upstream));
     const proxy = start(['--config', file, ...LOCAL, '--drain_timeout', '0.3']);

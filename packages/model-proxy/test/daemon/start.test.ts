@@ -30,6 +30,7 @@ describe('the command line', () => {
       '--debug',
       '--detailed_debug',
       '--validate_config',
+      '--drain_delay',
       '--drain_timeout',
     ])
       expect(help.stdout).toContain(flag);
