@@ -5,6 +5,11 @@ import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { call, exchangeBytes } from '../test/harness/call.js';
 import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../test/support/app.js';
+import { endpoints } from './endpoints/index.js';
+import { createPaths } from './endpoints/paths.js';
+import { pagePaths } from './pages/paths.js';
+import { polledPage } from './pages/polled.js';
+import { acceptsPath } from './pass-through/paths.js';
 import type { Deployment } from './providers/deployment.js';
 import type { ProxySettings } from './settings.js';
 
@@ -366,6 +371,59 @@ describe('the page for people', () => {
     );
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(answer).toContain('{"path":"/v1/chat/completions","methods":["POST"]}');
+  });
+});
+
+describe('the list of routes', () => {
+  it('has what is forwarded by model, what is a page, and what is passed through raw (C4, C13)', async () => {
+    const { routes } = JSON.parse((await get('/routes')).text) as {
+      routes: { path: string; methods: string[] }[];
+    }; // its own documentation
+    const methods = new Map(routes.map((route) => [route.path, route.methods]));
+    expect(methods.size).toBe(routes.length);
+    const raw = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+    expect(
+      [
+        '/v1/chat/completions',
+        '/embeddings',
+        '/engines/{model}/completions',
+        '/openai/deployments/{model}/chat/completions',
+        '/v2/rerank',
+        '/v1/models/{id}',
+        '/routes',
+        '/openai/{path}',
+        '/vllm/{path}',
+        '/v1/files',
+        '/batches/{path}',
+        '/{provider}/v1/files/{path}',
+        '/v1/realtime',
+      ].map((path) => methods.get(path)),
+    ).toEqual([
+      ['POST'],
+      ['POST'],
+      ['POST'],
+      ['POST'],
+      ['POST'],
+      ['GET', 'HEAD'],
+      ['GET', 'HEAD'],
+      raw,
+      raw,
+      raw,
+      raw,
+      raw,
+      ['GET'],
+    ]);
+  });
+
+  it('names none that nobody answers (C4, C13)', async () => {
+    const { routes } = JSON.parse((await get('/routes')).text) as { routes: { path: string }[] };
+    const paths = createPaths(endpoints);
+    const strangers = routes
+      .map(({ path }) => path.replaceAll(/[{]\w+[}]/g, 'openai'))
+      .filter(
+        (path) => !pagePaths.has(path) && !acceptsPath(path) && (paths.match(path) ?? polledPage(path)) === undefined,
+      );
+    expect(strangers).toEqual([]);
   });
 });
 

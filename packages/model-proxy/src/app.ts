@@ -22,6 +22,7 @@ import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
+import { rawMethods } from './pass-through/paths.js';
 import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
 import type { ProxySettings } from './settings.js';
@@ -155,7 +156,7 @@ export function createApp(options: AppOptions): App {
     }
     if (passThrough?.accepts(path) === true) {
       exchange.routeLabel = 'pass-through';
-      if (method === 'OPTIONS') answerOptions(exchange, 'GET, HEAD, POST, PUT, PATCH, DELETE');
+      if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }

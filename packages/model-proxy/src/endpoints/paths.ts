@@ -21,9 +21,8 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   for (const endpoint of endpoints) {
     for (const prefix of ['/v1/', '/']) table.set(`${prefix}${endpoint.path}`, { endpoint, model: null });
   }
-  // Cohere's clients write v2; what they send is the same.
   const rerank = table.get('/rerank');
-  if (rerank !== undefined) table.set('/v2/rerank', rerank);
+  if (rerank !== undefined) table.set(COHERES_RERANK, rerank);
 
   const inPath = (path: string): Target | undefined => {
     const prefix = modelPrefixes.find((candidate) => path.startsWith(candidate));
@@ -40,8 +39,16 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? inPath(path) };
 }
 
+/** Cohere's clients write v2; what they send is the same. */
+const COHERES_RERANK = '/v2/rerank';
 /** OpenAI's first API and Azure's name the model in the path. */
 const modelPrefixes = ['/openai/deployments/', '/engines/', '/v1/engines/'];
+
+/** Templates of the paths that have a literal, as `/routes` lists them: `/v1/embeddings`, `/engines/{model}/embeddings`. */
+export function endpointPaths(endpoints: readonly Endpoint[]): readonly string[] {
+  const prefixes = ['/v1/', '/', ...modelPrefixes.map((prefix) => `${prefix}{model}/`)];
+  return [...prefixes.flatMap((prefix) => endpoints.map(({ path }) => prefix + path)), COHERES_RERANK];
+}
 
 /**
  * The path of a request without query, without doubled slashes and without one at its end; never empty. A proxy may send the whole

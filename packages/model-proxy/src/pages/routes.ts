@@ -3,10 +3,11 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { answerJson, answerText } from '../endpoints/answer-json.js';
 import { endpoints } from '../endpoints/index.js';
 import type { Exchange } from '../endpoints/exchange.js';
-import { plainPath } from '../endpoints/paths.js';
+import { endpointPaths, plainPath } from '../endpoints/paths.js';
 import { refuse } from '../endpoints/refusal.js';
 import { noSuchPath, toProxyError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
+import { rawPaths } from '../pass-through/paths.js';
 import { checkHealth, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
 import { describeDeployments } from './models.js';
@@ -95,7 +96,8 @@ function joinedHealth(): (exchange: Exchange, model: string | null) => Promise<H
 /** `/routes`, as LiteLLM lists them. */
 function allRoutes(): readonly { readonly path: string; readonly methods: readonly string[] }[] {
   return [
-    ...endpoints.flatMap(({ path }) => [`/v1/${path}`, `/${path}`]).map((path) => ({ path, methods: ['POST'] })),
+    ...endpointPaths(endpoints).map((path) => ({ path, methods: ['POST'] })),
     ...[...polledPaths, ...pagePaths.keys()].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
+    ...[...rawPaths].map(([path, methods]) => ({ path, methods })),
   ];
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Exchange } from '../endpoints/exchange.js';
 import { mediaType } from '../endpoints/request-head.js';
 import { refuse } from '../endpoints/refusal.js';
+import { boundsOf, requestBounds, shownTimeout } from '../endpoints/request-bounds.js';
 import {
   methodNotAllowed,
   missingModel,
@@ -14,6 +15,7 @@ import {
   unservedModel,
   webSocketOnly,
 } from '../errors.js';
+import type { Timeouts } from '../providers/deployment.js';
 import type { Route } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
@@ -24,7 +26,7 @@ import { rawRequestHeaders } from './headers.js';
 import { jsonChoice, listed } from './json-choice.js';
 import { inspectForm } from './late-fields.js';
 import { loadProxyMiddleware } from './load.js';
-import { rawTarget, upstreamUrl, type RawTarget } from './paths.js';
+import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { queryOf, queryText, valueIn, withValue, type QueryPair } from './query.js';
 import { RawCall, type RawBody } from './raw-call.js';
 import type { RawPlan } from './raw-request.js';
@@ -39,7 +41,6 @@ export interface CarrierOptions {
   readonly upstream: Pick<PooledUpstream, 'wayTo'>;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** LiteLLM's names for where a file goes; they are for this proxy and never go on. */
 const choiceNames: ReadonlySet<string> = new Set(['model', 'target_model_names', 'custom_llm_provider']);
 const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider']);
@@ -76,6 +77,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     const path = url.split(/[?#]/, 1)[0] ?? '/';
     if (target === undefined) throw noSuchPath(request.method ?? '', path);
     const query = queryOf(url).filter(({ name }) => !keyInQuery.has(name));
+    exchange.bounds = requestBounds(request.headers);
     return {
       exchange,
       target,
@@ -106,6 +108,12 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     return { way, method: request.method ?? 'GET', url, headers: headers as RawPlan['headers'] };
   };
 
+  const bound = (exchange: Exchange, { deployment }: Route, streams: boolean): Timeouts => {
+    const timeouts = boundsOf(exchange.bounds, deployment, streams);
+    exchange.timeoutMs = shownTimeout(timeouts, streams);
+    return timeouts;
+  };
+
   const send = (request: Asked, decided: Decided): void => {
     const { exchange } = request;
     const made = plan(request, decided);
@@ -114,14 +122,13 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     void loadProxyMiddleware().then(
       (createProxy) => {
         if (exchange.response.destroyed) return;
-        const { deployment } = decided.route;
         new RawCall({
           exchange,
           createProxy,
           agents: agents.of(made.way),
           plan: made,
           body: decided.body,
-          timeouts: decided.streams ? deployment.streamTimeouts : deployment.timeouts,
+          timeouts: bound(exchange, decided.route, decided.streams),
           traced: traced(exchange, made, decided.body.kind === 'kept' ? decided.body.chunks : [decided.body.head]),
         });
       },
@@ -134,7 +141,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
       try {
         const request = asked(exchange);
         const { method = '' } = exchange.request;
-        if (!METHODS.includes(method)) throw methodNotAllowed(method, request.path, METHODS.join(', '));
+        if (!rawMethods.includes(method)) throw methodNotAllowed(method, request.path, rawMethods.join(', '));
         if (request.target.kind === 'realtime') throw webSocketOnly(request.path);
         decide(request, (decided) => send(request, decided));
       } catch (error) {
@@ -159,7 +166,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
               createProxy,
               agents: agents.of(made.way),
               plan: made,
-              timeouts: decided.route.deployment.streamTimeouts,
+              timeouts: bound(exchange, decided.route, true),
               traced: traced(exchange, made, []),
             });
           },

@@ -10,9 +10,21 @@ export type RawTarget =
   /** A WebSocket. @see https://docs.litellm.ai/docs/realtime */
   | { readonly kind: 'realtime'; readonly rest: string };
 
+/** All that are passed on. */
+export const rawMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
 const providerPath = /^\/(openai|openai_passthrough|vllm)\/(.+)$/;
 const filesPath = /^(?:\/([\w-]+)(?=\/v1\/))?(?:\/v1)?\/((?:files|batches)(?:\/.*)?)$/;
 const realtimePath = /^(?:\/v1)?\/(realtime)$/;
+
+/** What `/routes` lists of them: templates, each with its methods. A WebSocket is asked for by GET. */
+export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
+  ...['/openai/{path}', '/openai_passthrough/{path}', '/vllm/{path}'].map((path) => [path, rawMethods] as const),
+  ...['files', 'files/{path}', 'batches', 'batches/{path}']
+    .flatMap((path) => [`/v1/${path}`, `/${path}`, `/{provider}/v1/${path}`])
+    .map((path) => [path, rawMethods] as const),
+  ...['/v1/realtime', '/realtime'].map((path) => [path, ['GET']] as const),
+]);
 
 /** @param path without query, slashes collapsed. */
 export function acceptsPath(path: string): boolean {

@@ -104,6 +104,35 @@ describe('an upstream of raw requests', () => {
     );
   });
 
+  it.each([
+    ['x-litellm-timeout', {}, 'within the total timeout'],
+    ['x-litellm-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
+    ['x-litellm-stream-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
+  ])(
+    'that does not answer is a 408 after %s of the client, where it accepts %j (C11, C13)',
+    async (name, more, words) => {
+      const { proxy, upstream } = fixture();
+      upstream.intercept = () => true;
+      const answer = await call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+      expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
+        408,
+        expect.stringContaining(words),
+        '0.2',
+      ]);
+      expect(upstream.last.headers[name]).toBeUndefined();
+    },
+  );
+
+  it('is not asked where the client bounds it by no number (C11, C13)', async () => {
+    const { proxy, upstream } = fixture();
+    const answer = await call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { 'x-litellm-timeout': 'soon' } });
+    expect([answer.status, messageOf(answer)]).toEqual([
+      400,
+      expect.stringContaining("Invalid header 'x-litellm-timeout'"),
+    ]);
+    expect(upstream.seen).toEqual([]);
+  });
+
   it('that does not finish its handshake is a 408 after connect_timeout (C8, C11, C13)', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');

@@ -86,6 +86,7 @@ describe('a raw request', () => {
       'x-request-id': 'call-1',
       'x-litellm-call-id': 'call-1',
       'x-litellm-max-fallbacks': '0',
+      'x-litellm-timeout': '6000.0',
       'x-litellm-version': expect.any(String),
       'x-litellm-model-id': expect.stringMatching(/^[0-9a-f]{64}$/),
       'x-litellm-model-api-base': fixture().upstream.apiBase,

@@ -287,6 +287,13 @@ describe('a WebSocket', () => {
     }
   });
 
+  it('waits for a handshake as long as its client says (C11, C13)', async () => {
+    fixture().upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
+    const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
+    const { status, text } = await refused('/v1/realtime?model=gpt', { headers });
+    expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
+  });
+
   it('that nobody says anything in ends after idle_timeout (C11, C13)', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
