@@ -13,7 +13,7 @@ const floors = {
     ['log.ts', 'tls.ts'],
     ['log-line.ts'],
     ['redact.ts'],
-    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
+    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'replace-file.ts', 'text-file.ts', 'version.ts'],
   ],
   libvirt: [
     ['index.ts'],
@@ -36,7 +36,7 @@ const floors = {
     ['redfish/', 'auth/'],
     ['drivers/'],
     ['media/'],
-    ['metrics.ts', 'version.ts'],
+    ['metrics.ts', 'state-file.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import { openStateFile } from './state-file.js';
+
+let parent: string;
+let folder: string;
+let logged: string[];
+
+beforeEach(() => {
+  parent = mkdtempSync(path.join(tmpdir(), 'state-file-'));
+  folder = path.join(parent, 'state');
+  logged = [];
+});
+
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const schema = z.object({ count: z.int() });
+const log = {
+  warn: (line: string) => logged.push(`warn ${line}`),
+  error: (line: string) => logged.push(`error ${line}`),
+};
+const open = (broken: 'setAside' | 'refuse' = 'setAside') =>
+  openStateFile({ folder, name: 'counter', schema, initial: { count: 0 }, log, broken });
+const more = ({ count }: { count: number }) => ({ count: count + 1 });
+const mode = (name: string) => (statSync(name).mode & 0o777).toString(8);
+
+describe('a state file', () => {
+  it('begins as it is told, is made by the first change for its owner alone, and is there again later (S2)', () => {
+    const file = open();
+    expect([file.state, readdirSync(parent)]).toEqual([{ count: 0 }, []]);
+    file.update((state) => state);
+    expect(readdirSync(parent)).toEqual([]);
+    file.update(more);
+    file.update(more);
+    expect([file.state, open().state]).toEqual([{ count: 2 }, { count: 2 }]);
+    expect([mode(folder), mode(file.path), readdirSync(folder)]).toEqual(['700', '600', ['counter.json']]);
+    expect(logged).toEqual([]);
+  });
+
+  it.each(['', '{', '{"count":"many"}', '[]'])('sets %j aside, says so and never writes over it (S2)', (text) => {
+    open().update(more);
+    const file = path.join(folder, 'counter.json');
+    writeFileSync(file, text);
+    expect(open().state).toEqual({ count: 0 });
+    expect(readFileSync(`${file}.broken`, 'utf8')).toBe(text);
+    expect(logged).toEqual([`error ${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`]);
+  });
+
+  it('refuses a damaged file where that is asked for, and leaves it (S2)', () => {
+    open().update(more);
+    const file = path.join(folder, 'counter.json');
+    writeFileSync(file, 'no JSON');
+    const complaint = `${file} is damaged: correct it, or move it away to begin anew`;
+    expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['no JSON', ['counter.json']]);
+  });
+
+  it('builds on what somebody else wrote meanwhile (S2)', () => {
+    const [ours, theirs] = [open(), open()];
+    theirs.update(() => ({ count: 40 }));
+    ours.update(more);
+    expect([ours.state, open().state]).toEqual([{ count: 41 }, { count: 41 }]);
+    expect(logged).toEqual([`warn ${ours.path} was changed by somebody else and is read again`]);
+  });
+
+  it('keeps what it had where it can not be written, and names the file (S2)', () => {
+    const file = open();
+    file.update(more);
+    rmSync(folder, { recursive: true });
+    // A file where the folder should be: root, who runs tests in containers, is stopped by it, too.
+    writeFileSync(folder, '');
+    chmodSync(folder, 0o400);
+    expect(() => file.update(more)).toThrow(/^(reading|writing) .*counter\.json: /);
+    expect(file.state).toEqual({ count: 1 });
+  });
+});

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { replaceFile } from './replace-file.js';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'replace-file-'));
+  file = path.join(folder, 'file');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
+
+describe('replacing a file', () => {
+  it('makes one for its owner alone (S2)', () => {
+    replaceFile(file, 'text');
+    expect([readFileSync(file, 'utf8'), mode(file), readdirSync(folder)]).toEqual(['text', '600', ['file']]);
+  });
+
+  it('keeps the mode and the owner of an old one, and a link to it (S2)', () => {
+    writeFileSync(file, 'old');
+    chmodSync(file, 0o640);
+    const owner = process.getuid?.() === 0 ? 1234 : statSync(file).uid;
+    chownSync(file, owner, statSync(file).gid);
+    const link = path.join(folder, 'link');
+    symlinkSync('file', link);
+    replaceFile(link, 'new');
+    expect([readFileSync(file, 'utf8'), mode(file), statSync(file).uid]).toEqual(['new', '640', owner]);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  });
+
+  it('leaves nothing behind where it can not be written (S2)', () => {
+    mkdirSync(file);
+    expect(() => replaceFile(file, 'text')).toThrow(/EISDIR|ENOTEMPTY|directory/);
+    expect(readdirSync(folder)).toEqual(['file']);
+  });
+});

@@ -1,0 +1,45 @@
+/** Writes a small file as a whole: whoever reads it meanwhile, or after a crash, has the old text or the new one. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Replaces the text of a file, or makes it for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it
+ * stays a link. Done when it returns, also for the disk: a few milliseconds.
+ * @throws what node:fs throws; the old file is as it was then, and nothing is left beside it.
+ */
+export function replaceFile(file: string, text: string): void {
+  const old = statSync(file, { throwIfNoEntry: false });
+  const target = old === undefined ? file : realpathSync(file);
+  // In the same folder: a rename is atomic only within a file system.
+  const next = path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
+  try {
+    const handle = openSync(next, 'wx', 0o600);
+    try {
+      writeFileSync(handle, text);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    if (old !== undefined) {
+      // Only root may give a file away, and only somebody else's file needs it.
+      const mine = statSync(next);
+      if (old.uid !== mine.uid || old.gid !== mine.gid) chownSync(next, old.uid, old.gid);
+      chmodSync(next, old.mode & 0o7777);
+    }
+    renameSync(next, target);
+  } finally {
+    rmSync(next, { force: true });
+  }
+}
