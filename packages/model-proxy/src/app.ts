@@ -53,6 +53,8 @@ export interface PassThrough {
    * (then `exchange.upgraded` is set), the exchange's response is on the socket, and ends the connection with itself.
    */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
+  /** Tells both sides of every WebSocket that this proxy goes away (close code 1001); each ends as soon as a frame of it is whole. */
+  sayGoodbye(): void;
 }
 
 export interface App {
@@ -68,6 +70,8 @@ export interface App {
   replaceSettings(settings: ProxySettings): void;
   /** The process is about to end: readiness says so, and clients are told to look for another connection. */
   drain(): void;
+  /** The connections are about to be cut: WebSockets are told. */
+  sayGoodbye(): void;
   /** Gives back what the app holds; the server, the upstream and the log are their owners' to close. */
   close(): void;
 }
@@ -207,6 +211,7 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       draining = true;
     },
+    sayGoodbye: () => passThrough?.sayGoodbye(),
     close: () => metrics.close(),
   };
 }

@@ -1,5 +1,5 @@
 /** The running service: everything that a configuration says, put together, until it is told to end. */
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
@@ -30,6 +30,9 @@ export interface Proxy {
   /** Lets load balancers notice, then requests under way end, for as long as the settings say, then cuts them off. The log is its owner's to flush. */
   close(): Promise<void>;
 }
+
+/** How long before they are cut WebSockets are told so, at most; in milliseconds. */
+const GOODBYE_MS = 1000;
 
 /** The service can not start; the message is one line for the person who started it. */
 export class StartError extends Error {
@@ -73,8 +76,10 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     // Readiness first: whoever balances load between proxies asks on connections that are open.
     app.drain();
     // Those that ask on a new connection, as HAProxy's checks do, would find nobody listening, and clients until they have asked.
-    if (listen.drainDelayMs > 0) await setTimeout(listen.drainDelayMs);
+    if (listen.drainDelayMs > 0) await sleep(listen.drainDelayMs);
+    const goodbye = setTimeout(() => app.sayGoodbye(), listen.drainMs - Math.min(GOODBYE_MS, listen.drainMs / 2));
     await listener.close(listen.drainMs);
+    clearTimeout(goodbye);
     await upstream.close();
     app.close();
   }

@@ -35,6 +35,8 @@ import { WebSocketCall } from './web-socket.js';
 export interface Carrier {
   handle(exchange: Exchange): void;
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
+  /** Tells both sides of every WebSocket that this proxy goes away. */
+  sayGoodbye(): void;
 }
 
 export interface CarrierOptions {
@@ -69,6 +71,7 @@ interface Decided {
 
 export function createCarrier({ upstream }: CarrierOptions): Carrier {
   const agents = new AgentsByDeployment();
+  const webSockets = new Set<WebSocketCall>();
 
   const asked = (exchange: Exchange): Asked => {
     const { request, serving } = exchange;
@@ -159,7 +162,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
         void loadProxyMiddleware().then(
           (createProxy) => {
             if (socket.destroyed) return;
-            new WebSocketCall({
+            const webSocket = new WebSocketCall({
               exchange,
               socket,
               head,
@@ -169,12 +172,17 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
               timeouts: bound(exchange, decided.route, true),
               traced: traced(exchange, made, []),
             });
+            webSockets.add(webSocket);
+            socket.once('close', () => webSockets.delete(webSocket));
           },
           (error: unknown) => refuse(exchange, toProxyError(error)),
         );
       } catch (error) {
         refuse(exchange, toProxyError(error));
       }
+    },
+    sayGoodbye() {
+      for (const webSocket of webSockets) webSocket.sayGoodbye();
     },
   };
 }

@@ -20,6 +20,8 @@ export function createPassThrough({ upstream }: PassThroughOptions): PassThrough
     loading.then(act).catch((error: unknown) => refuse(exchange, toProxyError(error)));
   };
   return {
+    // Where nothing was loaded there is nobody to be told.
+    sayGoodbye: () => void loading?.then((carrier) => carrier.sayGoodbye()).catch(() => undefined),
     accepts: acceptsPath,
     handle: (exchange) => withCarrier(exchange, (carrier) => carrier.handle(exchange)),
     upgrade: (exchange, socket, head) => withCarrier(exchange, (carrier) => carrier.upgrade(exchange, socket, head)),

@@ -1,4 +1,7 @@
-/** A WebSocket from a client to an upstream: a handshake that is looked at, then bytes in both directions that nobody looks at. */
+/**
+ * A WebSocket from a client to an upstream: a handshake that is looked at, then bytes in both directions of which only the ends of
+ * frames are.
+ */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -11,6 +14,7 @@ import { connectionFault, timeoutFault, type Bound } from '../upstream/connectio
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { after } from './after.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
+import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 import type { CreateProxyMiddleware } from './load.js';
 import { answerHead, passAnswer } from './raw-answer.js';
 import { asKnown } from './raw-call.js';
@@ -31,6 +35,7 @@ export interface WebSocketOptions {
 
 /** How long a client may take to read what came before its upstream went away, in milliseconds. */
 const LAST_BYTES_MS = 30_000;
+const LEAVING = 'the proxy is shutting down';
 
 /** Begins when it is constructed. */
 export class WebSocketCall implements UpstreamCall {
@@ -38,6 +43,12 @@ export class WebSocketCall implements UpstreamCall {
   readonly #startedAt = performance.now();
   readonly #handshake: NodeJS.Timeout | undefined;
   #outgoing: ClientRequest | undefined;
+  /** The upstream's, when both are open. */
+  #upstream: Socket | undefined;
+  readonly #toClient = new FrameCursor();
+  readonly #toUpstream = new FrameCursor();
+  /** Whether both sides are to be told that this proxy goes away. */
+  #leaving = false;
   #over = false;
 
   constructor(options: WebSocketOptions) {
@@ -80,6 +91,12 @@ export class WebSocketCall implements UpstreamCall {
 
   resume(): void {
     // As pause.
+  }
+
+  /** Tells both sides that this proxy goes away, each as soon as a frame may stand there, and says nothing else from then on. */
+  sayGoodbye(): void {
+    this.#leaving = true;
+    this.#endBetweenFrames();
   }
 
   /** Node tells that a client has gone only to who reads; its first frames, if there are any, stay where they are. */
@@ -155,6 +172,10 @@ export class WebSocketCall implements UpstreamCall {
       upstream.destroy();
       return;
     }
+    this.#upstream = upstream;
+    // Behind the pipes' own listeners: what the cursors have seen has been written to the other side.
+    upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
+    socket.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => {
       if (socket.destroyed) return;
       socket.destroySoon();
@@ -163,9 +184,12 @@ export class WebSocketCall implements UpstreamCall {
       socket.once('close', () => clearTimeout(enough));
     });
     socket.once('close', () => {
-      upstream.destroy();
+      // The upstream's close frame may still be on its way.
+      if (this.#leaving) upstream.destroySoon();
+      else upstream.destroy();
       this.#leave();
     });
+    if (this.#leaving) this.#endBetweenFrames();
     const { idleMs } = timeouts;
     if (idleMs === null) return;
     // Bytes in either direction count, pings too.
@@ -174,6 +198,19 @@ export class WebSocketCall implements UpstreamCall {
       upstream.destroy();
       socket.destroy();
     });
+  }
+
+  #passed(direction: FrameCursor, chunk: Buffer): void {
+    direction.push(chunk);
+    if (this.#leaving) this.#endBetweenFrames();
+  }
+
+  #endBetweenFrames(): void {
+    const { socket } = this.#options;
+    const upstream = this.#upstream;
+    if (upstream === undefined) return;
+    endWith(upstream, socket, this.#toClient, goingAway);
+    endWith(socket, upstream, this.#toUpstream, maskedGoingAway);
   }
 
   #failed(error: Error): void {
@@ -215,4 +252,13 @@ export class WebSocketCall implements UpstreamCall {
     this.#options.exchange.answeredAt = performance.now();
     clearTimeout(this.#handshake);
   }
+}
+
+/** Ends one direction with a close frame, where a frame may stand. What still comes from there is read, so that its end is seen. */
+function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
+  if (to.writableEnded || !passed.isBetweenFrames) return;
+  from.unpipe(to);
+  from.resume();
+  if (passed.isClosed) to.end();
+  else to.end(frame(LEAVING));
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createHash } from 'node:crypto';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { exchangeBytes } from '../harness/call.js';
@@ -12,6 +13,8 @@ import { RAW_KEY, refuseUpgrade } from './raw-upstream.js';
 jest.setTimeout(30_000);
 
 const MASTER = 'sk-master-0123456789';
+/** RFC 6455 §1.3. */
+const WEBSOCKET_ID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const LARGEST = 64 * 1024 * 1024;
 const fixture = useRawProxy({
   config: (upstream) =>
@@ -311,6 +314,69 @@ describe('a WebSocket', () => {
     } finally {
       await proxy.close();
     }
+  });
+
+  describe('when the proxy ends', () => {
+    const leaving = { code: 1001, reason: 'the proxy is shutting down' };
+    /** A proxy that tells WebSockets a second after it is told to end, and cuts them a second later. */
+    const shortLived = () => {
+      const { upstream } = fixture();
+      return startTestProxy(configOf(upstream, [entry('gpt', 'openai/x', upstream)]), {
+        environment: { DRAIN_TIMEOUT: '2' },
+      });
+    };
+
+    it('tells both sides, with a close frame of 1001 (C2, C13)', async () => {
+      const proxy = await shortLived();
+      const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
+      const ends = [closed(socket), closed(await upstreamEnd())];
+      await proxy.close();
+      expect(await Promise.all(ends)).toEqual([leaving, leaving]);
+    });
+
+    it('tells a client only when the frame that is on its way is whole (C2, C13)', async () => {
+      const sockets: Duplex[] = [];
+      fixture().upstream.onUpgrade = (request, socket) => {
+        const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
+            `sec-websocket-accept: ${accept.digest('base64')}\r\n\r\n`,
+        );
+        // A text of ten bytes, of which four are missing.
+        socket.write(Buffer.from([0x81, 10, ...Buffer.from('012345')]));
+        // What the proxy says to the upstream is the goodbye: only now the rest.
+        socket.once('data', () => socket.write('6789'));
+        socket.on('error', () => undefined);
+        return sockets.push(socket) > 0;
+      };
+      const proxy = await shortLived();
+      const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
+      const [said, end] = [message(socket), closed(socket)];
+      await proxy.close();
+      expect([(await said).data.toString(), await end]).toEqual(['0123456789', leaving]);
+      for (const one of sockets) one.destroy();
+    });
+
+    it('cuts what does not come to the end of its frame (C2, C13)', async () => {
+      const proxy = await shortLived();
+      const port = proxy.port;
+      const head =
+        'GET /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+        'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+      const client = connect(port, '127.0.0.1');
+      client.write(head);
+      await once(client, 'data');
+      const atUpstream = closed(await upstreamEnd());
+      // A masked text of ten bytes, of which there is one.
+      client.write(Buffer.from([0x81, 0x8a, 0, 0, 0, 0, 0x30]));
+      const told: Buffer[] = [];
+      client.on('data', (chunk: Buffer) => told.push(chunk));
+      const gone = once(client, 'close');
+      await proxy.close();
+      await gone;
+      expect(Buffer.concat(told).subarray(0, 4)).toEqual(Buffer.from([0x88, 28, 0x03, 0xe9]));
+      expect((await atUpstream).code).toBe(1006);
+    });
   });
 
   it('whose client reads slowly holds its upstream up, and loses nothing (C13)', async () => {

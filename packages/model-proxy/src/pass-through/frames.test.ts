@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
+
+/** A frame as RFC 6455 §5.2 draws it, its length in so many bits as it takes. */
+function frame(opcode: number, length: number, mask: 'masked' | 'plain'): Buffer {
+  const bit = mask === 'masked' ? 0x80 : 0;
+  const extended = length < 126 ? Buffer.alloc(0) : Buffer.alloc(length < 65_536 ? 2 : 8);
+  if (extended.length === 2) extended.writeUInt16BE(length);
+  else if (extended.length === 8) extended.writeBigUInt64BE(BigInt(length));
+  const short = extended.length === 0 ? length : extended.length === 2 ? 126 : 127;
+  const key = Buffer.alloc(mask === 'masked' ? 4 : 0, 0x88);
+  return Buffer.concat([Buffer.from([0x80 | opcode, bit | short]), extended, key, Buffer.alloc(length, 0x88)]);
+}
+
+const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 70_000];
+
+describe('the place in a direction of a WebSocket', () => {
+  it.each([1, 2, 3, 13, 1024, Infinity])('is between frames where a frame ends, in pieces of %d (C13)', (size) => {
+    const frames = lengths.flatMap((length) => [frame(2, length, 'masked'), frame(1, length, 'plain')]);
+    const bytes = Buffer.concat(frames);
+    const ends = new Set<number>([0]);
+    frames.reduce((sum, one) => (ends.add(sum + one.length), sum + one.length), 0);
+    const cursor = new FrameCursor();
+    const wrong: number[] = [];
+    for (let at = 0; at < bytes.length; at += size) {
+      const end = Math.min(at + size, bytes.length);
+      cursor.push(bytes.subarray(at, end));
+      if (cursor.isBetweenFrames !== ends.has(end)) wrong.push(end);
+    }
+    expect(wrong).toEqual([]);
+    expect([cursor.isBetweenFrames, cursor.isClosed]).toEqual([true, false]);
+  });
+
+  it('is behind the end once a close frame has passed (C13)', () => {
+    const cursor = new FrameCursor();
+    cursor.push(frame(1, 200, 'plain'));
+    expect(cursor.isClosed).toBe(false);
+    cursor.push(frame(8, 2, 'plain'));
+    expect(cursor.isClosed).toBe(true);
+  });
+});
+
+describe('the goodbye', () => {
+  const payload = Buffer.from([0x03, 0xe9, ...Buffer.from('bye')]);
+
+  it('is a close frame with 1001 and its reason, masked where a server reads it (C13)', () => {
+    expect(goingAway('bye')).toEqual(Buffer.from([0x88, 0x05, ...payload]));
+    const masked = maskedGoingAway('bye');
+    const key = masked.subarray(2, 6);
+    expect([...masked.subarray(0, 2)]).toEqual([0x88, 0x85]);
+    expect(masked.subarray(6).map((byte, index) => byte ^ (key[index % 4] ?? 0))).toEqual(payload);
+    expect(maskedGoingAway('bye').subarray(2, 6)).not.toEqual(key);
+  });
+
+  it('has no longer reason than a control frame may have (C13)', () => {
+    expect(goingAway('x'.repeat(123))).toHaveLength(127);
+    expect(() => goingAway('x'.repeat(124))).toThrow(new RangeError('a close frame has no room for 124 bytes'));
+  });
+});

@@ -1,0 +1,77 @@
+/** WebSocket frames as far as one must know them to say one word between two of them. @see RFC 6455 §5.2 */
+import { randomBytes } from 'node:crypto';
+
+const OPCODE_CLOSE = 0x8;
+const MASKED = 0x80;
+
+/** Where one direction of a WebSocket stands, by the bytes that have passed. */
+export class FrameCursor {
+  /** Of a frame's head, what has come; at most 14 bytes. */
+  #head: number[] = [];
+  #payloadLeft = 0;
+  #closed = false;
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#payloadLeft > 0) {
+        const taken = Math.min(this.#payloadLeft, chunk.length - at);
+        this.#payloadLeft -= taken;
+        at += taken;
+        continue;
+      }
+      this.#head.push(chunk[at] ?? 0);
+      at += 1;
+      this.#readHead();
+    }
+  }
+
+  /** Whether a control frame may follow what has passed: they may stand between the fragments of a message, too (§5.4). */
+  get isBetweenFrames(): boolean {
+    return this.#head.length === 0 && this.#payloadLeft === 0;
+  }
+
+  /** Whether a close frame has passed: nothing may follow it (§5.5.1). */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  #readHead(): void {
+    const [first = 0, second] = this.#head;
+    if (second === undefined) return;
+    const shortLength = second & 0x7f;
+    const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0;
+    const maskBytes = (second & MASKED) === 0 ? 0 : 4;
+    if (this.#head.length < 2 + lengthBytes + maskBytes) return;
+    this.#payloadLeft =
+      lengthBytes === 0
+        ? shortLength
+        : this.#head.slice(2, 2 + lengthBytes).reduce((length, byte) => length * 256 + byte, 0);
+    if ((first & 0x0f) === OPCODE_CLOSE) this.#closed = true;
+    this.#head = [];
+  }
+}
+
+/** §7.4.1: an endpoint is going away. */
+const GOING_AWAY = 1001;
+
+/** A close frame for a client, with a reason for people. */
+export function goingAway(reason: string): Buffer {
+  const payload = closePayload(reason);
+  return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, payload.length]), payload]);
+}
+
+/** The same for a server: what clients send is masked (§5.3). */
+export function maskedGoingAway(reason: string): Buffer {
+  const payload = closePayload(reason);
+  const key = randomBytes(4);
+  const masked = payload.map((byte, index) => byte ^ (key[index % 4] ?? 0));
+  return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, MASKED | payload.length]), key, masked]);
+}
+
+/** @throws {RangeError} the reason is longer than a control frame may be (§5.5). */
+function closePayload(reason: string): Buffer {
+  const text = Buffer.from(reason);
+  if (text.length > 123) throw new RangeError(`a close frame has no room for ${text.length} bytes`);
+  return Buffer.concat([Buffer.from([GOING_AWAY >> 8, GOING_AWAY & 0xff]), text]);
+}
