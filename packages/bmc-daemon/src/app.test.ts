@@ -6,6 +6,7 @@ import { DriverError, type SystemRef, type SystemSnapshot } from './drivers/driv
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { sampleMachines } from './drivers/fake/sample-machines.js';
 import type { PagesDriver } from './pages/routes.js';
+import { anybody } from './redfish/authenticate.js';
 import { resourceDefiner } from './redfish/resource.js';
 
 const root = resourceDefiner<object>()({
@@ -47,7 +48,7 @@ beforeAll(async () => {
     version: '9.9.9',
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic broken') throw new Error('bcrypt fell over');
-      return headers.authorization === 'Basic ok' ? { user: 'admin' } : { refused: 'no credentials' };
+      return headers.authorization === 'Basic ok' ? { ...anybody, user: 'admin' } : { refused: 'no credentials' };
     },
   });
   client = await serve(app.handler, (server) => server.on('clientError', app.clientError));

@@ -48,7 +48,7 @@ async function serve(authenticate: Authenticate): Promise<(credentials?: string)
     const answer = authenticate(request);
     const promised = answer instanceof Promise;
     Promise.resolve(answer).then(
-      (result) => response.end(JSON.stringify({ ...result, promised })),
+      (result) => response.end(JSON.stringify({ ...('refused' in result ? result : { user: result.user }), promised })),
       (error: unknown) => {
         response.end(
           JSON.stringify(

@@ -7,7 +7,7 @@ import { isIPv6, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Authenticate, Authenticated, Refusal } from '../redfish/authenticate.js';
+import { anybody, type Authenticate, type Authenticated, type Refusal } from '../redfish/authenticate.js';
 import { RedfishError } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
 import { createPacing, type PacingLimits } from './attempt-pacing.js';
@@ -100,7 +100,7 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
     pairPacing.clear(pair);
     addressPacing.undo(address);
     remembered.set(user, digest);
-    return { user };
+    return { ...anybody, user };
   }
 
   /** A hash for users that there are not, so that guessing names takes as long as guessing passwords. */
@@ -115,7 +115,7 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
     const { authorization } = request.headers;
     const header = authorization === undefined ? '' : hash('sha256', `${headerKey} ${authorization}`, 'base64');
     const seen = knownHeaders.get(header);
-    if (seen !== undefined && passwordFile.entries().get(seen.user)?.hash === seen.hash) return { user: seen.user };
+    if (seen !== undefined && passwordFile.entries().get(seen.user)?.hash === seen.hash) return { ...anybody, user: seen.user };
 
     const credentials = readBasicCredentials(authorization);
     if (credentials === undefined)
@@ -127,7 +127,7 @@ export function createPasswordAuthentication(file: string, options: PasswordAuth
     if (entry !== undefined && known !== undefined && timingSafeEqual(known, digest)) {
       if (knownHeaders.size >= MAX_KNOWN_HEADERS) knownHeaders.clear();
       knownHeaders.set(header, { user, hash: entry.hash });
-      return { user };
+      return { ...anybody, user };
     }
 
     const address = networkOf(request.socket.remoteAddress ?? '');

@@ -1,5 +1,6 @@
 /** What is asked of auth/: who sent this request. And the one answer to nobody we know. */
 import type { IncomingMessage } from 'node:http';
+import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { RedfishError } from './errors.js';
 import { message } from './messages.js';
 import type { Awaitable } from './resource.js';
@@ -7,6 +8,13 @@ import type { Awaitable } from './resource.js';
 export interface Authenticated {
   /** The account's name; null where no AUTH_FILE is set and everybody may come in. */
   readonly user: string | null;
+  /** Of the account's role, `Administrator`. */
+  readonly roleId: string;
+  /** `ConfigureSelf` alone until a password that must be changed is changed. */
+  readonly privileges: ReadonlySet<Privilege>;
+  /** Id of the session that the request belongs to; null for a user and password. */
+  readonly session: string | null;
+  readonly passwordChangeRequired: boolean;
 }
 
 /** The request is answered with 401. */
@@ -25,15 +33,39 @@ export interface Refusal {
  */
 export type Authenticate = (request: IncomingMessage) => Awaitable<Authenticated | Refusal>;
 
-/** The `authenticate` of a service without an AUTH_FILE. */
-export const openToAll: Authenticate = () => ({ user: null });
+/** Who comes in where no AUTH_FILE is set: may do everything. */
+export const anybody: Authenticated = {
+  user: null,
+  roleId: 'Administrator',
+  privileges: new Set(privilegeNames),
+  session: null,
+  passwordChangeRequired: false,
+};
+
+/** The `authenticate` of a service without an AUTH_FILE and without sessions. */
+export const openToAll: Authenticate = () => anybody;
+
+/** Who has not said who it is: may do what needs no credentials. */
+export const stranger: Authenticated = { ...anybody, roleId: '', privileges: new Set() };
+
+/** 401. What the log needs to know of it is in `refused`. */
+export class Unauthorized extends RedfishError {
+  /** As {@link describeRefusal}. */
+  readonly refused: string;
+
+  constructor(refusal: Refusal) {
+    const { retryAfterSeconds } = refusal;
+    super(401, [message('AccessUnauthorized')], {
+      'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
+      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
+    });
+    this.refused = describeRefusal(refusal);
+  }
+}
 
 /** 401, which never says what was wrong, only how to do it right (RFC 9110 §11.6.1). */
-export function unauthorized({ retryAfterSeconds }: Refusal): RedfishError {
-  return new RedfishError(401, [message('AccessUnauthorized')], {
-    'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
-    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
-  });
+export function unauthorized(refusal: Refusal): RedfishError {
+  return new Unauthorized(refusal);
 }
 
 /** What was wrong, for the log. */

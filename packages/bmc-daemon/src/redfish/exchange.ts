@@ -1,5 +1,6 @@
 /** One request on its way through the pipeline. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authenticated } from './authenticate.js';
 import type { Requester } from './resource.js';
 
 export interface Exchange {
@@ -7,18 +8,36 @@ export interface Exchange {
   /** Without the query, as sent. */
   readonly path: string;
   readonly requester: Requester;
+  readonly who: Authenticated;
+  /** Behind the `?`. */
+  readonly query: string | undefined;
+  /** The only properties that this PATCH may change; null: all. */
+  readonly patchable: ReadonlySet<string> | null;
 }
+
+/** A POST, PATCH or DELETE that was carried out. Actions are not told of: what they do to a machine, the driver sees. */
+export interface Change {
+  readonly kind: 'created' | 'changed' | 'removed';
+  /** Canonical URI of the resource. */
+  readonly uri: string;
+  readonly requester: Requester;
+  /** Of a PATCH: the names of the properties, `Boot.BootSourceOverrideTarget`, never a value. */
+  readonly detail?: string;
+}
+export type ChangeListener = (change: Change) => void;
 
 /** Who asks, with a signal that costs nothing until somebody wants it. */
 export class RequestRequester implements Requester {
   readonly user: string | null;
+  readonly session: string | null;
   readonly address: string;
   readonly requestId: string;
   readonly #response: ServerResponse;
   #controller: AbortController | undefined;
 
-  constructor(user: string | null, requestId: string, request: IncomingMessage, response: ServerResponse) {
-    this.user = user;
+  constructor(who: Authenticated, requestId: string, request: IncomingMessage, response: ServerResponse) {
+    this.user = who.user;
+    this.session = who.session;
     // Undefined once the socket is destroyed; the answer goes nowhere then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver.js';
+import { anybody } from './authenticate.js';
 import { refuse } from './errors.js';
 import { message } from './messages.js';
 import { createPipeline, type Outcome } from './pipeline.js';
@@ -162,7 +163,7 @@ beforeAll(async () => {
     services,
     strict: true,
     authenticate: ({ headers }) => {
-      if (headers.authorization === 'Basic ok') return { user: 'admin' };
+      if (headers.authorization === 'Basic ok') return { ...anybody, user: 'admin' };
       if (headers.authorization === 'Basic slow')
         return { refused: 'wrong password', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
       if (headers.authorization === undefined) return { refused: 'no credentials' };

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import { describeRefusal, unauthorized, type Authenticate, type Authenticated } from './authenticate.js';
+import { describeRefusal, stranger, unauthorized, type Authenticate } from './authenticate.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, type Endpoint } from './endpoint.js';
@@ -38,8 +38,6 @@ export interface PipelineOptions<Services> {
 /** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
-const nobody: Authenticated = { user: null };
-
 /** @throws {Error} if two resources claim one path. */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
   const { resources, services, authenticate, strict } = options;
@@ -64,13 +62,13 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     let failure: RedfishError | undefined;
     try {
       checkODataVersion(request);
-      const who = isOpen(match, request.method) ? nobody : await authenticate(request);
+      const who = isOpen(match, request.method) ? stranger : await authenticate(request);
       if ('refused' in who) {
         refused = describeRefusal(who);
         throw unauthorized(who);
       }
       user = who.user;
-      const requester = new RequestRequester(user, requestId, request, response);
+      const requester = new RequestRequester(who, requestId, request, response);
       answer = await operate(match, { request, path, requester }, query);
     } catch (error) {
       failure = toRedfishError(error, { path });

@@ -20,6 +20,8 @@ export type UriParams<Uri extends string> = Uri extends `${string}{${infer Name}
 /** Who asks. `user` is null where no AUTH_FILE is set. */
 export interface Requester {
   readonly user: string | null;
+  /** Id of the session that the request belongs to; null for a user and password. */
+  readonly session: string | null;
   /** The peer's IP address. */
   readonly address: string;
   readonly requestId: string;
@@ -72,6 +74,8 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   readonly body: ZodType<Body>;
   /** No body, `{}` and an empty body with a JSON content type are the same as `{}`. Default false: 400 without a body. */
   readonly bodyOptional?: boolean;
+  /** The POST needs no credentials. Default false; for no action but the creation of a session. */
+  readonly open?: boolean;
   /** Annotations beside `target`, such as `ResetType@Redfish.AllowableValues`. */
   parameters?(entity: Entity): JsonObject;
   /** Where not every machine can do it: false leaves the action out and answers its URI with 404. */
@@ -92,6 +96,11 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** GET and HEAD need no credentials. */
   readonly open?: boolean;
   /**
+   * Whether it is the requester's own account, session or subscription: what the privilege ConfigureSelf is about. Asked
+   * before `load`, and only of who has no other privilege that would do. Default: nobody's.
+   */
+  isOwn?(request: ResourceRequest<Services, Params>): boolean;
+  /**
    * Reads what the resource is about, once a request (twice for a PATCH: before, and for the answer; once more where it had to wait for another). The result is also
    * the key of the rendering's cache: the same object again means that nothing changed, so never a mutated one.
    * @throws RedfishError 404 for an unknown id.
@@ -106,6 +115,8 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
   /** Top-level properties that an ETag leaves out: `DateTime`. They are rendered anew for every request. */
   readonly volatile?: readonly string[];
+  /** Of a collection: members that one answer shows at most, with a link to the next ones. Default: all. */
+  readonly pageSize?: number;
   /** Default: 200. */
   status?(entity: Entity): GetStatus;
   delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;

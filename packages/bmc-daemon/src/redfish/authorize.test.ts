@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Privilege } from '../auth/privileges.js';
+import { anybody, stranger } from './authenticate.js';
+import { guardOf } from './authorize.js';
+
+const account = guardOf('ManagerAccount', '/redfish/v1/AccountService/Accounts/{accountId}');
+const system = guardOf('ComputerSystem', '/redfish/v1/Systems/{systemId}');
+const session = guardOf('Session', '/redfish/v1/SessionService/Sessions/{sessionId}');
+const having = (...privileges: Privilege[]) => ({ ...anybody, user: 'eve', privileges: new Set(privileges) });
+const mine = () => true;
+const another = () => false;
+const refusal = expect.objectContaining({ status: 403, message: expect.stringContaining('not allowed') as unknown });
+
+describe('the guard of a resource', () => {
+  it('lets pass who has one of the privileges, and refuses everybody else with 403 (S2)', () => {
+    expect(system(having('Login'), 'GET', another)).toBeNull();
+    expect(system(having('ConfigureComponents'), 'POST', another)).toBeNull();
+    expect(() => system(having('Login', 'ConfigureSelf'), 'PATCH', mine)).toThrow(refusal);
+    expect(() => system(stranger, 'GET', mine)).toThrow(refusal);
+    expect(() => guardOf('Toaster', '/redfish/v1/Toaster')(anybody, 'GET', mine)).toThrow(refusal);
+    expect(() => system(anybody, 'BREW', mine)).toThrow(refusal);
+  });
+
+  it('takes ConfigureSelf for what is the own account’s alone (S2)', () => {
+    const self = having('Login', 'ConfigureSelf');
+    expect(session(self, 'DELETE', mine)).toBeNull();
+    expect(() => session(self, 'DELETE', another)).toThrow(refusal);
+    expect(session(having('ConfigureManager'), 'DELETE', another)).toBeNull();
+  });
+
+  it('names the properties that may be changed where that is not all of them (S2)', () => {
+    expect(account(having('ConfigureUsers'), 'PATCH', another)).toBeNull();
+    expect(account(having('ConfigureSelf'), 'PATCH', mine)).toEqual(new Set(['Password']));
+    expect(() => account(having('ConfigureSelf'), 'PATCH', another)).toThrow(refusal);
+  });
+
+  it('says where the password is to be changed as long as it has to be (S2)', () => {
+    const who = { ...having('ConfigureSelf'), passwordChangeRequired: true };
+    expect(account(who, 'GET', mine)).toBeNull();
+    expect(() => system(who, 'GET', mine)).toThrow(
+      expect.objectContaining({
+        status: 403,
+        messages: [{ key: 'PasswordChangeRequired', args: ['/redfish/v1/AccountService/Accounts/eve'], related: [] }],
+      }),
+    );
+  });
+});
