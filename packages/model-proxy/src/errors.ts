@@ -40,7 +40,7 @@ export type ErrorKind =
   | 'connection' // refused, reset, no such host
   | 'tls'
   | 'timeout'
-  | 'malformedAnswer' // what came is no HTTP, no JSON, or breaks off
+  | 'malformedAnswer' // what came is no HTTP, no JSON, too large, or breaks off
   | 'unavailable' // this proxy is leaving
   | 'internal'; // ours
 
@@ -151,6 +151,17 @@ export function unsupportedContentEncoding(got: string): ProxyError {
 export function requestTooLarge(limitBytes: number, bytes: number | undefined): ProxyError {
   const size = bytes === undefined ? '' : ` Request size is ${megabytes(bytes)} MB.`;
   return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
+}
+
+/** An answer that would have to be kept whole. @param bytes that were announced, or have come already. */
+export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
+  return new ProxyError({
+    status: 502,
+    kind: 'malformedAnswer',
+    message:
+      `Response size is too large. Response size is ${megabytes(bytes)} MB or more. Max size is ${megabytes(limitBytes)} MB: ` +
+      'general_settings.max_response_size_mb.',
+  });
 }
 
 /** @param path below `/v1/`: `chat/completions`. */

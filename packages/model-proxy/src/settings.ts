@@ -24,6 +24,8 @@ export interface ProxySettings {
   /** Adds `stream_options.include_usage` to streamed requests (`always_include_stream_usage`). */
   readonly alwaysIncludeStreamUsage: boolean;
   readonly maxRequestBytes: number;
+  /** Of an answer that is kept whole until it is sent (JSON). */
+  readonly maxResponseBytes: number;
   /** `forward_client_headers_to_llm_api`: the client's `x-*` and `anthropic-beta` headers go upstream. */
   readonly forwardClientHeaders: boolean;
   /** Keys that clients must present (`master_key`); null: any is accepted. */

@@ -16,6 +16,8 @@ export const defaults = {
    */
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,
+  /** LiteLLM has no bound. Far above what models answer, 2048 embeddings or ten pictures, and below what a machine has. */
+  maxResponseSizeMb: 1024,
   /** One question of `/health`: LiteLLM's. */
   healthCheckTimeoutSeconds: 60,
   modelNameInResponse: 'provider',

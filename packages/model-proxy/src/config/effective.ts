@@ -85,6 +85,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     `  always_include_stream_usage: ${proxy.alwaysIncludeStreamUsage}`,
     `  forward_client_headers_to_llm_api: ${proxy.forwardClientHeaders}`,
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
+    `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     ...(aliases.length === 0
       ? []
       : ['router_settings:', `  model_group_alias: ${inline(Object.fromEntries(aliases))}`]),

@@ -57,6 +57,7 @@ describe('a configuration of the specification', () => {
       fillNullFields: false,
       alwaysIncludeStreamUsage: false,
       maxRequestBytes: 104_857_600,
+      maxResponseBytes: 1_073_741_824,
       forwardClientHeaders: false,
       clientKeys: null,
     });

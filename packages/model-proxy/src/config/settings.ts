@@ -184,6 +184,11 @@ export const generalTable = {
     default: `${defaults.maxRequestSizeMb}`,
     doc: 'Larger bodies are refused with 413. One MB is 1,048,576 bytes.',
   }),
+  maxResponseSizeMb: number(0.001, 4096, {
+    name: 'max_response_size_mb',
+    default: `${defaults.maxResponseSizeMb}`,
+    doc: 'Larger answers in JSON, which are kept in memory until they are whole, become a 502. Streams, sound and raw answers have no limit.',
+  }),
 };
 
 /** `router_settings`; `model_group_alias` is read apart, as its values have two forms. */

@@ -63,6 +63,61 @@ describe('a chat request', () => {
     expect(headers['content-type']).toBe('application/json');
   });
 
+  describe('whose answer is large', () => {
+    const limit = 300_000;
+    const tooLarge = (megabytes: string) => ({
+      error: {
+        message:
+          `Response size is too large. Response size is ${megabytes} MB or more. Max size is 0.286 MB: ` +
+          'general_settings.max_response_size_mb.',
+        type: 'internal_server_error',
+        param: null,
+        code: '502',
+      },
+    });
+    const answerOf = (bytes: number) => `{"id":"${'x'.repeat(bytes - 9)}"}`;
+
+    it('gets it where it is as large as it may be (C5)', () =>
+      withSettings({ maxResponseBytes: limit }, async () => {
+        served.answering = json(answerOf(limit));
+        expect((await ask()).body).toHaveLength(limit);
+      }));
+
+    it.each(['announced', 'in chunks'])(
+      'gets a 502 where it is larger, %s, and the upstream is left (C5, C11)',
+      (how) =>
+        withSettings({ maxResponseBytes: limit }, async () => {
+          const ended = new Promise<boolean>((resolve) => {
+            served.answering = (_asked, response) => {
+              response.on('error', () => undefined).on('close', () => resolve(response.writableFinished));
+              const length = how === 'announced' ? { 'content-length': '400000' } : {};
+              response.writeHead(200, { 'content-type': 'application/json', ...length });
+              // It never ends by itself.
+              response.write(how === 'announced' ? '{' : answerOf(limit + 1));
+            };
+          });
+          const answer = await ask();
+          expect([answer.status, answer.json()]).toEqual([502, tooLarge(how === 'announced' ? '0.381' : '0.286')]);
+          expect(await ended).toBe(false);
+          expect(served.lines().at(-1)).toMatchObject({ level: 'warn', message: 'a request could not be served' });
+        }),
+    );
+
+    it('gets all of a stream, and of sound, however large (C5, C7)', () =>
+      withSettings({ maxResponseBytes: 1000 }, async () => {
+        for (const [type, text] of [
+          ['text/event-stream', `data: {"choices":[],"x":"${'y'.repeat(5000)}"}\n\ndata: [DONE]\n\n`],
+          ['audio/mpeg', 'y'.repeat(5000)],
+        ] as const) {
+          served.answering = (_asked, response) => {
+            response.writeHead(200, { 'content-type': type });
+            response.end(text);
+          };
+          expect((await ask()).text).toBe(text);
+        }
+      }));
+  });
+
   it('doubles no prefix (C5)', async () => {
     served.answering = json({ model: 'hosted_vllm/served/model' });
     expect((await ask()).json()).toEqual({ model: 'hosted_vllm/served/model' });

@@ -4,7 +4,6 @@
  */
 import { performance } from 'node:perf_hooks';
 import {
-  internalError,
   missingModel,
   missingParameter,
   noSuchPath,
@@ -235,11 +234,13 @@ class Answering implements UpstreamHandler {
     else this.#answer.fail(error);
   }
 
-  /** A bug of ours: the client is told what can still be told, and the upstream not left at work. */
+  /** An answer that can not be passed on, or a bug of ours: the client is told what can still be told, the upstream not left at work. */
   #fault(error: unknown): void {
     const { exchange } = this.#context;
     this.call?.abort();
-    const fault = internalError(error);
+    exchange.answeredAt = performance.now();
+    const fault = toProxyError(error);
+    this.#traced?.fail(fault);
     if (exchange.response.headersSent) exchange.response.destroy();
     else refuse(exchange, fault);
     exchange.error = fault;

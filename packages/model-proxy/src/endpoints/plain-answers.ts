@@ -1,7 +1,7 @@
 /** Answers that end before anything of them is sent on (JSON, errors), and those that nobody has to understand (sound). */
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
-import type { ProxyError } from '../errors.js';
+import { responseTooLarge, type ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
 import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
@@ -28,9 +28,16 @@ export class JsonAnswer implements Answer {
     this.#context = context;
   }
 
+  /** @throws {ProxyError} 502: there is, or will be, more of it than may be kept. */
   data(chunk: Buffer): void {
+    const { exchange, headers } = this.#context;
+    const { maxResponseBytes } = exchange.serving.settings;
+    // The head is asked once: an answer that is known to be too large is not waited for.
+    const announced = this.#length === 0 ? Number(headerOf(headers, 'content-length') ?? 0) : 0;
     this.#chunks.push(chunk);
     this.#length += chunk.length;
+    if (this.#length > maxResponseBytes || announced > maxResponseBytes)
+      throw responseTooLarge(maxResponseBytes, Math.max(announced, this.#length));
   }
 
   end(): void {

@@ -51,6 +51,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     fillNullFields: false,
     alwaysIncludeStreamUsage: false,
     maxRequestBytes: 1_048_576,
+    maxResponseBytes: 16_777_216,
     forwardClientHeaders: false,
     clientKeys: null,
     ...changed,
