@@ -33,7 +33,7 @@ const floors = {
     ['daemon.ts'],
     ['app.ts', 'service-uuid.ts', 'pages/', 'config/'],
     ['resources/'],
-    ['redfish/', 'auth/'],
+    ['redfish/', 'auth/', 'events/'],
     ['drivers/'],
     ['media/'],
     ['metrics.ts', 'state-file.ts', 'version.ts'],

@@ -11,6 +11,7 @@ import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
+import { createEventBus } from './events/event-bus.js';
 import { openToAll, type Authenticate } from './redfish/authenticate.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { selectFeatures } from './resources/feature-set.js';
@@ -158,6 +159,7 @@ function createServices(settings: Settings, environment: Environment, driver: Hy
       waitMs: settings.taskAfterSeconds * 1000,
       onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
     },
+    events: createEventBus((error) => log.error('a listener to events failed', { error })),
     settings,
   };
 }

@@ -54,4 +54,15 @@ describe('a driver that shows some machines', () => {
     expect([indicator, boot.target, boot.enabled, state]).toEqual(['blinking', 'cdrom', 'once', 'shutoff']);
     await some.close();
   });
+
+  it('tells of the changes of those alone (S10)', async () => {
+    const { driver, some, first, third } = await someAllowed();
+    const told: string[] = [];
+    const leave = some.onChange(({ kind, uuid }) => told.push(`${kind} ${uuid}`));
+    driver.define({ ...(await driver.getSystem(first.uuid)), state: 'paused' });
+    driver.undefine(third.uuid);
+    leave();
+    driver.undefine(first.uuid);
+    expect(told).toEqual([`paused ${first.uuid}`]);
+  });
 });

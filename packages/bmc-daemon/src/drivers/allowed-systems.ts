@@ -31,6 +31,10 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     start: () => driver.start(),
     close: () => driver.close(),
     ping: () => driver.ping(),
+    onChange: (listener) =>
+      driver.onChange((change) => {
+        if (isAllowed(change)) listener(change);
+      }),
     listSystems,
     getSystem: async (id) => driver.getSystem(await resolve(id)),
     power: async (id, ...rest) => driver.power(await resolve(id), ...rest),

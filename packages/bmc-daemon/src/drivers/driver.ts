@@ -3,6 +3,7 @@
  * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
  */
 import type { ImageRequest } from '../media/image.js';
+import type { MachineChangeListener } from './machine-change.js';
 
 /** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
 export type DomainState =
@@ -193,6 +194,12 @@ export interface HypervisorDriver {
   close(): Promise<void>;
   /** Resolves when the host answers within its time-out; rejects `unavailable` otherwise. */
   ping(): Promise<void>;
+  /**
+   * Tells of every change that the hypervisor reports or this driver makes, from now on and in order, from the moment that the
+   * driver is started. What is missed while there is no connection is told when it is back, as far as states show it.
+   * @returns a function that ends it. What the listener throws is its own affair: it must not throw.
+   */
+  onChange(listener: MachineChangeListener): () => void;
 
   /** All machines, in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { testServices } from '../../test/support/services.js';
 import { FakeDriver } from '../drivers/fake/fake-driver.js';
 import { openToAll } from '../redfish/authenticate.js';
 import { createPipeline } from '../redfish/pipeline.js';
-import { createTaskStore } from '../redfish/task-store.js';
 import { selectFeatures, type FeatureSet } from './feature-set.js';
 import { resources } from './index.js';
 
@@ -16,17 +16,9 @@ afterEach(() => {
 });
 
 async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<{ status: number; body: object }>> {
-  const now = () => new Date();
   const pipeline = createPipeline({
     resources: selectFeatures(resources, featureSet),
-    services: {
-      driver: new FakeDriver(),
-      serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
-      now,
-      log: { warn: () => undefined },
-      operations: { tasks: createTaskStore({ limit: 10, now }), waitMs: 8000, onTaskFailed: () => undefined },
-      settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: false },
-    },
+    services: testServices(new FakeDriver()),
     authenticate: openToAll,
     strict: true,
   });

@@ -1,6 +1,7 @@
 /** What the resources work with, and the `defineResource` that they are made by. */
 import type { Log } from '@rackless/daemon/log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
+import type { EventBus } from '../events/event-bus.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 
@@ -22,6 +23,8 @@ export interface Services {
   readonly log: Pick<Log, 'warn'>;
   /** How power and media actions become tasks, and where the tasks are. */
   readonly operations: LongOperationOptions;
+  /** What has happened, for logs and subscribers. Writes publish themselves: resources need not. */
+  readonly events: EventBus;
   readonly settings: ResourceSettings;
 }
 

@@ -2,10 +2,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources } from '../../src/resources/index.js';
 import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
 import { serve } from '../support/client.js';
+import { testServices } from '../support/services.js';
 import { dmtfRules } from './dmtf-rules.js';
 
 const methods = ['POST', 'PUT', 'PATCH', 'DELETE'];
@@ -177,18 +177,10 @@ describeSpec(
 
 describe('who has no credentials', () => {
   it('may GET and HEAD what is open and is told nothing of all the rest, known or not (B10)', async () => {
-    const now = (): Date => new Date();
     const driver = new FakeDriver();
     const pipeline = createPipeline({
       resources,
-      services: {
-        driver,
-        serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
-        now,
-        log: { warn: () => undefined },
-        operations: { tasks: createTaskStore({ limit: 1, now }), waitMs: 8000, onTaskFailed: () => undefined },
-        settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: true },
-      },
+      services: testServices(driver, { settings: { vmediaVerifySsl: true } }),
       authenticate: () => ({ refused: 'no credentials' }),
       strict: false,
     });

@@ -13,6 +13,7 @@ import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings } from '../../src/resources/index.js';
+import { testServices } from '../support/services.js';
 import { backends, type Backend, type BackendMachine } from './backends.js';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -192,20 +193,18 @@ async function serve(
     write: (text) => lines.push(...text.split('\n').slice(0, -1)),
   });
   const tasks = createTaskStore({ limit: 100, now: () => new Date() });
+  const services = testServices(driver, {
+    log,
+    operations: {
+      tasks,
+      waitMs: settings.waitMs ?? 120_000,
+      onTaskFailed: (failure, name) => log.error(`${name} failed`, { error: failure }),
+    },
+    settings,
+  });
   const pipeline = createPipeline({
     resources,
-    services: {
-      driver,
-      serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
-      now: () => new Date(),
-      log,
-      operations: {
-        tasks,
-        waitMs: settings.waitMs ?? 120_000,
-        onTaskFailed: (failure, name) => log.error(`${name} failed`, { error: failure }),
-      },
-      settings: { ignoreBootDevice: false, disablePowerOff: false, vmediaVerifySsl: false, ...settings },
-    },
+    services,
     authenticate: openToAll,
     strict: settings.strict ?? false,
   });

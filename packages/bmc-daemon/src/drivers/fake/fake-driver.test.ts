@@ -199,6 +199,41 @@ describe('fake driver', () => {
     expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
   });
 
+  it('tells of every change, whoever makes it, until the listener leaves (S10)', async () => {
+    const driver = new FakeDriver({ fetchImage: () => Promise.resolve() });
+    const told: string[] = [];
+    const leave = driver.onChange(({ kind, name }) => told.push(`${name} ${kind}`));
+    await driver.power(off, 'create');
+    await driver.power(off, 'reset');
+    await driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    await driver.setIndicator(off, 'blinking');
+    await driver.setIndicator(off, 'blinking');
+    const machine = await driver.getSystem(off);
+    driver.define({ ...machine, state: 'paused' });
+    driver.define({ ...machine, state: 'running' });
+    driver.define({ ...machine, state: 'crashed' });
+    await driver.power(off, 'destroy');
+    await driver.power(off, 'destroy');
+    driver.undefine(off);
+    driver.define(machine);
+    leave();
+    driver.undefine(off);
+    expect(told).toEqual(
+      [
+        'started',
+        'rebooted',
+        'media',
+        'changed',
+        'paused',
+        'resumed',
+        'crashed',
+        'stopped',
+        'undefined',
+        'defined',
+      ].map((kind) => `node-1 ${kind}`),
+    );
+  });
+
   it('ends a pending insert when it closes (B9)', async () => {
     const { driver, begun } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));

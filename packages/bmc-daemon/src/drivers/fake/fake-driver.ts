@@ -18,6 +18,7 @@ import {
   type SystemRef,
   type SystemSnapshot,
 } from '../driver.js';
+import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
 import { probeImage } from './probe-image.js';
@@ -39,6 +40,7 @@ export class FakeDriver implements HypervisorDriver {
   readonly #bootedFrom = new Map<string, BootDevice>();
   readonly #turns = new Turns();
   readonly #closing = new AbortController();
+  readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
 
   constructor(options: FakeDriverOptions = {}) {
@@ -57,6 +59,12 @@ export class FakeDriver implements HypervisorDriver {
 
   async ping(): Promise<void> {
     await setImmediate();
+  }
+
+  onChange(listener: MachineChangeListener): () => void {
+    const own: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
   }
 
   async listSystems(): Promise<readonly SystemRef[]> {
@@ -143,8 +151,19 @@ export class FakeDriver implements HypervisorDriver {
 
   /** Adds or replaces a machine, as somebody with virsh would, behind the daemon's back. */
   define(machine: SystemSnapshot): void {
+    const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
     this.#list = undefined;
+    if (present === undefined) this.#tell(machine, 'defined');
+    else this.#tellDifference(present, machine);
+  }
+
+  /** Removes a machine, in the same way. */
+  undefine(id: string): void {
+    const machine = this.#find(id);
+    this.#machines.delete(machine.uuid);
+    this.#list = undefined;
+    this.#tell(machine, 'undefined');
   }
 
   #find(id: string): SystemSnapshot {
@@ -156,7 +175,22 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   #update(uuid: string, change: Partial<SystemSnapshot>): void {
-    this.#machines.set(uuid, { ...this.#find(uuid), ...change });
+    const present = this.#find(uuid);
+    const machine = { ...present, ...change };
+    this.#machines.set(uuid, machine);
+    this.#tellDifference(present, machine);
+  }
+
+  #tellDifference(before: SystemSnapshot, after: SystemSnapshot): void {
+    const kind = changeOfState(before.state, after.state);
+    if (kind !== undefined) this.#tell(after, kind);
+    if (before.media !== after.media) this.#tell(after, 'media');
+    const rest = (machine: SystemSnapshot) => JSON.stringify({ ...machine, state: null, media: null });
+    if (rest(before) !== rest(after)) this.#tell(after, 'changed');
+  }
+
+  #tell({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
+    for (const listener of this.#listeners) listener({ kind, uuid, name });
   }
 
   async #carryOut(uuid: string, action: PowerAction): Promise<void> {
@@ -167,9 +201,12 @@ export class FakeDriver implements HypervisorDriver {
   #step(uuid: string, step: PowerStep): void {
     switch (step) {
       case 'create':
+        this.#boot(uuid);
+        return;
       case 'reboot':
       case 'reset':
         this.#boot(uuid);
+        this.#tell(this.#find(uuid), 'rebooted');
         return;
       case 'resume':
         this.#update(uuid, { state: 'running' });

@@ -39,6 +39,11 @@ export class ColdStart {
     return this.#starting.has(uuid) || this.#started.get(uuid) === id;
   }
 
+  /** Whether the machine is being started here at this moment. */
+  isStarting(uuid: string): boolean {
+    return this.#starting.has(uuid);
+  }
+
   /** After a new connection: a libvirtd that was restarted may have begun to count its instances anew. */
   forgetStarted(): void {
     this.#started.clear();

@@ -13,9 +13,11 @@ import {
   type SystemRef,
   type SystemSnapshot,
 } from '../driver.js';
+import type { MachineChangeListener } from '../machine-change.js';
 import { OperationQueue } from '../operation-queue.js';
 import { Turns } from '../turns.js';
 import { BootControl } from './boot-control.js';
+import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
 import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
@@ -69,6 +71,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #power: PowerControl;
   readonly #media: MediaControl;
   readonly #store: ImageStore;
+  readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
   /** By machine, what was left of it by the last daemon or connection: taken up once a connection. */
   readonly #takenUp = new Map<string, Promise<void>>();
@@ -103,6 +106,7 @@ class LibvirtDriver implements HypervisorDriver {
     const [host, turns] = [this.#host, this.#turns];
     this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap });
     this.#coldStart = new ColdStart(host);
+    this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
     this.#power = new PowerControl({
       host,
       turns,
@@ -116,6 +120,7 @@ class LibvirtDriver implements HypervisorDriver {
   start(): Promise<void> {
     const { hypervisor, inventory, log } = this.#host;
     inventory.start();
+    this.#changes.start();
     const lifecycle = hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
       if (event === DomainEventType.STOPPED) this.#boot.onStopped(domain.uuid);
       // Whatever it had in its drive may have been for it alone.
@@ -162,6 +167,10 @@ class LibvirtDriver implements HypervisorDriver {
     await attempt('asking libvirt', () => hypervisor.getLibVersion({ timeoutMs }));
   }
 
+  onChange(listener: MachineChangeListener): () => void {
+    return this.#changes.onChange(listener);
+  }
+
   async listSystems(): Promise<readonly SystemRef[]> {
     this.#assertReachable();
     const machines = await this.#host.inventory.list();
@@ -192,11 +201,17 @@ class LibvirtDriver implements HypervisorDriver {
   }
 
   async insertMedia(id: string, _device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
-    await this.#changing(id, (machine) => this.#media.insert(machine, image, options));
+    await this.#changing(id, async (machine) => {
+      await this.#media.insert(machine, image, options);
+      this.#changes.tellOwn(machine, 'media');
+    });
   }
 
   async ejectMedia(id: string, _device: 'cdrom', options: OperationOptions = {}): Promise<void> {
-    await this.#changing(id, (machine) => this.#media.eject(machine, options));
+    await this.#changing(id, async (machine) => {
+      await this.#media.eject(machine, options);
+      this.#changes.tellOwn(machine, 'media');
+    });
   }
 
   async #find(id: string): Promise<Machine> {
@@ -247,6 +262,9 @@ class LibvirtDriver implements HypervisorDriver {
   async #reconcile(): Promise<void> {
     const { inventory, log } = this.#host;
     if (this.#isClosing()) return;
+    await this.#changes
+      .catchUp()
+      .catch((error: unknown) => log.warn('looking for what happened without a connection failed', { error }));
     try {
       await this.#store.tidy();
     } catch (error) {

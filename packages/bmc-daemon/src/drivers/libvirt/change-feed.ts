@@ -1,0 +1,207 @@
+/** libvirt's events as {@link MachineChange}s: what happens to the machines, whoever does it. */
+import {
+  DomainEventDefinedDetail,
+  DomainEventShutdownDetail,
+  DomainEventStartedDetail,
+  DomainEventStoppedDetail,
+  DomainEventSuspendedDetail,
+  DomainEventType,
+  type DomainEvent,
+} from '@rackless/libvirt';
+import { DriverError, type DomainState, type SystemRef } from '../driver.js';
+import {
+  changeOfState,
+  type MachineChange,
+  type MachineChangeKind,
+  type MachineChangeListener,
+} from '../machine-change.js';
+import type { Host } from './host.js';
+import { PROCESS_URI } from './process-record.js';
+
+/** What is told of a lifecycle event. */
+interface Told {
+  readonly kind: MachineChangeKind;
+  readonly reason?: string;
+}
+
+/** Machines by UUID and what they were doing, to tell what happened while nobody could listen. */
+type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
+
+export interface ChangeFeedOptions {
+  readonly host: Host;
+  /** A machine that this driver is starting: that it is paused and let go on the way is nobody's concern. */
+  readonly isStarting: (uuid: string) => boolean;
+}
+
+export class ChangeFeed {
+  readonly #options: ChangeFeedOptions;
+  readonly #listeners = new Set<MachineChangeListener>();
+  /** As of the last look or event; undefined before the first look. */
+  #known: Known | undefined;
+  /** What events have told of during a look: it may have seen these machines as they were before. */
+  readonly #heard = new Set<string>();
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options;
+  }
+
+  onChange(listener: MachineChangeListener): () => void {
+    const own: MachineChangeListener = (change) => listener(change);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Begins to listen. */
+  start(): void {
+    const { hypervisor, log } = this.#options.host;
+    const { events } = hypervisor;
+    const subscriptions = [
+      events.on('lifecycle', (event) => this.#onLifecycle(event)),
+      events.on('reboot', ({ domain }) => this.#tell(domain, { kind: 'rebooted' })),
+      events.on('trayChange', ({ domain }) => this.#tell(domain, { kind: 'media' })),
+      events.on('diskChange', ({ domain }) => this.#tell(domain, { kind: 'media' })),
+      events.on('deviceAdded', ({ domain }) => this.#tell(domain, { kind: 'changed' })),
+      events.on('deviceRemoved', ({ domain }) => this.#tell(domain, { kind: 'changed' })),
+      events.on('metadataChange', ({ domain, nsUri }) => {
+        // What is noted of a QEMU process changes nothing that anybody sees.
+        if (nsUri !== PROCESS_URI) this.#tell(domain, { kind: 'changed' });
+      }),
+    ];
+    for (const { ready } of subscriptions) {
+      ready.catch((error: unknown) => log.debug('libvirt sends no such events', { error }));
+    }
+  }
+
+  /** Looks at the machines after a new connection, and tells what has become of them since the last one. */
+  async catchUp(): Promise<void> {
+    const { inventory } = this.#options.host;
+    this.#heard.clear();
+    const seen: Known = new Map();
+    for (const machine of await inventory.list()) {
+      const state = await inventory.state(machine).catch((error: unknown) => {
+        if (error instanceof DriverError && error.kind === 'notFound') return null;
+        throw error;
+      });
+      if (state !== null) seen.set(machine.uuid, { name: machine.name, state });
+    }
+    const before = this.#known;
+    for (const uuid of this.#heard) {
+      const heard = before?.get(uuid);
+      if (heard !== undefined) seen.set(uuid, heard);
+    }
+    this.#known = seen;
+    if (before === undefined) return;
+    for (const change of differences(before, seen)) if (!this.#heard.has(change.uuid)) this.#publish(change);
+  }
+
+  /** A change of this driver's own that libvirt has no event for. */
+  tellOwn(machine: SystemRef, kind: MachineChangeKind): void {
+    this.#tell(machine, { kind });
+  }
+
+  #onLifecycle({ domain, event, detail }: DomainEvent<'lifecycle'>): void {
+    const told = describeLifecycle(event, detail);
+    if (told === undefined) return;
+    const { uuid, name } = domain;
+    this.#heard.add(uuid);
+    const state = stateAfter[told.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
+    if (told.kind === 'undefined') this.#known?.delete(uuid);
+    else this.#known?.set(uuid, { name, state });
+    if ((told.kind === 'paused' || told.kind === 'resumed') && this.#options.isStarting(uuid)) return;
+    this.#tell(domain, told);
+  }
+
+  #tell({ uuid, name }: SystemRef, told: Told): void {
+    this.#publish({ ...told, uuid, name });
+  }
+
+  #publish(change: MachineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** The states that a change leads to, as far as it does. */
+const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
+  started: 'running',
+  stopped: 'shutoff',
+  paused: 'paused',
+  resumed: 'running',
+  suspended: 'pmsuspended',
+  crashed: 'crashed',
+};
+
+/** What happened between two looks. */
+function differences(before: Known, after: Known): readonly MachineChange[] {
+  const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
+    after.has(uuid) ? [] : [{ kind: 'undefined', uuid, name }],
+  );
+  const others = [...after].flatMap(([uuid, { name, state }]): MachineChange[] => {
+    const known = before.get(uuid);
+    if (known === undefined) return [{ kind: 'defined', uuid, name }];
+    const kind = changeOfState(known.state, state);
+    return kind === undefined ? [] : [{ kind, uuid, name, reason: 'while there was no connection to libvirt' }];
+  });
+  return [...gone, ...others];
+}
+
+/** @returns undefined for an event that tells nothing of its own. */
+function describeLifecycle(event: number, detail: number): Told | undefined {
+  switch (event) {
+    case DomainEventType.DEFINED:
+      return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
+    case DomainEventType.UNDEFINED:
+      return { kind: 'undefined' };
+    case DomainEventType.STARTED:
+      // A guest that wakes up was never off.
+      if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
+      return withReason('started', startedReasons[detail]);
+    case DomainEventType.SUSPENDED:
+      return withReason('paused', suspendedReasons[detail]);
+    case DomainEventType.RESUMED:
+      return { kind: 'resumed' };
+    case DomainEventType.STOPPED:
+      return detail === DomainEventStoppedDetail.CRASHED
+        ? { kind: 'crashed' }
+        : withReason('stopped', stoppedReasons[detail]);
+    case DomainEventType.SHUTDOWN:
+      return withReason('shuttingDown', shutdownReasons[detail]);
+    case DomainEventType.PMSUSPENDED:
+      return { kind: 'suspended' };
+    case DomainEventType.CRASHED:
+      return { kind: 'crashed', reason: 'the guest panicked' };
+    default:
+      return undefined;
+  }
+}
+
+function withReason(kind: MachineChangeKind, reason: string | undefined): Told {
+  return reason === undefined ? { kind } : { kind, reason };
+}
+
+type Reasons = Readonly<Record<number, string>>;
+
+const startedReasons: Reasons = {
+  [DomainEventStartedDetail.MIGRATED]: 'migrated to this host',
+  [DomainEventStartedDetail.RESTORED]: 'restored from a saved state',
+  [DomainEventStartedDetail.FROM_SNAPSHOT]: 'restored from a snapshot',
+};
+
+const suspendedReasons: Reasons = {
+  [DomainEventSuspendedDetail.MIGRATED]: 'migrating',
+  [DomainEventSuspendedDetail.IOERROR]: 'a disk failed',
+  [DomainEventSuspendedDetail.WATCHDOG]: 'its watchdog fired',
+};
+
+const stoppedReasons: Reasons = {
+  [DomainEventStoppedDetail.SHUTDOWN]: 'shut down by its guest',
+  [DomainEventStoppedDetail.DESTROYED]: 'destroyed',
+  [DomainEventStoppedDetail.MIGRATED]: 'migrated to another host',
+  [DomainEventStoppedDetail.SAVED]: 'saved',
+  [DomainEventStoppedDetail.FAILED]: 'its start or its hypervisor failed',
+  [DomainEventStoppedDetail.FROM_SNAPSHOT]: 'replaced by a snapshot',
+};
+
+const shutdownReasons: Reasons = {
+  [DomainEventShutdownDetail.GUEST]: 'asked by its guest',
+  [DomainEventShutdownDetail.HOST]: 'asked by the host',
+};

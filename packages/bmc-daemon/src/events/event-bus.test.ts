@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { createEventBus, systemOf, type ServiceEvent } from './event-bus.js';
+
+const event: ServiceEvent = {
+  messageId: 'ResourceEvent.1.4.ResourceChanged',
+  messageArgs: [],
+  severity: 'OK',
+  origin: '/redfish/v1/Systems/u-1',
+  system: 'u-1',
+  actor: null,
+  time: new Date(0),
+};
+
+describe('event bus', () => {
+  it('tells every listener what is published, in order, until it leaves (S10)', () => {
+    const bus = createEventBus(() => undefined);
+    const heard: string[] = [];
+    const leave = bus.subscribe(({ origin }) => heard.push(`a ${origin}`));
+    bus.subscribe(({ origin }) => heard.push(`b ${origin}`));
+    bus.publish(event);
+    leave();
+    leave();
+    bus.publish({ ...event, origin: '/other' });
+    expect(heard).toEqual(['a /redfish/v1/Systems/u-1', 'b /redfish/v1/Systems/u-1', 'b /other']);
+  });
+
+  it('keeps what a listener throws from the publisher and from the other listeners (S10)', () => {
+    const errors: unknown[] = [];
+    const bus = createEventBus((error) => errors.push(error));
+    const heard: string[] = [];
+    const fault = new Error('broken listener');
+    bus.subscribe(() => {
+      throw fault;
+    });
+    bus.subscribe(({ messageId }) => heard.push(messageId));
+    bus.publish(event);
+    expect(heard).toEqual([event.messageId]);
+    expect(errors).toEqual([fault]);
+  });
+
+  it('lets a listener that subscribed twice leave once (S10)', () => {
+    const bus = createEventBus(() => undefined);
+    let count = 0;
+    const listener = () => {
+      count += 1;
+    };
+    const leave = bus.subscribe(listener);
+    bus.subscribe(listener);
+    leave();
+    bus.publish(event);
+    expect(count).toBe(1);
+  });
+
+  it("finds the machine in a URI of a system, its manager and its chassis, and none in the service's own (S10)", () => {
+    expect(systemOf('/redfish/v1/Systems/u-1')).toBe('u-1');
+    expect(systemOf('/redfish/v1/Managers/u-1/VirtualMedia/Cd')).toBe('u-1');
+    expect(systemOf('/redfish/v1/Chassis/u-1/Power')).toBe('u-1');
+    expect(systemOf('/redfish/v1/Systems')).toBeNull();
+    expect(systemOf('/redfish/v1/SessionService/Sessions/1')).toBeNull();
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { createEventBus, type ServiceEvent } from './event-bus.js';
+import { publishWrites } from './published-writes.js';
+
+describe('what clients change', () => {
+  it('is an event with the resource, its machine and who did it (S10)', () => {
+    const heard: ServiceEvent[] = [];
+    const bus = createEventBus((error) => {
+      throw error;
+    });
+    bus.subscribe((event) => heard.push(event));
+    const publish = publishWrites(bus);
+    const requester = { user: 'admin', address: '192.0.2.7', requestId: 'not for events' };
+    publish({ kind: 'changed', uri: '/redfish/v1/Systems/u-1', requester, detail: 'AssetTag' });
+    publish({ kind: 'created', uri: '/redfish/v1/SessionService/Sessions/7', requester: { ...requester, user: null } });
+    publish({ kind: 'removed', uri: '/redfish/v1/SessionService/Sessions/7', requester });
+    const base = { messageArgs: [], severity: 'OK', time: expect.any(Date) };
+    const admin = { user: 'admin', address: '192.0.2.7' };
+    expect(heard).toEqual([
+      {
+        ...base,
+        messageId: 'ResourceEvent.1.4.ResourceChanged',
+        origin: '/redfish/v1/Systems/u-1',
+        system: 'u-1',
+        actor: admin,
+        detail: 'AssetTag',
+      },
+      {
+        ...base,
+        messageId: 'ResourceEvent.1.4.ResourceCreated',
+        origin: '/redfish/v1/SessionService/Sessions/7',
+        system: null,
+        actor: { user: null, address: '192.0.2.7' },
+      },
+      {
+        ...base,
+        messageId: 'ResourceEvent.1.4.ResourceRemoved',
+        origin: '/redfish/v1/SessionService/Sessions/7',
+        system: null,
+        actor: admin,
+      },
+    ]);
+  });
+});

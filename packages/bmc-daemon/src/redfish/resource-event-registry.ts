@@ -1,0 +1,27 @@
+/**
+ * The messages of the ResourceEvent registry that we send, in our own words: a table and nothing else. Keys, arguments and
+ * severities are the registry's (a test compares them).
+ * @see https://redfish.dmtf.org/registries/ResourceEvent.1.4.3.json
+ */
+import { eventMessage, none } from './event-message.js';
+
+/** `MessageId` is `<registry>.<key>`. */
+export const resourceEventRegistry = 'ResourceEvent.1.4';
+
+const critical = 'Find out from the machine itself or the host what is the matter.';
+
+/** Every message we send, by its key in the registry. */
+// prettier-ignore
+export const resourceEventTable = {
+  ResourceCreated: eventMessage('OK', [], 'A resource was created.', none),
+  ResourceRemoved: eventMessage('OK', [], 'A resource was removed.', none),
+  ResourceChanged: eventMessage('OK', [], 'A resource was changed.', none),
+  ResourcePoweredOn: eventMessage('OK', ['string'], "'%1' was powered on.", none),
+  ResourcePoweredOff: eventMessage('OK', ['string'], "'%1' was powered off.", none),
+  ResourcePoweringOff: eventMessage('OK', ['string'], "'%1' is on its way to being off.", none),
+  ResourcePaused: eventMessage('OK', ['string'], "'%1' was paused.", none),
+  ResourceStateChanged: eventMessage('OK', ['string', 'string'], "'%1' is now in the state %2.", none),
+  ResourceStatusChangedOK: eventMessage('OK', ['string', 'string'], "The health of '%1' is now %2.", none),
+  ResourceStatusChangedCritical: eventMessage('Critical', ['string', 'string'], "The health of '%1' is now %2.", critical),
+  TestMessage: eventMessage('OK', [], 'A client asked for this event as a test.', none),
+} as const;

@@ -1,0 +1,27 @@
+/** What the resources work with, with a test's own parts in place of the daemon's: one place that knows every part. */
+import { loadSettings } from '../../src/config/load.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { createEventBus } from '../../src/events/event-bus.js';
+import { createTaskStore } from '../../src/redfish/task-store.js';
+import type { ResourceSettings, Services } from '../../src/resources/index.js';
+
+export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
+  readonly settings?: Partial<ResourceSettings>;
+}
+
+/** @param parts in place of the usual ones: the real clock, a silent log, tasks after 8 s, and the default settings. */
+export function testServices(driver: HypervisorDriver, { settings, ...parts }: TestServices = {}): Services {
+  const now = parts.now ?? (() => new Date());
+  return {
+    driver,
+    serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
+    now,
+    log: { warn: () => undefined },
+    operations: { tasks: createTaskStore({ limit: 100, now }), waitMs: 8000, onTaskFailed: () => undefined },
+    events: createEventBus((error) => {
+      throw error;
+    }),
+    ...parts,
+    settings: { ...loadSettings({}).settings, ...settings },
+  };
+}
