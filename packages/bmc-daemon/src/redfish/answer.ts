@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { renderError, type RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
+import type { StreamSource } from './stream.js';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -11,6 +12,8 @@ export interface Answer {
   /** Name, value, name, value: what `writeHead` takes without looking at each. Content-Length included where there is a body. */
   readonly headers: readonly string[];
   readonly body: string | undefined;
+  /** In place of a body: writes to the open answer for as long as the client stays. */
+  readonly stream?: StreamSource;
 }
 
 /** On every answer: the protocol version, and that nobody may answer in our place (DSP0266, response headers). */
@@ -35,6 +38,16 @@ export function textAnswer(status: number, text: string, contentType: string, he
   };
 }
 
+/** An answer that goes on. */
+export function streamAnswer(stream: StreamSource, contentType: string, headers: Headers = {}): Answer {
+  return {
+    status: 200,
+    headers: [...always, 'Content-Type', contentType, ...flatten(headers)],
+    body: undefined,
+    stream,
+  };
+}
+
 /** An answer without a body: 204, 304. */
 export function emptyAnswer(status: number, headers: Headers = {}): Answer {
   return { status, headers: [...always, ...flatten(headers)], body: undefined };
@@ -56,6 +69,12 @@ export function stringify(value: JsonObject): string {
  */
 export function send(response: ServerResponse, answer: Answer, requestId: string): void {
   response.writeHead(answer.status, [...answer.headers, 'X-Request-Id', requestId]);
+  if (answer.stream !== undefined) {
+    // The client is to know that it is heard before the first event comes.
+    response.flushHeaders();
+    answer.stream(response);
+    return;
+  }
   // Node leaves the body of an answer to HEAD out by itself.
   response.end(answer.body);
 }

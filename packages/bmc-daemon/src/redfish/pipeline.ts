@@ -1,19 +1,21 @@
 /**
  * A request's way through the Redfish service, once for all resources: OData-Version 412 → authenticate 401 → match 404/405 →
- * query 501 → then the operation: load 404, If-Match 412, body 400, the resource; and the answer back. docs/architecture.md.
+ * privilege 403 → query 400/501 → then the operation: load 404, If-Match 412, body 400, the resource; and the answer back.
+ * docs/architecture.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import { describeRefusal, stranger, unauthorized, type Authenticate } from './authenticate.js';
+import { stranger, Unauthorized, unauthorized, type Authenticate } from './authenticate.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
-import { documentEndpoint, methodNotAllowed, resourceEndpoints, type Endpoint } from './endpoint.js';
+import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
 import { RedfishError, refuse } from './errors.js';
-import { RequestRequester, type Exchange } from './exchange.js';
+import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
 import { message } from './messages.js';
 import { checkQuery } from './query.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
+import type { StreamDefinition } from './stream.js';
 
 /** What is known of a request once it is answered; for the log and the metrics. */
 export interface Outcome {
@@ -29,10 +31,14 @@ export interface Outcome {
 
 export interface PipelineOptions<Services> {
   readonly resources: readonly Resource<Services>[];
+  /** Default: none. */
+  readonly streams?: readonly StreamDefinition<Services>[];
   readonly services: Services;
   readonly authenticate: Authenticate;
   /** EMULATOR_DMTF_STRICT. */
   readonly strict: boolean;
+  /** Told of every write that was carried out. */
+  readonly onChange?: ChangeListener;
 }
 
 /** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
@@ -40,7 +46,7 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
 
 /** @throws {Error} if two resources claim one path. */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
-  const { resources, services, authenticate, strict } = options;
+  const { resources, streams = [], services, authenticate, strict, onChange } = options;
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> => {
     const match = router.match(uri);
     const get = match?.target.operations.get('GET');
@@ -50,26 +56,25 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   };
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
-    ...resources.flatMap((resource) => resourceEndpoints(resource, { services, strict, read })),
+    ...resources.flatMap((resource) =>
+      resourceEndpoints(resource, { services, strict, read, ...(onChange === undefined ? {} : { onChange }) }),
+    ),
+    ...streams.map((stream) => streamEndpoint(stream, services)),
   ]);
 
   return async (request, response, requestId) => {
     const { path, query } = split(request.url ?? '/');
     const match = router.match(path);
     let user: string | null = null;
-    let refused: string | undefined;
     let answer: Answer;
     let failure: RedfishError | undefined;
     try {
       checkODataVersion(request);
-      const who = isOpen(match, request.method) ? stranger : await authenticate(request);
-      if ('refused' in who) {
-        refused = describeRefusal(who);
-        throw unauthorized(who);
-      }
+      const who = match?.target.open.has(request.method ?? '') === true ? stranger : await authenticate(request);
+      if ('refused' in who) throw unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
-      answer = await operate(match, { request, path, requester }, query);
+      answer = await operate(match, { request, path, query, requester, who, patchable: null });
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);
@@ -79,7 +84,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       route: match?.target.route ?? 'unmatched',
       status: answer.status,
       user,
-      ...(refused === undefined ? {} : { refused }),
+      ...(failure instanceof Unauthorized ? { refused: failure.refused } : {}),
       ...(isTrouble(answer.status) ? { error: failure?.cause ?? failure } : {}),
     };
   };
@@ -102,19 +107,27 @@ function checkODataVersion({ headers }: IncomingMessage): void {
     throw new RedfishError(412, [message('HeaderInvalid', 'OData-Version')]);
 }
 
-function isOpen(match: Match<Endpoint> | undefined, method: string | undefined): boolean {
-  return match?.target.open === true && (method === 'GET' || method === 'HEAD');
-}
-
 /** What the path and the method ask for. */
-function operate(match: Match<Endpoint> | undefined, exchange: Exchange, query: string | undefined): Awaitable<Answer> {
+function operate(match: Match<Endpoint> | undefined, exchange: Exchange): Awaitable<Answer> {
   if (match === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
   const { target, params } = match;
-  const operation = target.operations.get(exchange.request.method ?? '');
+  const method = exchange.request.method ?? '';
+  const operation = target.operations.get(method);
   if (operation === undefined) {
-    if (exchange.request.method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
+    if (method === 'OPTIONS') return emptyAnswer(204, { Allow: target.allow });
     throw methodNotAllowed(target);
   }
-  if (query !== undefined) checkQuery(query);
-  return operation(exchange, params);
+  const admitted = admit(match, exchange, method);
+  if (exchange.query !== undefined) checkQuery(exchange.query);
+  return operation(admitted, params);
+}
+
+/**
+ * Lets pass who may do this: a request, and every further resource that it reads to answer a query.
+ * @throws {RedfishError} 403.
+ */
+function admit({ target, params }: Match<Endpoint>, exchange: Exchange, method: string): Exchange {
+  if (target.guard === undefined || target.open.has(method)) return exchange;
+  const patchable = target.guard(exchange.who, method, () => target.isOwn(exchange, params));
+  return patchable === null ? exchange : { ...exchange, patchable };
 }

@@ -7,6 +7,8 @@ import type { Params, Resource } from './resource.js';
 
 /** One resource with everything that depends on its declaration alone worked out. */
 export interface Renderer {
+  /** Of every answer that shows it: Allow, Link. */
+  readonly headers: Readonly<Record<string, string>>;
   /** `@odata.id`. */
   self(entity: object, params: Params): string;
   /** The body as an object: what a PATCH adds its messages to and looks read-only properties up in. */
@@ -34,6 +36,7 @@ export function createRenderer<Services>(
   const fill = compileTemplate(resource.uri);
   const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
   const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(odataType)}.json>; rel=describedby`;
+  const fixed = { Allow: allow, Link: describedBy };
   const actions = Object.entries(resource.actions ?? {});
   const kept = new WeakMap<object, Map<string, Kept>>();
 
@@ -75,13 +78,14 @@ export function createRenderer<Services>(
 
   const fresh = (entity: object, params: Params, self: string, keep: Kept): Answer => {
     const body = bodyAt(entity, params, self);
-    const headers = { Allow: allow, Link: describedBy, ETag: (keep.etag ??= etagOf(body)) };
+    const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body)) };
     const special = resource.status?.(entity);
     if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
     return jsonAnswer(special?.status ?? 200, stringify(body), { ...headers, ...special?.headers });
   };
 
   return {
+    headers: fixed,
     self: (entity, params) => fill(canonical(entity, params)),
     body(entity, params) {
       const own = canonical(entity, params);

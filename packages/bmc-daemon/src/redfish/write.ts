@@ -1,0 +1,227 @@
+/** What POST, PATCH and DELETE do: preconditions, the body and its faults, the resource's own work, and the answer to it. */
+import { OperationQueue } from '../drivers/operation-queue.js';
+import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
+import { readBody } from './body.js';
+import { bodyFaults, type BodyOwner } from './body-faults.js';
+import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
+import { toRedfishError } from './driver-errors.js';
+import type { EndpointOptions, Operation } from './endpoint.js';
+import { RedfishError, refuse } from './errors.js';
+import type { Exchange } from './exchange.js';
+import { isObject, type JsonObject } from './json.js';
+import { renderMessage, type Message } from './messages.js';
+import type { Renderer } from './rendering.js';
+import type { ActionDefinition, Params, Resource, ResourceRequest, WriteResult } from './resource.js';
+
+/** The writing methods of a resource, by method. */
+export function writeOperations<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  options: EndpointOptions<Services>,
+): ReadonlyMap<string, Operation> {
+  const operations = new Map<string, Operation>();
+  if (resource.patch !== undefined) operations.set('PATCH', patchOperation(resource, renderer, options));
+  if (resource.post !== undefined) {
+    operations.set(
+      'POST',
+      postOperation(resource, renderer, resource.post, { kind: 'resource', shown: () => undefined }, options),
+    );
+  }
+  if (resource.delete !== undefined) operations.set('DELETE', deleteOperation(resource, renderer, options));
+  return operations;
+}
+
+function patchOperation<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  options: EndpointOptions<Services>,
+): Operation {
+  const { services, onChange } = options;
+  const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
+    const { patch } = resource;
+    const request = { params, services, requester: exchange.requester };
+    checkPreconditions(exchange, () => renderer.etag(entity, params));
+    const body = received();
+    if (body === undefined) throw refuse('MalformedJSON');
+    if (Object.keys(body).length === 0) throw refuse('NoOperation');
+    const shown = () => renderer.body(entity, params);
+    return translating(exchange, { body }, async () => {
+      const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
+      if (patch === undefined || schema === undefined) throw refuse('OperationNotAllowed');
+      const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
+      if (result?.task !== undefined) return writeAnswer(result, exchange, options);
+      // Before the answer is made: that may fail, and the change has happened all the same.
+      const detail = propertyNames(body).join(', ');
+      onChange?.({ kind: 'changed', uri: renderer.self(entity, params), requester: exchange.requester, detail });
+      const changed = await resource.load(request);
+      const answer = renderer.answer(changed, params);
+      if (result?.messages === undefined) return answer;
+      const etag = renderer.etag(changed, params);
+      return jsonAnswer(200, withMessages(renderer.body(changed, params), result.messages), { ETag: etag });
+    });
+  };
+  // Of two that come with the same ETag, the second has to see what the first one did.
+  const turns = new OperationQueue();
+  return async (exchange, params) => {
+    const request = { params, services, requester: exchange.requester };
+    const received = await receive(exchange);
+    const entity = await resource.load(request);
+    const self = renderer.self(entity, params);
+    const first = !turns.isBusy(self);
+    return turns.run(self, async () =>
+      change(first ? entity : await resource.load(request), exchange, params, received),
+    );
+  };
+}
+
+function postOperation<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  post: ActionDefinition<Services, Params, object, unknown>,
+  owner: BodyOwner,
+  options: EndpointOptions<Services>,
+): Operation {
+  return async (exchange, params) => {
+    const request = { params, services: options.services, requester: exchange.requester };
+    const received = await receive(exchange);
+    const entity = await loadForWrite(resource, renderer, exchange, request);
+    if (post.available?.(entity) === false) throw refuse('ResourceMissingAtURI', exchange.path);
+    const body = requiredBody(post, received);
+    const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
+    return translating(exchange, context, async () => {
+      const valid = validate(post.body, body, owner);
+      const result = await post.run(entity, valid, request);
+      return writeAnswer(result, exchange, options);
+    });
+  };
+}
+
+/** POST to an action's target. @param name as in the Actions block, `#ComputerSystem.Reset`. */
+export function actionOperation<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  name: string,
+  action: ActionDefinition<Services, Params, object, unknown>,
+  options: EndpointOptions<Services>,
+): Operation {
+  return postOperation(resource, renderer, action, { kind: 'action', action: name.slice(1) }, options);
+}
+
+function deleteOperation<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  options: EndpointOptions<Services>,
+): Operation {
+  return async (exchange, params) => {
+    const request = { params, services: options.services, requester: exchange.requester };
+    const entity = await loadForWrite(resource, renderer, exchange, request);
+    const uri = renderer.self(entity, params);
+    const result = await resource.delete?.(entity, request);
+    // A task that deletes has not done so yet.
+    if (result?.task === undefined) options.onChange?.({ kind: 'removed', uri, requester: exchange.requester });
+    return writeAnswer(result, exchange, options);
+  };
+}
+
+/** Gives the body, or throws what is wrong with it. */
+type Received = () => JsonObject | undefined;
+
+/**
+ * Reads the body before anything is loaded: it may take its time, and what was loaded would be old by then. Its faults are told
+ * later, for a precondition that does not hold comes before them.
+ */
+async function receive({ request }: Exchange): Promise<Received> {
+  try {
+    const body = await readBody(request);
+    return () => body;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** Loads, and compares the preconditions with what a GET would have shown. */
+async function loadForWrite<Services>(
+  resource: Resource<Services>,
+  renderer: Renderer,
+  exchange: Exchange,
+  subject: ResourceRequest<Services, Params>,
+): Promise<object> {
+  const entity = await resource.load(subject);
+  checkPreconditions(exchange, () => renderer.etag(entity, subject.params));
+  return entity;
+}
+
+/** @throws {RedfishError} 412 (RFC 9110 §13.2.2). */
+function checkPreconditions({ request }: Exchange, etag: () => string): void {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw refuse('PreconditionFailed');
+  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw refuse('PreconditionFailed');
+}
+
+/** The body of a POST. Without one, an empty object: its faults say which parameters are missing. */
+function requiredBody(
+  { bodyOptional = false, body: schema }: ActionDefinition<never, Params, object, unknown>,
+  received: Received,
+): JsonObject {
+  const body = received();
+  if (body !== undefined) return body;
+  // Nothing is missing in `{}`, but a body is: say so rather than run on nothing.
+  if (!bodyOptional && schema.safeParse({}).success) throw refuse('MalformedJSON');
+  return {};
+}
+
+function validate<Body>(
+  schema: ActionDefinition<never, Params, object, Body>['body'],
+  body: JsonObject,
+  owner: BodyOwner,
+): Body {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new RedfishError(400, bodyFaults(parsed.error.issues, body, owner));
+}
+
+/** Runs the write; what the driver throws is told with the action's or the property's name and value. */
+async function translating(
+  { path }: Exchange,
+  context: { readonly action?: string; readonly body: JsonObject },
+  write: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await write();
+  } catch (error) {
+    throw toRedfishError(error, { ...context, path });
+  }
+}
+
+/** `Boot.BootSourceOverrideTarget`: what a body names, without the values, which may be secrets. */
+function propertyNames(body: JsonObject): readonly string[] {
+  return Object.entries(body).flatMap(([name, value]) =>
+    isObject(value) ? propertyNames(value).map((inner) => `${name}.${inner}`) : [name],
+  );
+}
+
+async function writeAnswer<Services>(
+  result: WriteResult | undefined,
+  exchange: Exchange,
+  { read, onChange }: EndpointOptions<Services>,
+): Promise<Answer> {
+  if (result?.created !== undefined) {
+    const { location, headers } = result.created;
+    onChange?.({ kind: 'created', uri: location, requester: exchange.requester });
+    const { body = '' } = await read(location, exchange);
+    return jsonAnswer(201, body, { ...headers, Location: location });
+  }
+  if (result?.task !== undefined) {
+    const { body = '' } = await read(result.task.task, exchange);
+    // Retry-After: one second is what task monitors are polled at.
+    return jsonAnswer(202, body, { Location: result.task.monitor, 'Retry-After': '1' });
+  }
+  if (result?.messages === undefined || result.messages.length === 0) return emptyAnswer(204);
+  return jsonAnswer(200, withMessages({}, result.messages));
+}
+
+function withMessages(body: JsonObject, messages: readonly Message[]): string {
+  return stringify({ ...body, '@Message.ExtendedInfo': messages.map(renderMessage) });
+}
