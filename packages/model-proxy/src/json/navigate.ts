@@ -155,8 +155,8 @@ function unescape(spelled: string): string | undefined {
 }
 
 /**
- * Where the value at a path of members lies: `['response', 'model']`. Members that are passed by are not read; the first of two wins.
- * Names are compared as they are spelled: one with escapes is not found.
+ * Where the value at a path of members lies: `['response', 'model']`. Members that are passed by are not read; the last of two wins, as
+ * with `JSON.parse`. Names are compared as they are spelled: one with escapes is not found.
  * @param path ASCII names.
  * @param start where the object begins, white space before it included.
  * @param end the byte behind what may be read; a value that is cut there is not found.
@@ -177,26 +177,44 @@ function isClosed(last: number): boolean {
   return last === QUOTE || last === 0x7d || last === 0x5d;
 }
 
-/** @param at the object's opening brace. @returns where the member's value begins; -1: there is no such member. */
+/** @param at the object's opening brace. @returns where the last such member's value begins; -1: there is none. */
 function findMember(bytes: Buffer, at: number, end: number, name: string): number {
   if (at >= end || bytes[at] !== 0x7b) return -1;
+  let last = -1;
   let i = at + 1;
   for (;;) {
     i = skipSpace(bytes, i, end);
-    if (i >= end || bytes[i] !== QUOTE) return -1;
+    if (i >= end || bytes[i] !== QUOTE) return last;
     const keyEnd = skipString(bytes, i, end);
-    if (keyEnd === -1) return -1;
+    if (keyEnd === -1) return last;
     const found = isSpelled(bytes, i + 1, keyEnd - 1, name);
     i = skipSpace(bytes, keyEnd, end);
-    if (i >= end || bytes[i] !== COLON) return -1;
+    if (i >= end || bytes[i] !== COLON) return last;
     i = skipSpace(bytes, i + 1, end);
-    if (found) return i < end ? i : -1;
+    if (found && i < end) {
+      last = i;
+      // Nearly always: what stands behind need not be read then.
+      if (nextKey(bytes, i, end, name) === -1) return last;
+    }
     i = skipValue(bytes, i, end);
-    if (i === -1) return -1;
+    if (i === -1) return last;
     i = skipSpace(bytes, i, end);
-    if (i >= end || bytes[i] !== COMMA) return -1;
+    if (i >= end || bytes[i] !== COMMA) return last;
     i++;
   }
+}
+
+const quotedNames = new Map<string, Buffer>();
+
+/** @returns where the name stands in quotes, as a key of any object or as a text; -1: nowhere. @param name ASCII, one of a few. */
+export function nextKey(bytes: Buffer, from: number, end: number, name: string): number {
+  let quoted = quotedNames.get(name);
+  if (quoted === undefined) {
+    quoted = Buffer.from(`"${name}"`);
+    quotedNames.set(name, quoted);
+  }
+  const at = bytes.indexOf(quoted, from);
+  return at + quoted.length > end ? -1 : at;
 }
 
 function isSpelled(bytes: Buffer, start: number, end: number, name: string): boolean {

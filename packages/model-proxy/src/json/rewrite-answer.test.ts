@@ -65,6 +65,33 @@ describe('answers', () => {
     );
   });
 
+  it('of two models change the last, which is the one that JSON.parse takes (C5)', () => {
+    expect(rewrite('{"model":"a","x":{"model":"no"},"model":"b"}')).toBe(
+      '{"model":"a","x":{"model":"no"},"model":"vllm/b"}',
+    );
+    const modelPaths = [['model'], ['response', 'model']];
+    expect(
+      rewrite('{"response":{"model":"a","model":"b"},"response":{"model":"c", "model":"d"},"x":"model"}', {
+        modelPaths,
+      }),
+    ).toBe('{"response":{"model":"a","model":"b"},"response":{"model":"c", "model":"vllm/d"},"x":"model"}');
+    // What is no JSON behind the first of them does not take it away.
+    expect(rewrite('{"model":"a","x" "model":"b"}')).toBe('{"model":"vllm/a","x" "model":"b"}');
+  });
+
+  it('of any length change the last of two models (C5)', () => {
+    const data = JSON.stringify(Array.from({ length: 3000 }, (_, index) => [index / 7, { n: 'model ' }]));
+    for (const text of [
+      (name: string) => `{"model":"no","data":${data},"model":"${name}"}`,
+      (name: string) => `{"model":"no","data":${data},"model" :"${name}","more":${data}}`,
+      (name: string) => `{"model":"no","model":"${name}","data":${data}}`,
+      (name: string) => `{"model":"${name}","data":${data},"x":{"model":"no"}}`,
+    ]) {
+      for (const chunkBytes of [3, 11, 1021, 65_536, 10_000_000])
+        expect(rewrite(text('a'), {}, chunkBytes) === text('vllm/a')).toBe(true);
+    }
+  });
+
   it('of any length find their model at the front, behind their data and in their midst (C5)', () => {
     const data = JSON.stringify(
       Array.from({ length: 20_000 }, (_, index) => [index / 7, '"model":"no"', { model: 'no' }]),

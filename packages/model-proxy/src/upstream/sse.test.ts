@@ -55,6 +55,15 @@ const expected = stream
   })
   .join('');
 
+describe('an event with two models', () => {
+  it('has the last of them changed, in every event (C5, C7)', () => {
+    const event = (first: string, last: string) => `data: {"model":"${first}","choices":[],"model":"${last}"}\n\n`;
+    const events = rewriter();
+    for (let round = 0; round < 40; round += 1)
+      expect(Buffer.concat(events.push(Buffer.from(event('m', 'm')))).toString()).toBe(event('m', 'hosted_vllm/m'));
+  });
+});
+
 describe('a stream of events', () => {
   it('has the model renamed and every other byte unchanged, comments and unknown fields too (C5, C7)', () => {
     expect(through(stream)).toBe(expected);
