@@ -15,6 +15,7 @@ import { createEventBus } from './events/event-bus.js';
 import { openToAll, type Authenticate } from './redfish/authenticate.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { selectFeatures } from './resources/feature-set.js';
+import { openIndicatorStore } from './resources/indicator-store.js';
 import { resources, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
 import { version } from './version.js';
@@ -145,11 +146,12 @@ function createHostDriver(
 
 function createServices(settings: Settings, environment: Environment, driver: HypervisorDriver, log: Log): Services {
   const now = () => new Date();
+  const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
   return {
     driver,
     serviceUuid: serviceUuid({
       service: `${settings.fakeDriver ? 'fake' : settings.libvirtUri} ${settings.listenPort}`,
-      stateDir: settings.stateDir ?? defaultStateDir(environment, process.getuid?.()),
+      stateDir,
       log,
     }),
     now,
@@ -160,6 +162,7 @@ function createServices(settings: Settings, environment: Environment, driver: Hy
       onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
     },
     events: createEventBus((error) => log.error('a listener to events failed', { error })),
+    indicators: openIndicatorStore(stateDir, log),
     settings,
   };
 }

@@ -6,6 +6,7 @@ const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string])[
   ['spec', 'The settings of the specification'],
   ['listen', 'The service'],
   ['backend', 'The machines'],
+  ['inventory', 'Chassis and storage'],
   ['media', 'Virtual media'],
   ['log', 'The log'],
 ];

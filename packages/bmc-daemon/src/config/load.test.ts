@@ -268,8 +268,8 @@ describe('warnings', () => {
       'bmc.conf:1: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 2',
     ],
     [
-      'SUSHY_EMULATOR_CHASSIS = []\nEMULATOR_VOLUMES = {}',
-      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_CHASSIS (line 1), EMULATOR_VOLUMES (line 2)',
+      'SUSHY_EMULATOR_NO_MEMOIZE = []\nEMULATOR_FAKE_SYSTEMS = {}',
+      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_SYSTEMS (line 2)',
     ],
   ])('%j is one (B12)', (text, warning) => {
     const { faults, warnings } = load(text);

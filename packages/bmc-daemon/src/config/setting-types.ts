@@ -18,7 +18,7 @@ export interface SettingDefinition<T> {
   /** As on the command line: `--port`. */
   readonly flag?: string;
   /** For the documentation: which table it stands in. */
-  readonly group: 'spec' | 'listen' | 'backend' | 'media' | 'log';
+  readonly group: 'spec' | 'listen' | 'backend' | 'inventory' | 'media' | 'log';
   /** One or two sentences. */
   readonly doc: string;
 }

@@ -3,6 +3,7 @@
  * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
  */
 import { z } from 'zod';
+import { chassis, drives, indicatorLeds, storage, volumes } from './inventory-settings.js';
 import {
   text,
   requiredText,
@@ -177,12 +178,18 @@ export const settingsTable = {
     doc: 'How long a read may wait for libvirt before the answer is 503 with Retry-After.',
   }),
 
+  chassis,
+  indicatorLeds,
+  storage,
+  drives,
+  volumes,
   storagePool: optionalText({
     name: 'EMULATOR_STORAGE_POOL',
     default: null,
-    group: 'media',
-    doc: "libvirt storage pool that images are put into. None: a directory pool of the daemon's own.",
+    group: 'inventory',
+    doc: "libvirt storage pool that images and new volumes are put into. None: a directory pool of the daemon's own.",
   }),
+
   vmediaVerifySsl: boolean({
     name: 'EMULATOR_VMEDIA_VERIFY_SSL',
     default: false,
@@ -244,10 +251,7 @@ export const settingKeys = Object.keys(settingsTable) as SettingKey[]; // Object
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 export const recognisedNames: Readonly<Record<string, string>> = {
-  CHASSIS: 'configured chassis',
-  DRIVES: 'configured drives',
   FAKE_SYSTEMS: "the fake driver's machines",
-  INDICATOR_LEDS: 'initial indicator states',
   NO_MEMOIZE: "a switch for sushy-tools' caches",
   OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
   OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',
@@ -261,10 +265,8 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
   SECURE_BOOT_DISABLED_NVRAM: 'secure boot',
   SECURE_BOOT_ENABLED_NVRAM: 'secure boot',
-  STORAGE: 'configured storage controllers',
   VIRTUAL_MEDIA_IP_FAMILY: 'IPv4 or IPv6 for image downloads',
   VMEDIA_DEVICES: 'configured virtual media drives',
-  VOLUMES: 'configured volumes',
 };
 
 /** Where service state is kept when EMULATOR_STATE_DIR is None. @param uid 0 for root; undefined where there are no users. */

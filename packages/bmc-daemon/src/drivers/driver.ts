@@ -119,7 +119,8 @@ export interface SystemSnapshot extends SystemRef {
   readonly media: readonly MediaSnapshot[];
   readonly disks: readonly DiskSnapshot[];
   readonly interfaces: readonly InterfaceSnapshot[];
-  readonly indicator: IndicatorState;
+  /** Null: nobody has set it. */
+  readonly indicator: IndicatorState | null;
 }
 
 /** What a client may do to power, in libvirt's words. `reboot` is graceful and falls back to a hard one; `reset` is hard. */

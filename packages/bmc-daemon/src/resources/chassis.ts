@@ -1,19 +1,21 @@
-/** A chassis for every machine: a guest shares its host's with nobody that it could know of. */
+/** A chassis for every machine, or those of EMULATOR_CHASSIS: chassis-place.ts. */
+import { z } from 'zod';
 import { vendor, version } from '../version.js';
-import { inOrder } from './members.js';
+import { listChassis, loadChassis, setChassisIndicator } from './chassis-place.js';
+import { indicatorBody, renderIndicator, wantedIndicator } from './indicator.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
-import { powerState, systemStatus } from './status.js';
+import { enabledWithParts, powerState, systemStatus } from './status.js';
 
 const chassisCollection = defineResource({
   entity: 'ChassisCollection',
   odataType: '#ChassisCollection.ChassisCollection',
   uri: '/redfish/v1/Chassis',
-  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
-  render: (machines, { self }) =>
+  load: ({ services }) => listChassis(services),
+  render: (uuids, { self }) =>
     renderCollection(
       'Chassis Collection',
-      machines.map(({ uuid }) => `${self}/${uuid}`),
+      uuids.map((uuid) => `${self}/${uuid}`),
     ),
 });
 
@@ -21,26 +23,43 @@ const chassis = defineResource({
   entity: 'Chassis',
   odataType: '#Chassis.v1_28_0.Chassis',
   uri: '/redfish/v1/Chassis/{chassisId}',
-  load: ({ params, services }) => services.driver.getSystem(params.chassisId),
+  load: ({ params, services }) => loadChassis(params.chassisId, services),
   canonicalParams: ({ uuid }) => ({ chassisId: uuid }),
-  render: ({ uuid, name, state, sysinfo }) => ({
+  render: ({ uuid, name, system, machines, indicator }, { self }) => ({
     Id: uuid,
     UUID: uuid,
-    Name: `${name} Chassis`,
-    ChassisType: 'Other',
-    Manufacturer: sysinfo.manufacturer ?? vendor,
-    Model: sysinfo.product ?? `${vendor} ${version}`,
-    SerialNumber: sysinfo.serial,
-    SKU: sysinfo.sku,
-    PowerState: powerState(state),
-    Status: systemStatus(state),
+    Name: name,
+    // What a machine stands in has no shape; what the configuration names is, as in sushy-tools, something that holds several.
+    ChassisType: system === null ? 'Enclosure' : 'Other',
+    Manufacturer: system?.sysinfo.manufacturer ?? vendor,
+    Model: system?.sysinfo.product ?? `${vendor} ${version}`,
+    SerialNumber: system?.sysinfo.serial ?? null,
+    SKU: system?.sysinfo.sku ?? null,
+    PartNumber: null,
+    PowerState: system === null ? 'On' : powerState(system.state),
+    ...renderIndicator(indicator),
+    Status: system === null ? enabledWithParts : systemStatus(system.state),
+    Power: reference(`${self}/Power`),
+    Thermal: reference(`${self}/Thermal`),
+    PowerSubsystem: reference(`${self}/PowerSubsystem`),
+    ThermalSubsystem: reference(`${self}/ThermalSubsystem`),
+    EnvironmentMetrics: reference(`${self}/EnvironmentMetrics`),
+    Sensors: reference(`${self}/Sensors`),
     Links: {
-      ComputerSystems: [reference(`/redfish/v1/Systems/${uuid}`)],
-      'ComputerSystems@odata.count': 1,
-      ManagedBy: [reference(`/redfish/v1/Managers/${uuid}`)],
-      'ManagedBy@odata.count': 1,
+      ComputerSystems: machines.map((machine) => reference(`/redfish/v1/Systems/${machine.uuid}`)),
+      'ComputerSystems@odata.count': machines.length,
+      ManagedBy: machines.map((machine) => reference(`/redfish/v1/Managers/${machine.uuid}`)),
+      'ManagedBy@odata.count': machines.length,
     },
   }),
+  patch: {
+    body: z.strictObject(indicatorBody),
+    apply: async (entity, body, { services }) => {
+      const wanted = wantedIndicator(body, entity.indicator);
+      if (wanted !== undefined) await setChassisIndicator(entity, wanted, services);
+      return undefined;
+    },
+  },
 });
 
 /** The collection of chassis and its members. */

@@ -1,29 +1,19 @@
 /** A virtual machine as a server: what it is, how it boots, and its power. */
 import { z } from 'zod';
-import { DriverError, type IndicatorState, type PowerAction, type SystemSnapshot } from '../drivers/driver.js';
+import { DriverError, type PowerAction, type SystemSnapshot } from '../drivers/driver.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject, WriteResult } from '../redfish/resource.js';
 import { vendor, version } from '../version.js';
 import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
+import { chassisReference } from './chassis-place.js';
+import { indicatorBody, indicatorOf, renderIndicator, wantedIndicator } from './indicator.js';
 import { inOrder } from './members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reference, renderCollection } from './reference.js';
-import { defineResource, type Services } from './services.js';
+import { defineResource, type ResourceSettings, type Services } from './services.js';
 import { enabledWithParts, powerState, systemStatus } from './status.js';
-
-const indicatorOut = {
-  lit: 'Lit',
-  off: 'Off',
-  blinking: 'Blinking',
-} as const satisfies Readonly<Record<IndicatorState, string>>;
-
-const indicatorIn = {
-  Lit: 'lit',
-  Off: 'off',
-  Blinking: 'blinking',
-} as const satisfies Readonly<Record<(typeof indicatorOut)[IndicatorState], IndicatorState>>;
 
 /** The reset types in the specification's order, each with what it is for the hypervisor. */
 const resetTypes = {
@@ -67,18 +57,17 @@ const computerSystem = defineResource({
   uri: '/redfish/v1/Systems/{systemId}',
   load: ({ params, services }) => services.driver.getSystem(params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: (system, { self }) => renderSystem(system, self),
+  render: (system, { self, services }) => renderSystem(system, self, services.settings),
   patch: {
     body: ({ boot }) =>
       z.strictObject({
         Boot: bootBody(boot).optional(),
-        IndicatorLED: z.enum(['Lit', 'Off', 'Blinking']).optional(),
+        ...indicatorBody,
       }),
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
       const change = body.Boot === undefined ? {} : bootChange(body.Boot);
-      if (body.IndicatorLED !== undefined) {
-        await services.driver.setIndicator(system.uuid, indicatorIn[body.IndicatorLED]);
-      }
+      const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
+      if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);
       const ignored = services.settings.ignoreBootDevice && body.Boot !== undefined ? ignoredProperties(body.Boot) : [];
       const wanted = ignored.length === 0 ? change : { ...(change.firmware && { firmware: change.firmware }) };
       if (Object.keys(wanted).length > 0) await services.driver.setBoot(system.uuid, wanted);
@@ -106,7 +95,7 @@ const computerSystem = defineResource({
   },
 });
 
-function renderSystem(system: SystemSnapshot, self: string): JsonObject {
+function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSettings): JsonObject {
   const { uuid, sysinfo, processors } = system;
   return {
     Id: uuid,
@@ -138,9 +127,9 @@ function renderSystem(system: SystemSnapshot, self: string): JsonObject {
     SimpleStorage: reference(`${self}/SimpleStorage`),
     Storage: reference(`${self}/Storage`),
     VirtualMedia: reference(`${self}/VirtualMedia`),
-    IndicatorLED: indicatorOut[system.indicator],
+    ...renderIndicator(indicatorOf(system, settings)),
     Links: {
-      Chassis: [reference(`/redfish/v1/Chassis/${uuid}`)],
+      Chassis: [chassisReference(uuid, settings)],
       'Chassis@odata.count': 1,
       ManagedBy: [reference(`/redfish/v1/Managers/${uuid}`)],
       'ManagedBy@odata.count': 1,

@@ -1,5 +1,6 @@
 /** Disks of a machine as drives. */
 import type { DiskSnapshot } from '../drivers/driver.js';
+import { chassisReference } from './chassis-place.js';
 import { busName, busProtocol, findDisk, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
@@ -19,7 +20,7 @@ export const drive = defineResource({
     return { ...entity, disk: findDisk(entity.bus, request.params.driveId, 'Drive') };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, bus, disk }) => {
+  render: ({ system, bus, disk }, { services }) => {
     const storage = `/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}`;
     return {
       Id: disk.target,
@@ -31,7 +32,7 @@ export const drive = defineResource({
       SerialNumber: disk.serial,
       Status: enabled,
       Links: {
-        Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`),
+        Chassis: chassisReference(system.uuid, services.settings),
         Storage: reference(storage),
         Volumes: [reference(`${storage}/Volumes/${disk.target}`)],
         'Volumes@odata.count': 1,

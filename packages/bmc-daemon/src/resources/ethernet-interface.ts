@@ -1,7 +1,8 @@
 /** Network interfaces of a machine, named by their MAC addresses. */
 import type { InterfaceSnapshot, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
-import { reference, renderCollection } from './reference.js';
+import { chassisReference } from './chassis-place.js';
+import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
@@ -30,7 +31,7 @@ const ethernetInterface = defineResource({
     return { system, nic };
   },
   canonicalParams: ({ system, nic }) => ({ systemId: system.uuid, interfaceId: nic.mac }),
-  render: ({ system, nic }) => ({
+  render: ({ system, nic }, { services }) => ({
     Id: nic.mac,
     Name: `Ethernet Interface ${nic.mac}`,
     ...(nic.source === null ? {} : { Description: `${nic.model ?? 'Interface'} on ${nic.type} ${nic.source}` }),
@@ -40,7 +41,7 @@ const ethernetInterface = defineResource({
     LinkStatus: nic.linkUp ? 'LinkUp' : 'LinkDown',
     // Enabled and OK with the cable out, too: Ironic's inspection takes no other interface.
     Status: enabled,
-    Links: { Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`) },
+    Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
 

@@ -40,7 +40,7 @@ async function crawl(get: Awaited<ReturnType<typeof serve>>): Promise<Map<string
     if (found.has(path)) continue;
     const { status, body } = await get(path);
     found.set(path, status);
-    for (const [, link = ''] of JSON.stringify(body).matchAll(/"@odata\.id":"([^"]+)"/g)) waiting.push(link);
+    for (const [, link = ''] of JSON.stringify(body).matchAll(/"@odata\.id":"([^"#]+)/g)) waiting.push(link);
   }
   return found;
 }

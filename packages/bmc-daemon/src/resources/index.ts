@@ -7,13 +7,16 @@ import { drive } from './drive.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
 import { managerResources } from './manager.js';
 import { memoryResources } from './memory.js';
+import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
+import { sensorResources } from './sensor.js';
 import { serviceRoot } from './service-root.js';
 import type { Services } from './services.js';
 import { sessionServiceResources } from './session-service.js';
 import { simpleStorageResources } from './simple-storage.js';
 import { storageResources } from './storage.js';
 import { taskResources } from './task.js';
+import { thermalResources } from './thermal.js';
 import { virtualMediaResources } from './virtual-media.js';
 import { volumeResources } from './volume.js';
 
@@ -33,6 +36,9 @@ export const resources: readonly Resource<Services>[] = [
   ...managerResources,
   ...virtualMediaResources,
   ...chassisResources,
+  ...powerResources,
+  ...thermalResources,
+  ...sensorResources,
   ...taskResources,
   ...sessionServiceResources,
 ];

@@ -1,7 +1,8 @@
 /** Memory as modules, the way QEMU's SMBIOS tables show it to the guest. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
-import { reference, renderCollection } from './reference.js';
+import { chassisReference } from './chassis-place.js';
+import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
@@ -54,14 +55,14 @@ const memory = defineResource({
     return { system, module };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, module }) => ({
+  render: ({ system, module }, { services }) => ({
     Id: module.id,
     Name: `DIMM ${module.slot}`,
     MemoryType: 'DRAM',
     CapacityMiB: module.capacityMiB,
     MemoryLocation: { Slot: module.slot },
     Status: enabled,
-    Links: { Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`) },
+    Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
 

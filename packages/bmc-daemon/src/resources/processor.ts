@@ -2,7 +2,8 @@
 import type { ProcessorTopology, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { reference, renderCollection } from './reference.js';
+import { chassisReference } from './chassis-place.js';
+import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
@@ -70,7 +71,7 @@ const processor = defineResource({
     return { system, socket };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, socket }) => ({
+  render: ({ system, socket }, { services }) => ({
     Id: socket.id,
     Name: `Processor ${socket.id}`,
     Socket: socket.id,
@@ -81,7 +82,7 @@ const processor = defineResource({
     TotalEnabledCores: socket.cores,
     TotalThreads: socket.threads,
     Status: enabled,
-    Links: { Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`) },
+    Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
 

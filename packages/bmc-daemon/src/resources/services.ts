@@ -4,9 +4,11 @@ import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
+import type { InventorySettings } from './configured-inventory.js';
+import type { IndicatorStore } from './indicator-store.js';
 
 /** The settings that resources look at, under their names in config/settings.ts. */
-export interface ResourceSettings {
+export interface ResourceSettings extends InventorySettings {
   /** A change of the boot target is answered and not made. */
   readonly ignoreBootDevice: boolean;
   /** ForceOff and GracefulShutdown are refused. */
@@ -25,6 +27,8 @@ export interface Services {
   readonly operations: LongOperationOptions;
   /** What has happened, for logs and subscribers. Writes publish themselves: resources need not. */
   readonly events: EventBus;
+  /** Indicators of chassis that EMULATOR_CHASSIS names. */
+  readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;
 }
 

@@ -1,5 +1,6 @@
 /** Disks by bus, in the short form that Ironic's inspection reads first. */
 import type { SystemSnapshot } from '../drivers/driver.js';
+import { chassisReference } from './chassis-place.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -27,7 +28,7 @@ const simpleStorage = defineResource({
     return { system, bus: findBus(system, params.simpleStorageId, 'SimpleStorage') };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, bus }) => ({
+  render: ({ system, bus }, { services }) => ({
     Id: bus.id,
     Name: `${busName(bus.id)} Simple Storage`,
     Devices: bus.disks.map((disk) => ({
@@ -38,7 +39,7 @@ const simpleStorage = defineResource({
     })),
     Status: enabledWithParts,
     Links: {
-      Chassis: reference(`/redfish/v1/Chassis/${system.uuid}`),
+      Chassis: chassisReference(system.uuid, services.settings),
       Storage: reference(`/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}`),
     },
   }),

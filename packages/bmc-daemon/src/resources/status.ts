@@ -5,6 +5,9 @@ import type { JsonObject } from '../redfish/resource.js';
 /** A part that is there and works. The roll-up is left out: the part has no parts of its own. */
 export const enabled: JsonObject = { State: 'Enabled', Health: 'OK' };
 
+/** A part that a virtual machine does not have: no Health, for there is nothing that could be well. */
+export const absent: JsonObject = { State: 'Absent' };
+
 /** A whole whose parts are well, too. */
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 

@@ -1,5 +1,6 @@
 /** Storage by bus: one controller, its drives, and a volume on each drive. */
 import { refuse } from '../redfish/errors.js';
+import { chassisReference } from './chassis-place.js';
 import { busName, busProtocol, diskBuses, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -24,7 +25,7 @@ const storage = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}',
   load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, bus }, { self }) => ({
+  render: ({ system, bus }, { self, services }) => ({
     Id: bus.id,
     Name: `${busName(bus.id)} Storage`,
     Controllers: reference(`${self}/Controllers`),
@@ -33,7 +34,7 @@ const storage = defineResource({
     Volumes: reference(`${self}/Volumes`),
     Status: enabledWithParts,
     Links: {
-      Enclosures: [reference(`/redfish/v1/Chassis/${system.uuid}`)],
+      Enclosures: [chassisReference(system.uuid, services.settings)],
       'Enclosures@odata.count': 1,
       SimpleStorage: reference(`/redfish/v1/Systems/${system.uuid}/SimpleStorage/${bus.id}`),
     },

@@ -1,9 +1,10 @@
 /** What the resources work with, with a test's own parts in place of the daemon's: one place that knows every part. */
 import { loadSettings } from '../../src/config/load.js';
-import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import type { ResourceSettings, Services } from '../../src/resources/index.js';
+import type { IndicatorStore } from '../../src/resources/indicator-store.js';
 
 export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
   readonly settings?: Partial<ResourceSettings>;
@@ -21,7 +22,13 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     events: createEventBus((error) => {
       throw error;
     }),
+    indicators: indicatorsInMemory(),
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
   };
+}
+
+function indicatorsInMemory(): IndicatorStore {
+  const states = new Map<string, IndicatorState>();
+  return { get: (id) => states.get(id), set: (id, state) => void states.set(id, state) };
 }

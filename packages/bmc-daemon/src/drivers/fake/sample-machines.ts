@@ -80,7 +80,7 @@ function machine(number: number, name: string): SystemSnapshot {
     media: [emptyDrive],
     disks: [disk('vda', 'virtio', 20), cdrom],
     interfaces: [network(number, 0)],
-    indicator: 'lit',
+    indicator: null,
   };
 }
 

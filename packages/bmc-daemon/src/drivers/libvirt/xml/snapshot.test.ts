@@ -67,7 +67,7 @@ describe('readSnapshot', () => {
         { mac: '52:54:00:aa:bb:cc', type: 'network', source: 'default', model: 'virtio', linkUp: true },
         { mac: '52:54:00:aa:bb:cd', type: 'bridge', source: 'br0', model: 'e1000', linkUp: false },
       ],
-      indicator: 'lit',
+      indicator: null,
     });
   });
 

@@ -60,8 +60,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
       model,
       linkUp,
     })),
-    // B4: "IndicatorLED initially Lit".
-    indicator: record.indicator ?? 'lit',
+    indicator: record.indicator,
   };
 }
 

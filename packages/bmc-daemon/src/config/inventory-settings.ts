@@ -1,0 +1,133 @@
+/** The rows of sushy-tools' inventory settings: chassis, indicators, storage. Members that it does not know are passed over, as there. */
+import { z } from 'zod';
+import type {
+  ConfiguredChassis,
+  ConfiguredDrive,
+  ConfiguredStorage,
+  ConfiguredVolume,
+  IndicatorLed,
+} from '../resources/configured-inventory.js';
+import type { SettingDefinition } from './setting-types.js';
+
+// Not `z.uuid`: sushy-tools' own sample is none by RFC 9562.
+const uuid = z.guid().toLowerCase();
+/** Stands in a path. */
+const id = z.string().regex(/^[^/?#]+$/);
+const bytes = z.int().min(0);
+
+/** DMTF's Protocol, as far as drives go. */
+const protocols = ['SAS', 'SATA', 'NVMe', 'PCIe', 'USB', 'iSCSI', 'FC', 'FCP', 'FCoE', 'NVMeOverFabrics', 'SMB', 'NFSv3', 'NFSv4', 'HTTP', 'HTTPS', 'FTP', 'SFTP', 'iWARP', 'RoCE', 'RoCEv2', 'I2C', 'TCP', 'UDP', 'UHCI', 'AHCI', 'OEM'] as const; // prettier-ignore
+
+/** DMTF's VolumeType. */
+const volumeTypes = [
+  'RawDevice',
+  'NonRedundant',
+  'Mirrored',
+  'StripedWithParity',
+  'SpannedMirrors',
+  'SpannedStripesWithParity',
+] as const;
+
+/** A tuple `(uuid, storage)` as toPlain spells it: the text of a JSON array. */
+const tuple = z
+  .string()
+  .regex(/^\["[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}","[^"/?#\\]+"\]$/i)
+  .transform((key) => key.replace(/^\["[^"]*/, (start) => start.toLowerCase()));
+
+export const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
+  name: 'EMULATOR_CHASSIS',
+  type: z
+    .array(z.object({ Id: id, Name: z.string().min(1).optional(), UUID: uuid }))
+    .refine((list) => new Set(list.map(({ UUID }) => UUID)).size === list.length),
+  expected: "a list of chassis such as {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '…'}, each with a UUID of its own",
+  expectedPart: "as in {'Id': 'Rack', 'Name': 'Rack 1', 'UUID': '2f0d6b52-53a4-4f05-9c0a-7c5f2f1b0a11'}",
+  default: [],
+  form: 'literal',
+  group: 'inventory',
+  doc: 'Chassis to serve; the machines stand in the first. An empty list: a chassis for each machine.',
+};
+
+export const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> = {
+  name: 'EMULATOR_INDICATOR_LEDS',
+  type: z.record(uuid, z.enum(['Lit', 'Off', 'Blinking'])),
+  expected: "a mapping of UUIDs to 'Lit', 'Off' or 'Blinking'",
+  expectedPart: "one of 'Lit', 'Off', 'Blinking'",
+  default: {},
+  form: 'literal',
+  group: 'inventory',
+  doc: 'Indicators of machines and chassis, by UUID, until a client sets them. All others are lit.',
+};
+
+export const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStorage[]>>> = {
+  name: 'EMULATOR_STORAGE',
+  type: z.record(
+    uuid,
+    z.array(
+      z.object({
+        Id: id,
+        Name: z.string().min(1).optional(),
+        StorageControllers: z
+          .array(
+            z.object({ MemberId: id, Name: z.string().min(1).optional(), SpeedGbps: z.number().min(0).optional() }),
+          )
+          .optional(),
+        Drives: z.array(id).optional(),
+      }),
+    ),
+  ),
+  expected:
+    "a mapping of machines' UUIDs to lists of storages such as {'Id': '1', 'Name': '…', 'StorageControllers': […], 'Drives': […]}",
+  expectedPart:
+    "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}",
+  default: {},
+  form: 'literal',
+  group: 'inventory',
+  doc: 'Storage of a machine, by its UUID, in the place of the buses that its disks are on.',
+};
+
+export const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive[]>>> = {
+  name: 'EMULATOR_DRIVES',
+  type: z.record(
+    tuple,
+    z.array(
+      z.object({
+        Id: id,
+        Name: z.string().min(1).optional(),
+        CapacityBytes: bytes.optional(),
+        Protocol: z.enum(protocols).optional(),
+      }),
+    ),
+  ),
+  expected:
+    "a mapping of tuples ('UUID', 'storage id') to lists of drives such as {'Id': 'D1', 'Name': '…', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
+  expectedPart: "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
+  default: {},
+  form: 'literal',
+  group: 'inventory',
+  doc: 'Drives of a storage that `EMULATOR_STORAGE` names. They are shown and no more.',
+};
+
+export const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolume[]>>> = {
+  name: 'EMULATOR_VOLUMES',
+  type: z.record(
+    tuple,
+    z.array(
+      z.object({
+        Id: id,
+        Name: z.string().min(1).optional(),
+        VolumeType: z.enum(volumeTypes).optional(),
+        CapacityBytes: bytes,
+        libvirtPoolName: z.string().min(1).optional(),
+        libvirtVolName: id.optional(),
+      }),
+    ),
+  ),
+  expected:
+    "a mapping of tuples ('UUID', 'storage id') to lists of volumes such as {'Id': '1', 'Name': '…', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': '…', 'libvirtVolName': '…'}",
+  expectedPart:
+    "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}",
+  default: {},
+  form: 'literal',
+  group: 'inventory',
+  doc: 'Volumes of a storage that `EMULATOR_STORAGE` names. A libvirt volume that is named and not there is made, in `libvirtPoolName` or else in `EMULATOR_STORAGE_POOL`.',
+};

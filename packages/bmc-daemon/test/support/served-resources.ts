@@ -1,0 +1,54 @@
+/** All resources behind a real socket, with a driver and settings of the test's choice, in DMTF's mode. */
+import { openToAll } from '../../src/redfish/authenticate.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { resources } from '../../src/resources/index.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { serve } from './client.js';
+import { testServices, type TestServices } from './services.js';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface ServedAnswer {
+  readonly status: number;
+  readonly location: string | undefined;
+  /** Without its annotations, but for `@odata.id`; undefined where there is none. */
+  readonly body: Body | undefined;
+}
+
+export interface Served {
+  readonly send: (method: string, path: string, body?: object) => Promise<ServedAnswer>;
+  /** Body of a GET that is expected to be 200. */
+  readonly get: (path: string) => Promise<Body>;
+  /** Keys of the messages of an answer, `PropertyUnknown`. */
+  readonly messages: (answer: ServedAnswer) => readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+/** Serves until it is closed; the driver is closed with it. */
+export async function serveResources(driver: HypervisorDriver, parts: TestServices = {}): Promise<Served> {
+  const services = testServices(driver, parts);
+  const pipeline = createPipeline({ resources, services, authenticate: openToAll, strict: true });
+  const client = await serve((request, response) => void pipeline(request, response, '1'));
+  const send: Served['send'] = async (method, path, body) => {
+    const { status, headers, json } = await client.send(method, path, body === undefined ? {} : { body });
+    return { status, location: headers.location, body: json === undefined ? undefined : plain(json as Body) }; // All answers are objects.
+  };
+  return {
+    send,
+    get: async (path) => {
+      const { status, body } = await send('GET', path);
+      if (status !== 200 || body === undefined) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+      return body;
+    },
+    messages: ({ body }) =>
+      Array.from(JSON.stringify(body ?? {}).matchAll(/"MessageId":"[^"]*\.(\w+)"/g), ([, key = '']) => key),
+    close: async () => {
+      await client.close();
+      await driver.close();
+    },
+  };
+}
+
+function plain(body: Body): Body {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name === '@odata.id' || !name.startsWith('@')));
+}
