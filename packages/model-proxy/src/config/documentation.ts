@@ -81,7 +81,9 @@ ${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.
 
 **Several entries of one name** are one group, of which each request meets one, by \`weight\`. A request may also name a deployment by its id. **Wildcards**:
 \`openai/*\` with \`model: openai/*\` takes every name of that form and asks the upstream for what the star stood for; the most specific pattern
-wins. A name that stands in the file itself is never taken by a wildcard.
+wins. A \`model_name\` that stands in the file, served or not, is never taken by a wildcard. \`model: "*"\` asks the provider that a name begins with
+for the rest of it, \`groq/llama-3\` at Groq for \`llama-3\`, with that provider's address and key; a name that begins with none goes to OpenAI whole, and one
+that begins with a provider that has an API of its own is an unknown model. With an \`api_base\` of its own the entry asks there, whatever the name.
 
 **Time bounds** are apart for what they bound. \`timeout\` is for a whole plain answer and, since a stream may last, for the first byte of a stream;
 \`stream_timeout\` is for that first byte alone; \`idle_timeout\` for the silence between two chunks; \`connect_timeout\` for the connection. LiteLLM has one
@@ -107,8 +109,9 @@ ${settings(credentialTable)}
 
 ${flags()}
 
-A flag wins over the environment, the environment over the file. Flags are \`--flag value\` or \`--flag=value\`. LiteLLM's other flags are accepted with a
-warning each. The level of the log is \`LITELLM_LOG\` (\`ERROR\`, \`WARNING\`, \`INFO\`, \`DEBUG\`; default \`INFO\`), its form \`JSON_LOGS\`. \`HTTPS_PROXY\`,
+A flag wins over the environment, the environment over the file. Flags are \`--flag value\` or \`--flag=value\`. LiteLLM's other flags are accepted and do
+nothing, with a warning each that says what does: parameters of requests (\`--temperature\`, \`--max_tokens\`), which LiteLLM puts over every request, stand
+among the params of a model here. The level of the log is \`LITELLM_LOG\` (\`ERROR\`, \`WARNING\`, \`INFO\`, \`DEBUG\`; default \`INFO\`), its form \`JSON_LOGS\`. \`HTTPS_PROXY\`,
 \`HTTP_PROXY\` and \`NO_PROXY\` lead to upstreams through a forward proxy; they are read at the start.
 
 ## Signals and changed files

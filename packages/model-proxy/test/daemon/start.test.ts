@@ -67,6 +67,9 @@ describe('the command line', () => {
     const others = [
       '--num_workers',
       '8',
+      '--temperature=0.1',
+      '--max_tokens',
+      '10',
       '--telemetry=False',
       '--run_gunicorn',
       '--use_queue',
@@ -77,6 +80,8 @@ describe('the command line', () => {
     expect((await models(await proxy.address())).status).toBe(200);
     expect(messages(proxy.output, 'warn')).toEqual([
       'command line: --num_workers does nothing here: one process serves all; start more of them on ports of their own',
+      'command line: --temperature does nothing here: put it among the params of a model',
+      'command line: --max_tokens does nothing here: put it among the params of a model',
       'command line: --telemetry does nothing here: there is no telemetry',
       'command line: --use_queue does nothing here: there is no queue',
       'command line: --run_gunicorn does nothing here: Node serves by itself',
