@@ -11,8 +11,10 @@ import { toRedfishError } from './driver-errors.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
 import { RedfishError, refuse } from './errors.js';
 import { RequestRequester, type ChangeListener, type Exchange } from './exchange.js';
+import type { JsonObject } from './json.js';
 import { message } from './messages.js';
-import { checkQuery } from './query.js';
+import { answerQuery, checkQueried, nothingAsked, pageOf } from './query/answer.js';
+import { parseQuery } from './query/parse.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
@@ -41,6 +43,12 @@ export interface PipelineOptions<Services> {
   readonly onChange?: ChangeListener;
 }
 
+/** How a query reads what else it needs. */
+interface Reading {
+  readonly get: (uri: string, exchange: Exchange) => Promise<Answer>;
+  readonly show: (uri: string, exchange: Exchange) => Promise<JsonObject | undefined>;
+}
+
 /** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome>;
 
@@ -53,6 +61,19 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     if (match === undefined || get === undefined)
       throw new Error(`reading ${uri} for an answer: there is no such resource`);
     return get(exchange, match.params);
+  };
+  const reading: Reading = {
+    // Under the same guard as a request of its own.
+    get: async (uri, exchange) => {
+      const match = router.match(uri);
+      return read(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
+    },
+    show: async (uri, exchange) => {
+      const match = router.match(uri);
+      if (match?.target.show === undefined) return undefined;
+      const { body } = await match.target.show(admit(match, exchange, 'GET'), match.params);
+      return pageOf(body, nothingAsked, match.target.pageSize);
+    },
   };
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
@@ -74,7 +95,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if ('refused' in who) throw unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
-      answer = await operate(match, { request, path, query, requester, who, patchable: null });
+      answer = await operate(match, reading, { request, path, query, requester, who, patchable: null });
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);
@@ -108,7 +129,7 @@ function checkODataVersion({ headers }: IncomingMessage): void {
 }
 
 /** What the path and the method ask for. */
-function operate(match: Match<Endpoint> | undefined, exchange: Exchange): Awaitable<Answer> {
+function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange: Exchange): Awaitable<Answer> {
   if (match === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
   const { target, params } = match;
   const method = exchange.request.method ?? '';
@@ -118,8 +139,15 @@ function operate(match: Match<Endpoint> | undefined, exchange: Exchange): Awaita
     throw methodNotAllowed(target);
   }
   const admitted = admit(match, exchange, method);
-  if (exchange.query !== undefined) checkQuery(exchange.query);
-  return operation(admitted, params);
+  const query = exchange.query === undefined ? undefined : parseQuery(exchange.query, target.ownQuery);
+  if (query !== undefined) checkQueried(target, query, method);
+  // A collection with pages is one with a query that asks for nothing.
+  else if (target.pageSize === undefined || operation !== target.operations.get('GET'))
+    return operation(admitted, params);
+  return answerQuery(target, params, query ?? nothingAsked, admitted, {
+    read: (uri) => reading.show(uri, exchange),
+    get: (uri) => reading.get(uri, exchange),
+  });
 }
 
 /**

@@ -1,0 +1,340 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { serve, type Client } from '../../../test/support/client.js';
+import { anybody } from '../authenticate.js';
+import { DriverError } from '../../drivers/driver.js';
+import { refuse } from '../errors.js';
+import type { JsonObject } from '../json.js';
+import { createPipeline } from '../pipeline.js';
+import { resourceDefiner } from '../resource.js';
+import { maximumResources } from './expand.js';
+
+interface Services {
+  count: number;
+  readonly gone: Set<string>;
+  readonly down: Set<string>;
+  reading: number;
+  mostAtOnce: number;
+}
+const services: Services = { count: 3, gone: new Set(), down: new Set(), reading: 0, mostAtOnce: 0 };
+const defineResource = resourceDefiner<Services>();
+const link = (uri: string) => ({ '@odata.id': uri });
+
+/** Ids 1 to count, odd ones on. */
+const systems = defineResource({
+  entity: 'ComputerSystemCollection',
+  odataType: '#ComputerSystemCollection.ComputerSystemCollection',
+  uri: '/redfish/v1/Systems',
+  load: ({ services: { count } }) => ({ count }),
+  render: ({ count }, { self }) => ({
+    Name: 'Systems',
+    'Members@odata.count': count,
+    Members: Array.from({ length: count }, (_, index) => link(`${self}/${index + 1}`)),
+  }),
+  post: { body: z.strictObject({}), bodyOptional: true, run: () => undefined },
+});
+
+const system = defineResource({
+  entity: 'ComputerSystem',
+  odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+  uri: '/redfish/v1/Systems/{systemId}',
+  load: async ({ params: { systemId }, services: state }) => {
+    state.reading += 1;
+    state.mostAtOnce = Math.max(state.mostAtOnce, state.reading);
+    await new Promise(setImmediate);
+    state.reading -= 1;
+    if (state.gone.has(systemId)) throw refuse('ResourceNotFound', 'ComputerSystem', systemId);
+    if (state.down.has(systemId)) throw new DriverError('unavailable', 'reading: no answer');
+    return { id: systemId };
+  },
+  render: ({ id }, { self }) => ({
+    Id: id,
+    PowerState: Number(id) % 2 === 1 ? 'On' : 'Off',
+    Status: { Health: 'OK', State: 'Enabled' },
+    LogServices: link(`${self}/LogServices`),
+    Nowhere: link('/elsewhere'),
+    Part: link('/redfish/v1/Systems/1#/Status'),
+    Links: { Chassis: [link(`/redfish/v1/Chassis/${id}`)] },
+    '@Redfish.Settings': { SettingsObject: link(`${self}/LogServices`) },
+  }),
+});
+
+const logs = defineResource({
+  entity: 'LogServiceCollection',
+  odataType: '#LogServiceCollection.LogServiceCollection',
+  uri: '/redfish/v1/Systems/{systemId}/LogServices',
+  load: () => ({ count: 5 }),
+  // Members in place, as a log has them; two a page.
+  render: (_entity, { self }) => ({
+    'Members@odata.count': 5,
+    Members: Array.from({ length: 5 }, (_, index) => ({ ...link(`${self}/${index}`), Id: String(index) })),
+  }),
+  pageSize: 2,
+});
+
+const chassis = defineResource({
+  entity: 'Chassis',
+  odataType: '#Chassis.v1_28_0.Chassis',
+  uri: '/redfish/v1/Chassis/{chassisId}',
+  load: ({ params: { chassisId } }) => ({ id: chassisId }),
+  render: ({ id }) => ({ Id: id, Links: { ComputerSystems: [link(`/redfish/v1/Systems/${id}`)] } }),
+});
+
+/** Nobody but ConfigureManager reads it. */
+const certificates = defineResource({
+  entity: 'CertificateCollection',
+  odataType: '#CertificateCollection.CertificateCollection',
+  uri: '/redfish/v1/Managers/{managerId}/Certificates',
+  load: () => ({}),
+  render: () => ({ Members: [] }),
+});
+const manager = defineResource({
+  entity: 'Manager',
+  odataType: '#Manager.v1_24_0.Manager',
+  uri: '/redfish/v1/Managers/{managerId}',
+  load: () => ({}),
+  render: (_entity, { self }) => ({ Certificates: link(`${self}/Certificates`) }),
+});
+
+let client: Client;
+beforeAll(async () => {
+  const pipeline = createPipeline({
+    resources: [systems, system, logs, chassis, manager, certificates],
+    services,
+    strict: true,
+    authenticate: ({ headers }) =>
+      headers.authorization === 'reader' ? { ...anybody, user: 'r', privileges: new Set(['Login']) } : anybody,
+  });
+  client = await serve((request, response) => void pipeline(request, response, 'r1'));
+});
+afterAll(() => client.close());
+beforeEach(() => {
+  services.count = 3;
+  services.gone.clear();
+  services.down.clear();
+  services.mostAtOnce = 0;
+});
+
+const path = '/redfish/v1/Systems';
+const get = async (uri: string, headers = {}) => {
+  const { status, json, headers: answered } = await client.get(uri.replaceAll(' ', '+'), headers);
+  return { status, body: json as JsonObject, headers: answered };
+};
+const bodyOf = async (uri: string) => {
+  const { status, body } = await get(uri);
+  expect({ uri, status, body }).toMatchObject({ uri, status: 200 });
+  return body;
+};
+const idsOf = (body: JsonObject) =>
+  (body['Members'] as { '@odata.id': string }[]).map((member) => member['@odata.id'].split('/').at(-1));
+const fault = async (uri: string, method = 'GET') => {
+  const { status, json } = await client.send(method, uri.replaceAll(' ', '+'));
+  const { error } = json as { error: { '@Message.ExtendedInfo': { MessageId: string }[] } };
+  return [status, ...error['@Message.ExtendedInfo'].map(({ MessageId }) => MessageId.split('.').at(-1))];
+};
+const head = (uri: string, type: string) => ({
+  '@odata.id': uri,
+  '@odata.type': type,
+  '@odata.context': expect.stringContaining('$metadata#') as unknown,
+});
+const systemHead = (id: string) => head(`${path}/${id}`, '#ComputerSystem.v1_27_0.ComputerSystem');
+const chassisOf = (id: string) => ({
+  ...head(`/redfish/v1/Chassis/${id}`, '#Chassis.v1_28_0.Chassis'),
+  Id: id,
+  Links: { ComputerSystems: [link(`${path}/${id}`)] },
+});
+
+describe('$select', () => {
+  it('leaves what was asked for and what says whose it is (S1)', async () => {
+    expect(await bodyOf(`${path}/1?$select=Id,Status/Health,Foo`)).toEqual({
+      ...systemHead('1'),
+      Id: '1',
+      Status: { Health: 'OK' },
+    });
+    expect(await bodyOf(`${path}/1?$select=*`)).toEqual(await bodyOf(`${path}/1`));
+  });
+
+  it('has the ETag and the headers of the resource, and 304 for who has it (S1)', async () => {
+    const [part, whole] = [await get(`${path}/1?$select=Id`), await get(`${path}/1`)];
+    for (const name of ['etag', 'allow', 'link', 'odata-version', 'cache-control']) {
+      expect([name, part.headers[name]]).toEqual([name, whole.headers[name]]);
+    }
+    expect((await get(`${path}/1?$select=Id`, { 'If-None-Match': part.headers.etag })).status).toBe(304);
+  });
+
+  it('reaches into expanded members (S1)', async () => {
+    services.count = 1;
+    expect(await bodyOf(`${path}?$expand=.&$select=Members/PowerState`)).toEqual({
+      ...head(path, '#ComputerSystemCollection.ComputerSystemCollection'),
+      Members: [{ ...systemHead('1'), PowerState: 'On' }],
+    });
+  });
+
+  it('answers HEAD like GET, without the body (S1)', async () => {
+    const [whole, only] = [await client.get(`${path}/1?$select=Id`), await client.send('HEAD', `${path}/1?$select=Id`)];
+    expect([only.text, only.headers['content-length']]).toEqual(['', whole.headers['content-length']]);
+  });
+});
+
+describe('$filter, $skip and $top', () => {
+  it('give the members that pass, and their number as the number of all (S1)', async () => {
+    services.count = 20;
+    const body = await bodyOf(`${path}?$filter=PowerState eq 'On' and not (Id eq '5')`);
+    expect([body['Members@odata.count'], idsOf(body)]).toEqual([9, ['1', '3', '7', '9', '11', '13', '15', '17', '19']]);
+    expect(services.mostAtOnce).toBeLessThanOrEqual(8);
+  });
+
+  it('give a part, the number of all, and a link that leads through all the rest (S1)', async () => {
+    services.count = 5;
+    const seen = [];
+    let uri: string | undefined = `${path}?$top=2&$skip=1&x=1`;
+    const first = await bodyOf(uri);
+    expect([first['Members@odata.count'], first['Members@odata.nextLink']]).toEqual([5, `${path}?$skip=3&$top=2`]);
+    for (let pages = 0; uri !== undefined && pages < 10; pages += 1) {
+      const body = await bodyOf(uri);
+      seen.push(idsOf(body));
+      uri = body['Members@odata.nextLink'] as string | undefined;
+    }
+    expect(seen).toEqual([
+      ['2', '3'],
+      ['4', '5'],
+    ]);
+  });
+
+  it('keep what else was asked for in the link (S1)', async () => {
+    services.count = 5;
+    const body = await bodyOf(`${path}?$filter=PowerState eq 'On'&$top=1&$select=Members`);
+    expect(idsOf(body)).toEqual(['1']);
+    const next = await bodyOf(body['Members@odata.nextLink'] as string);
+    expect([idsOf(next), next['Name'], next['Members@odata.nextLink']]).toEqual([
+      ['3'],
+      undefined,
+      `${path}?$filter=PowerState%20eq%20'On'&$select=Members&$skip=2&$top=1`,
+    ]);
+  });
+
+  it('end: behind the last member and with nothing asked for there is no link (S1)', async () => {
+    for (const query of ['$top=3', '$top=99', '$skip=3', '$skip=99', '$top=0', '$skip=1']) {
+      const body = await bodyOf(`${path}?${query}`);
+      expect([query, body['Members@odata.nextLink'], body['Members@odata.count']]).toEqual([query, undefined, 3]);
+    }
+    expect(idsOf(await bodyOf(`${path}?$top=0`))).toEqual([]);
+    expect(idsOf(await bodyOf(`${path}?$skip=2`))).toEqual(['3']);
+  });
+
+  it('page what is long by themselves, without a query, too (S1)', async () => {
+    const log = `${path}/1/LogServices`;
+    const pages = [];
+    for (let uri: string | undefined = log; uri !== undefined;) {
+      const body = await bodyOf(uri);
+      pages.push(idsOf(body));
+      expect(body['Members@odata.count']).toBe(5);
+      uri = body['Members@odata.nextLink'] as string | undefined;
+    }
+    expect(pages).toEqual([['0', '1'], ['2', '3'], ['4']]);
+    const three = await bodyOf(`${log}?$top=3`);
+    expect([idsOf(three), three['Members@odata.nextLink']]).toEqual([['0', '1'], `${log}?$skip=2&$top=1`]);
+    expect(idsOf(await bodyOf(`${log}?$filter=Id gt '2'`))).toEqual(['3', '4']);
+  });
+
+  it('leave out a member that went while they read, and end where the host does not answer (S1)', async () => {
+    services.gone.add('1');
+    expect(idsOf(await bodyOf(`${path}?$filter=PowerState eq 'On'`))).toEqual(['3']);
+    services.down.add('2');
+    expect(await fault(`${path}?$filter=PowerState eq 'On'`)).toEqual([503, 'ServiceTemporarilyUnavailable']);
+  });
+});
+
+describe('$expand', () => {
+  it('with a dot puts resources in place of links, those in Links excepted (S1)', async () => {
+    const body = await bodyOf(`${path}/1?$expand=.`);
+    // The first page of it, as a request of its own would have given.
+    const log = await bodyOf(`${path}/1/LogServices`);
+    expect(body).toEqual({
+      ...(await bodyOf(`${path}/1`)),
+      LogServices: log,
+      '@Redfish.Settings': { SettingsObject: log },
+    });
+  });
+
+  it('with a tilde puts resources in place of the links in Links alone (S1)', async () => {
+    expect(await bodyOf(`${path}/1?$expand=~`)).toEqual({
+      ...(await bodyOf(`${path}/1`)),
+      Links: { Chassis: [chassisOf('1')] },
+    });
+  });
+
+  it('with an asterisk does both, and never a resource into itself (S1)', async () => {
+    const body = await bodyOf(`${path}/1?$expand=*($levels=6)`);
+    expect(body['Links']).toEqual({ Chassis: [chassisOf('1')] });
+    expect(body['LogServices']).toHaveProperty('Members');
+  });
+
+  it('goes down as many levels as asked for (S1)', async () => {
+    services.count = 1;
+    const one = await bodyOf(`${path}?$expand=.`);
+    expect(one['Members']).toEqual([await bodyOf(`${path}/1`)]);
+    const two = await bodyOf(`${path}?$expand=.($levels=2)`);
+    expect(two['Members']).toEqual([await bodyOf(`${path}/1?$expand=.`)]);
+  });
+
+  it('leaves a link with the reason where the user may not look, or nothing is any more (S1)', async () => {
+    const uri = '/redfish/v1/Managers/1';
+    expect((await get(`${uri}/Certificates`, { Authorization: 'reader' })).status).toBe(403);
+    const { body } = await get(`${uri}?$expand=.`, { Authorization: 'reader' });
+    expect(body['Certificates']).toEqual({
+      ...link(`${uri}/Certificates`),
+      '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.InsufficientPrivilege' })],
+    });
+    expect((await bodyOf(`${uri}?$expand=.`))['Certificates']).toHaveProperty('Members');
+    services.gone.add('2');
+    expect((await bodyOf(`${path}?$expand=.`))['Members']).toContainEqual({
+      ...link(`${path}/2`),
+      '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.ResourceNotFound' })],
+    });
+  });
+
+  it('refuses what would be too large, before it reads it, and serves it in parts (S1)', async () => {
+    services.count = maximumResources + 1;
+    services.mostAtOnce = 0;
+    expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
+    expect(services.mostAtOnce).toBe(0);
+    expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
+  });
+
+  it('has an ETag of its own (S1)', async () => {
+    const { headers } = await get(`${path}?$expand=.`);
+    expect(headers.etag).not.toBe((await get(path)).headers.etag);
+    expect((await get(`${path}?$expand=.`, { 'If-None-Match': headers.etag })).status).toBe(304);
+  });
+});
+
+describe('only', () => {
+  it('gives the one member, and the collection where there are more or none (S1)', async () => {
+    expect(await bodyOf(`${path}?only`)).toEqual(await bodyOf(path));
+    services.count = 0;
+    expect(await bodyOf(`${path}?only`)).toEqual(await bodyOf(path));
+    services.count = 1;
+    const [only, member] = [await get(`${path}?only`), await get(`${path}/1`)];
+    expect([only.body, only.headers.etag, only.headers.allow]).toEqual([
+      member.body,
+      member.headers.etag,
+      member.headers.allow,
+    ]);
+  });
+});
+
+describe('a query in the wrong place', () => {
+  it.each(['only', '$top=1', '$skip=1', "$filter=Id eq '1'"])('is refused on one resource: %s (S1)', async (query) => {
+    expect(await fault(`${path}/1?${query}`)).toEqual([400, 'QueryNotSupportedOnResource']);
+  });
+
+  it('is refused with a method that does not read (S1)', async () => {
+    expect(await fault(`${path}?$top=1`, 'POST')).toEqual([400, 'QueryNotSupportedOnOperation']);
+    expect(await fault(`${path}?$fake=1`, 'POST')).toEqual([501, 'QueryParameterUnsupported']);
+  });
+
+  it('is refused on a document (S1)', async () => {
+    expect(await fault('/redfish/v1/odata?$select=value')).toEqual([400, 'QueryNotSupportedOnResource']);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * The answer to a GET with a query, or to one of a collection that is too long for one page. In DSP0266's order: `$filter`,
+ * `$skip`, `$top`, pages, `$expand`, `$select`.
+ */
+import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
+import { entityTag, ifNoneMatchHolds } from '../conditions.js';
+import type { Endpoint, Shown } from '../endpoint.js';
+import { refuse } from '../errors.js';
+import type { Exchange } from '../exchange.js';
+import { isArray, isObject, type Json, type JsonObject } from '../json.js';
+import type { Params } from '../resource.js';
+import { expandLinks, LinkReader, type ReadLink } from './expand.js';
+import type { Filter } from './filter.js';
+import type { Query } from './parse.js';
+import { selectFrom } from './select.js';
+
+export interface QueryReading {
+  /** A resource as an object, for `$filter` and `$expand`. */
+  readonly read: ReadLink;
+  /** The answer to a GET, for `only`. */
+  readonly get: (uri: string) => Promise<Answer>;
+}
+
+/**
+ * Whether a query can be asked of this at all.
+ * @throws {RedfishError} 400.
+ */
+export function checkQueried({ show, isCollection }: Endpoint, query: Query, method: string): void {
+  if (method !== 'GET' && method !== 'HEAD') throw refuse('QueryNotSupportedOnOperation');
+  const ofMembers = query.only || query.filter !== undefined || query.skip !== undefined || query.top !== undefined;
+  if (show === undefined || (ofMembers && !isCollection)) throw refuse('QueryNotSupportedOnResource');
+}
+
+/** Answers; the query has passed {@link checkQueried}. */
+export async function answerQuery(
+  { show, pageSize }: Endpoint,
+  params: Params,
+  query: Query,
+  exchange: Exchange,
+  { read, get }: QueryReading,
+): Promise<Answer> {
+  if (show === undefined) throw refuse('QueryNotSupportedOnResource');
+  const shown = await show(exchange, params);
+  const reader = new LinkReader(read, exchange.requester.signal);
+  if (query.only) {
+    const [member, ...others] = membersOf(shown.body);
+    const uri = isObject(member) ? member['@odata.id'] : undefined;
+    if (typeof uri === 'string' && others.length === 0) return get(uri);
+  }
+  const filtered = query.filter === undefined ? shown.body : await filterMembers(shown.body, query.filter, reader);
+  const page = pageOf(filtered, query, pageSize);
+  const expanded = query.expand === undefined ? page : await expandLinks(page, query.expand, reader);
+  const body = query.select === undefined ? expanded : selectFrom(expanded, query.select);
+  return conditionally(exchange, shown, query, stringify(body));
+}
+
+/** A part of a resource changes when the resource does; what holds other resources, too, is known by its own text alone. */
+function conditionally({ request }: Exchange, { etag, headers }: Shown, query: Query, text: string): Answer {
+  const tag = query.filter === undefined && query.expand === undefined ? etag : entityTag(text);
+  const ifNoneMatch = request.headers['if-none-match'];
+  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, tag)) return emptyAnswer(304, { ETag: tag });
+  return jsonAnswer(200, text, { ...headers, ETag: tag });
+}
+
+function membersOf(body: JsonObject): readonly Json[] {
+  const members = body['Members'];
+  return isArray(members) ? members : [];
+}
+
+/** The members that pass, and their number as the number of members (DSP0266, $filter). */
+async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReader): Promise<JsonObject> {
+  const members = membersOf(body);
+  const links = members.map((member) =>
+    isObject(member) && Object.keys(member).length === 1 ? member['@odata.id'] : undefined,
+  );
+  const uris = links.filter((uri) => typeof uri === 'string');
+  const read = new Map((await reader.readAll(uris)).map((resource, index) => [uris[index], resource]));
+  const passing = members.filter((member, index) => {
+    const link = links[index];
+    const resource = typeof link === 'string' ? read.get(link) : member;
+    // What may not be seen or is gone is no member that could pass.
+    return isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource);
+  });
+  return { ...body, 'Members@odata.count': passing.length, Members: passing };
+}
+
+/** The members from `$skip` on, `$top` or a page of them, and the link to those that follow. The count stays that of all. */
+export function pageOf(body: JsonObject, { skip = 0, top, parameters }: Query, pageSize = Infinity): JsonObject {
+  const members = membersOf(body);
+  const size = Math.min(top ?? Infinity, pageSize);
+  if (skip === 0 && members.length <= size) return body;
+  const end = Math.min(skip + size, members.length);
+  const { '@odata.id': self } = body;
+  const page: JsonObject = { ...body, Members: members.slice(skip, end) };
+  // No link where nothing was asked for: who follows it would be led in a circle.
+  if (end >= members.length || size === 0 || typeof self !== 'string') return page;
+  // A page that ended before $top: what is left of it.
+  const left = top === undefined ? [] : [['$top', String(top > size ? top - size : top)] as const];
+  const kept = parameters.filter(([name]) => name !== '$skip' && name !== '$top');
+  const query = [...kept, ['$skip', String(end)] as const, ...left]
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&');
+  return { ...page, 'Members@odata.nextLink': `${self}?${query}` };
+}
+
+/** What a plain GET of a long collection asks for. */
+export const nothingAsked: Query = { only: false, parameters: [] };

@@ -1,0 +1,198 @@
+/**
+ * `$filter`: from its text to a test of a resource (DSP0266, $filter). Grouping, `not`, `gt ge lt le`, `eq ne`, `and`, `or`, in
+ * this order of binding; a comparison is between a property and a literal.
+ */
+import { isObject, type Json, type JsonObject } from '../json.js';
+
+/** Whether a member passes. */
+export type Filter = (member: JsonObject) => boolean;
+
+/** The text is no filter. */
+export class FilterSyntaxError extends Error {
+  override readonly name = 'FilterSyntaxError';
+}
+
+const operators = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] as const;
+type Operator = (typeof operators)[number];
+
+type Literal = string | number | boolean | null;
+
+type Token =
+  | { readonly kind: '(' | ')' | 'and' | 'or' | 'not' }
+  | { readonly kind: 'operator'; readonly operator: Operator }
+  | { readonly kind: 'literal'; readonly value: Literal }
+  | { readonly kind: 'path'; readonly names: readonly string[] };
+
+/** Brackets within brackets: the parser's own depth, which a URI of 16 KiB could exhaust. */
+const deepest = 50;
+
+/** @throws {FilterSyntaxError} */
+export function parseFilter(text: string): Filter {
+  const parser = new Parser(tokens(text));
+  const filter = parser.disjunction(0);
+  if (!parser.atEnd) throw new FilterSyntaxError('there is more behind the expression');
+  return filter;
+}
+
+const pattern =
+  /\s*(?:([()])|'((?:[^']|'')*)'|([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w:.-])|([A-Za-z_@#][\w.@#-]*(?:\/[A-Za-z_@#][\w.@#-]*)*))/y;
+
+function tokens(text: string): readonly Token[] {
+  const found: Token[] = [];
+  const end = text.trimEnd().length;
+  pattern.lastIndex = 0;
+  while (pattern.lastIndex < end) {
+    const match = pattern.exec(text);
+    if (match === null) throw new FilterSyntaxError('there is something that is no part of an expression');
+    const [, bracket, string, number, word] = match;
+    if (bracket !== undefined) found.push({ kind: bracket === '(' ? '(' : ')' });
+    else if (string !== undefined) found.push({ kind: 'literal', value: string.replaceAll("''", "'") });
+    else if (number !== undefined) found.push({ kind: 'literal', value: Number(number) });
+    else found.push(wordToken(word ?? ''));
+  }
+  return found;
+}
+
+function wordToken(word: string): Token {
+  switch (word) {
+    case 'and':
+    case 'or':
+    case 'not':
+      return { kind: word };
+    case 'true':
+    case 'false':
+      return { kind: 'literal', value: word === 'true' };
+    case 'null':
+      return { kind: 'literal', value: null };
+  }
+  const operator = operators.find((candidate) => candidate === word);
+  return operator === undefined ? { kind: 'path', names: word.split('/') } : { kind: 'operator', operator };
+}
+
+/** One method for each level of binding, weakest first. */
+class Parser {
+  readonly #tokens: readonly Token[];
+  #next = 0;
+
+  constructor(all: readonly Token[]) {
+    this.#tokens = all;
+  }
+
+  get atEnd(): boolean {
+    return this.#next === this.#tokens.length;
+  }
+
+  disjunction(depth: number): Filter {
+    const branches = [this.#conjunction(depth)];
+    while (this.#take('or')) branches.push(this.#conjunction(depth));
+    const [only] = branches;
+    return branches.length === 1 && only !== undefined ? only : (member) => branches.some((branch) => branch(member));
+  }
+
+  #conjunction(depth: number): Filter {
+    const branches = [this.#negation(depth)];
+    while (this.#take('and')) branches.push(this.#negation(depth));
+    const [only] = branches;
+    return branches.length === 1 && only !== undefined ? only : (member) => branches.every((branch) => branch(member));
+  }
+
+  /** `not` binds closer than a comparison, so what it negates is a group. */
+  #negation(depth: number): Filter {
+    if (depth > deepest) throw new FilterSyntaxError('it is nested too deeply');
+    if (this.#take('not')) {
+      const negated = this.#peek()?.kind === 'not' ? this.#negation(depth + 1) : this.#group(depth);
+      return (member) => !negated(member);
+    }
+    return this.#peek()?.kind === '(' ? this.#group(depth) : this.#comparison();
+  }
+
+  #group(depth: number): Filter {
+    if (!this.#take('(')) throw new FilterSyntaxError('a bracket is missing');
+    const inner = this.disjunction(depth + 1);
+    if (!this.#take(')')) throw new FilterSyntaxError('a bracket is missing');
+    return inner;
+  }
+
+  #comparison(): Filter {
+    const [left, operation, right] = [this.#advance(), this.#advance(), this.#advance()];
+    if (operation?.kind !== 'operator') throw new FilterSyntaxError('a comparison is missing');
+    const { operator } = operation;
+    if (left?.kind === 'path' && right?.kind === 'literal') return comparison(left.names, operator, right.value);
+    if (left?.kind === 'literal' && right?.kind === 'path') {
+      return comparison(right.names, mirrored[operator], left.value);
+    }
+    throw new FilterSyntaxError('a comparison is between a property and a value');
+  }
+
+  #peek(): Token | undefined {
+    return this.#tokens[this.#next];
+  }
+
+  #advance(): Token | undefined {
+    return this.#tokens[this.#next++];
+  }
+
+  #take(kind: Token['kind']): boolean {
+    if (this.#peek()?.kind !== kind) return false;
+    this.#next += 1;
+    return true;
+  }
+}
+
+const mirrored = {
+  eq: 'eq',
+  ne: 'ne',
+  gt: 'lt',
+  ge: 'le',
+  lt: 'gt',
+  le: 'ge',
+} as const satisfies Readonly<Record<Operator, Operator>>;
+
+function comparison(names: readonly string[], operator: Operator, literal: Literal): Filter {
+  const holds = test(operator, literal);
+  return (member) => holds(valueAt(member, names));
+}
+
+function test(operator: Operator, literal: Literal): (value: Json) => boolean {
+  switch (operator) {
+    case 'eq':
+      return (value) => order(value, literal) === 0;
+    case 'ne':
+      return (value) => order(value, literal) !== 0;
+    case 'gt':
+      return (value) => (order(value, literal) ?? 0) > 0;
+    case 'ge':
+      return (value) => (order(value, literal) ?? -1) >= 0 && literal !== null;
+    case 'lt':
+      return (value) => (order(value, literal) ?? 0) < 0;
+    case 'le':
+      return (value) => (order(value, literal) ?? 1) <= 0 && literal !== null;
+  }
+}
+
+/** Negative, 0 or positive; undefined for what can not be compared: values of two types, arrays, objects. */
+function order(value: Json, literal: Literal): number | undefined {
+  if (value === literal) return 0;
+  if (typeof value === 'number' && typeof literal === 'number') return value - literal;
+  if (typeof value !== 'string' || typeof literal !== 'string') return undefined;
+  const [left, right] = [instant(value), instant(literal)];
+  // The same moment has several spellings: Z and +00:00, and with any offset.
+  if (left !== undefined && right !== undefined) return left - right;
+  return value < literal ? -1 : 1;
+}
+
+function instant(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** What is not there is null, as in OData. */
+function valueAt(member: JsonObject, names: readonly string[]): Json {
+  let value: Json = member;
+  for (const name of names) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return null;
+    value = value[name] ?? null;
+  }
+  return value;
+}

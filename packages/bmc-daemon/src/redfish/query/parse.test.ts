@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedfishError } from '../errors.js';
+import { parseQuery } from './parse.js';
+
+/** What is asked for without the filter's function; or the status and the keys of the messages. */
+const parsed = (query: string, own: readonly string[] = []) => {
+  try {
+    const asked = Object.entries(parseQuery(query, own) ?? {}).filter(([name]) => name !== 'parameters');
+    return Object.fromEntries(asked.map(([name, value]) => [name, typeof value === 'function' ? 'a filter' : value]));
+  } catch (error) {
+    if (!(error instanceof RedfishError)) throw error;
+    return [error.status, ...error.messages.map(({ key, args }) => [key, ...args].join(' '))];
+  }
+};
+const all = new Map();
+
+describe('a query', () => {
+  it.each(['', 'x=1', 'excerpt', '&&', 'Only=1'])('asks for nothing with %j (S1)', (query) => {
+    expect(parseQuery(query)).toBeUndefined();
+  });
+
+  it('is read as a whole (S1)', () => {
+    expect(
+      parsed('$expand=.($levels=2)&$select=Name,Status/Health&$top=3&%24skip=1&$filter=Id+eq+%271%27&x=y'),
+    ).toEqual({
+      only: false,
+      expand: { scope: '.', levels: 2 },
+      select: new Map([
+        ['Name', all],
+        ['Status', new Map([['Health', all]])],
+      ]),
+      top: 3,
+      skip: 1,
+      filter: 'a filter',
+    });
+    expect(parsed('only')).toEqual({ only: true });
+    expect(parsed('$expand=~')).toEqual({ only: false, expand: { scope: '~', levels: 1 } });
+    expect(parsed('$select=Status/Health,Status,Status/State')).toEqual({
+      only: false,
+      select: new Map([['Status', all]]),
+    });
+  });
+
+  it('with parameters of the protocol that are not there is 501, whatever else is wrong (S1)', () => {
+    expect(parsed('$fake=1&x=2&$other&$top=x&$fake')).toEqual([
+      501,
+      'QueryParameterUnsupported $fake',
+      'QueryParameterUnsupported $other',
+    ]);
+  });
+
+  it('leaves a resource what it reads by itself (S1)', () => {
+    expect(parsed('$filter=EventFormatType eq Event', ['$filter'])).toEqual({});
+    expect(parsed('$sse=1', ['$sse'])).toEqual({});
+  });
+
+  it.each([
+    ['$top=x', 'QueryParameterValueTypeError x $top'],
+    ['$top=', 'QueryParameterValueTypeError  $top'],
+    ['$skip=-1', 'QueryParameterOutOfRange -1 $skip 0 to 2147483647'],
+    ['$skip=99999999999', 'QueryParameterOutOfRange 99999999999 $skip 0 to 2147483647'],
+    ['only=foo', 'QueryParameterValueError only'],
+    ['$expand=', 'QueryParameterValueFormatError  $expand'],
+    ['$expand=Members', 'QueryParameterValueFormatError Members $expand'],
+    ['$expand=.($levels=x)', 'QueryParameterValueTypeError x $levels'],
+    ['$expand=.($levels=0)', 'QueryParameterOutOfRange 0 $levels 1 to 6'],
+    ['$expand=.($levels=7)', 'QueryParameterOutOfRange 7 $levels 1 to 6'],
+    ['$select=', 'QueryParameterValueFormatError  $select'],
+    ['$select=a,,b', 'QueryParameterValueFormatError a,,b $select'],
+    ['$select=a b', 'QueryParameterValueFormatError a b $select'],
+    [`$select=${'a/'.repeat(20)}b`, `QueryParameterValueFormatError ${'a/'.repeat(20)}b $select`],
+    ['$filter=', 'QueryParameterValueFormatError  $filter'],
+    ['$filter=Name', 'QueryParameterValueFormatError Name $filter'],
+    ['$top=1&$top=2', 'QueryCombinationInvalid'],
+    ['only&$expand=.', 'QueryCombinationInvalid'],
+  ])('is refused with %s (S1)', (query, fault) => {
+    expect(parsed(query)).toEqual([400, fault]);
+  });
+
+  it('is told every fault at once (S1)', () => {
+    expect(parsed('$top=x&$skip=-1&only=1')).toEqual([
+      400,
+      'QueryCombinationInvalid',
+      'QueryParameterOutOfRange -1 $skip 0 to 2147483647',
+      'QueryParameterValueTypeError x $top',
+      'QueryParameterValueError only',
+    ]);
+  });
+});

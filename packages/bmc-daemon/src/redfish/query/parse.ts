@@ -1,0 +1,166 @@
+/** What may stand behind a `?` (DSP0266, query parameters), from its text to what is wanted. */
+import { RedfishError } from '../errors.js';
+import { message, type Message, type MessageArguments, type MessageKey } from '../messages.js';
+import { FilterSyntaxError, parseFilter, type Filter } from './filter.js';
+
+/** Levels that `$expand` goes down at most; advertised in the service root. */
+export const maximumLevels = 6;
+
+/** `.`: what is not in a `Links`; `~`: what is; `*`: both. */
+export type ExpandScope = '.' | '~' | '*';
+
+export interface Expand {
+  readonly scope: ExpandScope;
+  /** 1 to {@link maximumLevels}. */
+  readonly levels: number;
+}
+
+/** A property with the properties below it that are wanted; an empty map: all of it. */
+export type Selection = ReadonlyMap<string, Selection>;
+
+/** What a query asks for; absent members are not asked for. */
+export interface Query {
+  /** The one member in place of its collection. */
+  readonly only: boolean;
+  readonly filter?: Filter;
+  readonly skip?: number;
+  readonly top?: number;
+  readonly expand?: Expand;
+  readonly select?: Selection;
+  /** The protocol's parameters as they were sent, for a link to the next page. */
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+}
+
+const known = ['$expand', '$filter', '$select', '$skip', '$top', 'only'];
+
+/**
+ * Reads a query. Parameters that begin with `$` are the protocol's: one that is not implemented must not be ignored, as the
+ * client would take the whole for the part that it asked for. All others but `only` are ignored.
+ * @param query without its `?`.
+ * @param own parameters that the resource reads by itself.
+ * @returns undefined where nothing is asked for.
+ * @throws {RedfishError} 501 QueryParameterUnsupported, one message for each; 400 with every fault of the others.
+ */
+export function parseQuery(query: string, own: readonly string[] = []): Query | undefined {
+  const sent = [...new URLSearchParams(query)];
+  const unsupported = new Set(
+    sent.map(([name]) => name).filter((name) => name.startsWith('$') && !known.includes(name) && !own.includes(name)),
+  );
+  if (unsupported.size > 0) {
+    throw new RedfishError(
+      501,
+      [...unsupported].map((name) => message('QueryParameterUnsupported', name)),
+    );
+  }
+  const parameters = sent.filter(([name]) => known.includes(name) && !own.includes(name));
+  if (parameters.length === 0) return undefined;
+  const names = parameters.map(([name]) => name);
+  const faults: Message[] = [];
+  // Twice the same, or the one member and at once a part of many: there is no one meaning.
+  const twice = new Set(names).size < names.length;
+  if (twice || (names.includes('only') && names.length > 1)) faults.push(message('QueryCombinationInvalid'));
+
+  const read = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
+    const text = parameters.find(([candidate]) => candidate === name)?.[1];
+    if (text === undefined) return undefined;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof QueryFault)) throw error;
+      faults.push(error.fault);
+      return undefined;
+    }
+  };
+  const asked = {
+    filter: read('$filter', readFilter),
+    skip: read('$skip', (text) => readCount('$skip', text)),
+    top: read('$top', (text) => readCount('$top', text)),
+    expand: read('$expand', readExpand),
+    select: read('$select', readSelect),
+  };
+  const only = read('only', readOnly) ?? false;
+  if (faults.length > 0) throw new RedfishError(400, faults);
+  // What is absent is left out, not undefined.
+  const present = Object.fromEntries(
+    Object.entries(asked).filter(([, value]) => value !== undefined),
+  ) as Partial<Query>;
+  return { ...present, only, parameters };
+}
+
+/** What is wrong with one parameter. */
+class QueryFault extends Error {
+  readonly fault: Message;
+
+  constructor(fault: Message) {
+    super('a query parameter is wrong');
+    this.fault = fault;
+  }
+}
+
+function fault<Key extends MessageKey>(key: Key, ...args: MessageArguments<Key>): QueryFault {
+  return new QueryFault(message(key, ...args));
+}
+
+function readOnly(text: string): true {
+  if (text !== '') throw fault('QueryParameterValueError', 'only');
+  return true;
+}
+
+/** Larger ones are no number of members, and would lose digits. */
+const largestCount = 2 ** 31 - 1;
+
+function readCount(name: string, text: string): number {
+  if (!/^[+-]?\d+$/.test(text)) throw fault('QueryParameterValueTypeError', text, name);
+  const count = Number(text);
+  if (count < 0 || count > largestCount) throw fault('QueryParameterOutOfRange', text, name, `0 to ${largestCount}`);
+  return count;
+}
+
+function readExpand(text: string): Expand {
+  const match = /^([.~*])(?:\(\$levels=([^()]*)\))?$/.exec(text);
+  if (match === null) throw fault('QueryParameterValueFormatError', text, '$expand');
+  const [, scope, levelsText = '1'] = match;
+  if (!/^[+-]?\d+$/.test(levelsText)) throw fault('QueryParameterValueTypeError', levelsText, '$levels');
+  const levels = Number(levelsText);
+  if (levels < 1 || levels > maximumLevels) {
+    throw fault('QueryParameterOutOfRange', levelsText, '$levels', `1 to ${maximumLevels}`);
+  }
+  return { scope: scope as ExpandScope, levels }; // One of the three, by the pattern.
+}
+
+/** Deeper than any schema. */
+const deepestPath = 16;
+
+function readSelect(text: string): Selection {
+  const selection = new Map<string, Selection>();
+  for (const path of text.split(',').map((part) => part.trim())) {
+    const names = path.split('/');
+    if (names.length > deepestPath || !names.every((name) => /^([\w@#.-]+|\*)$/.test(name))) {
+      throw fault('QueryParameterValueFormatError', text, '$select');
+    }
+    select(selection, names);
+  }
+  return selection;
+}
+
+/** Adds a path: all of a property wins over parts of it. */
+function select(selection: Map<string, Selection>, [name = '', ...rest]: readonly string[]): void {
+  const present = selection.get(name);
+  if (present?.size === 0) return;
+  if (rest.length === 0) {
+    selection.set(name, new Map());
+    return;
+  }
+  const below = new Map(present);
+  select(below, rest);
+  selection.set(name, below);
+}
+
+function readFilter(text: string): Filter {
+  try {
+    return parseFilter(text);
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) throw fault('QueryParameterValueFormatError', text, '$filter');
+    throw error;
+  }
+}
