@@ -13,7 +13,8 @@ const floors = {
     ['log.ts', 'tls.ts'],
     ['log-line.ts'],
     ['redact.ts'],
-    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'replace-file.ts', 'text-file.ts', 'version.ts'],
+    ['replace-file.ts'],
+    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
   ],
   libvirt: [
     ['index.ts'],

@@ -3,7 +3,8 @@ import { ListenError, openListener, type Listener } from '@rackless/daemon/liste
 import type { Log } from '@rackless/daemon/log.js';
 import { loadTls, TlsFilesError, type TlsFiles } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
-import { createPasswordAuthentication } from './auth/authenticate.js';
+import { openAccess, type Access } from './auth/access.js';
+import { openAccessState } from './auth/access-state.js';
 import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
@@ -12,12 +13,12 @@ import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
 import { createEventBus } from './events/event-bus.js';
-import { openToAll, type Authenticate } from './redfish/authenticate.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
 import { resources, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
+import { StateFileError } from './state-file.js';
 import { version } from './version.js';
 
 export interface DaemonOptions {
@@ -56,22 +57,24 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
     new StartError(`${origins[key]}: ${sentence}`, { cause });
   const tlsFiles = tlsFilesOf(settings);
   let tls;
-  let authenticate: Authenticate;
+  const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
+  let access: Access;
   try {
     tls = tlsFiles === undefined ? undefined : loadTls(tlsFiles);
-    authenticate = settings.authFile === null ? openToAll : createPasswordAuthentication(settings.authFile, { log });
+    access = openAccess({ authFile: settings.authFile, state: openAccessState(stateDir, log), log });
   } catch (error) {
     // The files were looked at a moment ago, but they are not ours: they may have changed since.
     if (error instanceof TlsFilesError) throw at('sslCert', error.message, error);
     if (error instanceof PasswordFileError) throw at('authFile', error.message, error);
+    if (error instanceof StateFileError) throw at('stateDir', error.message, error);
     throw error;
   }
 
   const driver = createDriver(settings, log, at);
   const app = createApp<Services>({
     resources: selectFeatures(resources, settings.featureSet),
-    services: createServices(settings, environment, driver, log),
-    authenticate,
+    services: createServices(settings, stateDir, access, driver, log),
+    authenticate: access.authenticate,
     strict: settings.dmtfStrict,
     log,
     driver,
@@ -144,9 +147,14 @@ function createHostDriver(
   }
 }
 
-function createServices(settings: Settings, environment: Environment, driver: HypervisorDriver, log: Log): Services {
+function createServices(
+  settings: Settings,
+  stateDir: string,
+  access: Access,
+  driver: HypervisorDriver,
+  log: Log,
+): Services {
   const now = () => new Date();
-  const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
   return {
     driver,
     serviceUuid: serviceUuid({
@@ -162,6 +170,7 @@ function createServices(settings: Settings, environment: Environment, driver: Hy
       onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
     },
     events: createEventBus((error) => log.error('a listener to events failed', { error })),
+    access,
     indicators: openIndicatorStore(stateDir, log),
     settings,
   };

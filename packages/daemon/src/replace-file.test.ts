@@ -46,6 +46,16 @@ describe('replacing a file', () => {
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
+  it('does not write over what somebody else wrote meanwhile (S2)', () => {
+    replaceFile(file, 'one', { basedOn: '' });
+    replaceFile(file, 'two', { basedOn: 'one' });
+    writeFileSync(file, 'theirs');
+    expect(() => replaceFile(file, 'three', { basedOn: 'two' })).toThrow(`${file} was changed meanwhile`);
+    rmSync(file);
+    expect(() => replaceFile(file, 'three', { basedOn: 'theirs' })).toThrow(`${file} was changed meanwhile`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it('leaves nothing behind where it can not be written (S2)', () => {
     mkdirSync(file);
     expect(() => replaceFile(file, 'text')).toThrow(/EISDIR|ENOTEMPTY|directory/);

@@ -13,13 +13,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { readTextFile } from './text-file.js';
+
+/** Somebody else has written the file since it was read. */
+export class FileChangedError extends Error {
+  override readonly name = 'FileChangedError';
+}
 
 /**
  * Replaces the text of a file, or makes it for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it
  * stays a link. Done when it returns, also for the disk: a few milliseconds.
+ * @param basedOn the old text (`''`: there was none) that the new one was made from.
+ * @throws {FileChangedError} where the file says something else by now. There is no lock that `htpasswd` or an editor would
+ *   keep to, so a write within the same few microseconds is not seen.
  * @throws what node:fs throws; the old file is as it was then, and nothing is left beside it.
  */
-export function replaceFile(file: string, text: string): void {
+export function replaceFile(file: string, text: string, { basedOn }: { readonly basedOn?: string } = {}): void {
   const old = statSync(file, { throwIfNoEntry: false });
   const target = old === undefined ? file : realpathSync(file);
   // In the same folder: a rename is atomic only within a file system.
@@ -38,8 +47,15 @@ export function replaceFile(file: string, text: string): void {
       if (old.uid !== mine.uid || old.gid !== mine.gid) chownSync(next, old.uid, old.gid);
       chmodSync(next, old.mode & 0o7777);
     }
+    if (basedOn !== undefined && textOf(target) !== basedOn)
+      throw new FileChangedError(`${file} was changed meanwhile`);
     renameSync(next, target);
   } finally {
     rmSync(next, { force: true });
   }
+}
+
+/** Empty where there is no file. */
+function textOf(file: string): string {
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readTextFile(file);
 }

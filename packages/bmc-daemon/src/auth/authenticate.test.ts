@@ -10,8 +10,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Authenticate } from '../redfish/authenticate.js';
 import { RedfishError } from '../redfish/errors.js';
-import { createPasswordAuthentication, decoyOfCost, networkOf } from './authenticate.js';
+import { stateInMemory } from '../../test/support/services.js';
+import { openAccess } from './access.js';
+import { initialAccessState } from './access-state.js';
 import { BusyError } from './bcrypt-gate.js';
+import { decoyOfCost, networkOf, type LoginOptions } from './login.js';
 import { PasswordFileError } from './password-file.js';
 
 const run = promisify(execFile);
@@ -31,15 +34,18 @@ const log = {
 };
 
 function authentication(): Authenticate {
-  return createPasswordAuthentication(file, {
-    log,
-    now: () => time,
+  return authenticateWith({
     sleep: async (ms) => {
       slept.push(ms);
       time += ms;
       await Promise.resolve();
     },
   });
+}
+
+function authenticateWith(login: Pick<LoginOptions, 'sleep' | 'gate'>): Authenticate {
+  const state = stateInMemory(initialAccessState);
+  return openAccess({ authFile: file, state, log, now: () => time, login }).authenticate;
 }
 
 /** A real server that answers what `authenticate` says of a request, and whether it took a promise. */
@@ -94,7 +100,7 @@ async function askAndGo(credentials: string): Promise<Socket> {
 /** The faults that stop the start. */
 function startFaults(): readonly string[] {
   try {
-    createPasswordAuthentication(file, { log });
+    authenticateWith({});
   } catch (error) {
     if (error instanceof PasswordFileError) return error.faults;
     throw error;
@@ -174,9 +180,7 @@ describe('authentication by password file', () => {
     const wakers: (() => void)[] = [];
     const verified: string[] = [];
     const ask = await serve(
-      createPasswordAuthentication(file, {
-        log,
-        now: () => 0,
+      authenticateWith({
         sleep: () => new Promise<void>((resolve) => wakers.push(resolve)),
         gate: {
           verify: (password, line) => {
@@ -206,11 +210,7 @@ describe('authentication by password file', () => {
   it('refuses a guess whose turn is too far away and says when to come again (B10)', async () => {
     await writeUsers({ admin: 'secret' });
     // Nobody's sleep ends, so every attempt stands in the same moment.
-    const authenticate = createPasswordAuthentication(file, {
-      log,
-      now: () => 0,
-      sleep: () => new Promise(() => undefined),
-    });
+    const authenticate = authenticateWith({ sleep: () => new Promise(() => undefined) });
     const ask = await serve(authenticate);
     for (let attempt = 0; attempt < 5; attempt += 1) await ask(`admin:wrong ${attempt}`);
     const waiting = Array.from({ length: 5 }, (_, index) => ask(`admin:guess ${index}`));
@@ -235,7 +235,7 @@ describe('authentication by password file', () => {
   it('answers 503 with Retry-After where too many passwords wait for bcrypt (B10)', async () => {
     await writeUsers({ admin: 'secret' });
     const gate = { verify: () => Promise.reject(new BusyError('too many passwords are being verified')) };
-    const ask = await serve(createPasswordAuthentication(file, { log, gate }));
+    const ask = await serve(authenticateWith({ gate }));
     expect(await ask('admin:secret')).toEqual({ status: 503, headers: { 'Retry-After': '1' } });
   });
 
@@ -343,7 +343,7 @@ describe('a password file at the start', () => {
 
   it('warns of a file without users (B10)', () => {
     writeFileSync(file, '# nobody\n');
-    createPasswordAuthentication(file, { log });
+    authenticateWith({});
     expect(logged).toEqual([`warn ${file}: the password file has no user: nobody can log in`]);
   });
 });

@@ -29,6 +29,8 @@ export interface PasswordFileContents {
 export interface PasswordFile {
   /** Who may come in, by name. Looks whether the file changed, at most once in the interval. */
   entries(): ReadonlyMap<string, HtpasswdEntry>;
+  /** Looks now, whatever the interval. */
+  refresh(): void;
 }
 
 /**
@@ -93,19 +95,20 @@ export function openPasswordFile(path: string, options: PasswordFileOptions): Pa
       log.error('nobody can log in until the password file can be read', { error });
     }
   };
+  const look = (time: number) => {
+    checkedAt = time;
+    // Before the file is read: if it changes in between, the next look sees that.
+    const current = fingerprint(path);
+    if (current === seen) return;
+    seen = current;
+    reload();
+  };
   return {
     entries() {
       const time = now();
-      if (time - checkedAt >= checkEveryMs) {
-        checkedAt = time;
-        // Before the file is read: if it changes in between, the next look sees that.
-        const current = fingerprint(path);
-        if (current !== seen) {
-          seen = current;
-          reload();
-        }
-      }
+      if (time - checkedAt >= checkEveryMs) look(time);
       return entries;
     },
+    refresh: () => look(now()),
   };
 }

@@ -1,5 +1,5 @@
 /** `bmc-daemon htpasswd FILE USER`. */
-import { HtpasswdFileError, setPassword } from './htpasswd-file.js';
+import { CredentialsError, PasswordFileWriteError, setPassword } from '../auth/password-file-writer.js';
 import { askNewPassword, PasswordPromptError } from './password-prompt.js';
 
 /** @returns the exit code. */
@@ -12,7 +12,8 @@ export async function htpasswd(file: string, user: string): Promise<number> {
     );
     return 0;
   } catch (error) {
-    if (!(error instanceof HtpasswdFileError || error instanceof PasswordPromptError)) throw error;
+    const told = [CredentialsError, PasswordFileWriteError, PasswordPromptError];
+    if (!(error instanceof Error) || !told.some((kind) => error instanceof kind)) throw error;
     process.stderr.write(`${error.message}\n`);
     return 1;
   }

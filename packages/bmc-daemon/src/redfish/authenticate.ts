@@ -25,6 +25,8 @@ export interface Refusal {
   readonly attemptedUser?: string;
   /** Sent as Retry-After: whoever guesses passwords is asked to wait. */
   readonly retryAfterSeconds?: number;
+  /** User and password are not to be offered as a way in (HTTPBasicAuth). */
+  readonly hidesBasic?: boolean;
 }
 
 /**
@@ -54,9 +56,10 @@ export class Unauthorized extends RedfishError {
   readonly refused: string;
 
   constructor(refusal: Refusal) {
-    const { retryAfterSeconds } = refusal;
+    const { retryAfterSeconds, hidesBasic = false } = refusal;
     super(401, [message('AccessUnauthorized')], {
-      'WWW-Authenticate': 'Basic realm="Rackless", charset="UTF-8"',
+      // RFC 9110 §15.5.2: there has to be a challenge. Session is no registered scheme, which is the point: nobody tries it.
+      'WWW-Authenticate': hidesBasic ? 'Session realm="Rackless"' : 'Basic realm="Rackless", charset="UTF-8"',
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
     });
     this.refused = describeRefusal(refusal);

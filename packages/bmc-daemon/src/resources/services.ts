@@ -1,5 +1,6 @@
 /** What the resources work with, and the `defineResource` that they are made by. */
 import type { Log } from '@rackless/daemon/log.js';
+import type { Access } from '../auth/access.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
@@ -27,6 +28,8 @@ export interface Services {
   readonly operations: LongOperationOptions;
   /** What has happened, for logs and subscribers. Writes publish themselves: resources need not. */
   readonly events: EventBus;
+  /** Accounts, roles and sessions. */
+  readonly access: Access;
   /** Indicators of chassis that EMULATOR_CHASSIS names. */
   readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;

@@ -1,10 +1,15 @@
 /** What the resources work with, with a test's own parts in place of the daemon's: one place that knows every part. */
+import { openAccess } from '../../src/auth/access.js';
+import { initialAccessState } from '../../src/auth/access-state.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import type { ResourceSettings, Services } from '../../src/resources/index.js';
 import type { IndicatorStore } from '../../src/resources/indicator-store.js';
+import type { StateFile } from '../../src/state-file.js';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
   readonly settings?: Partial<ResourceSettings>;
@@ -22,6 +27,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     events: createEventBus((error) => {
       throw error;
     }),
+    access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
@@ -31,4 +37,16 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
 function indicatorsInMemory(): IndicatorStore {
   const states = new Map<string, IndicatorState>();
   return { get: (id) => states.get(id), set: (id, state) => void states.set(id, state) };
+}
+
+/** A state file without the file. */
+export function stateInMemory<State>(initial: State): StateFile<State> {
+  let state = initial;
+  return {
+    path: 'memory',
+    get state() {
+      return state;
+    },
+    update: (change) => void (state = change(state)),
+  };
 }

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseHtpasswd } from '../auth/htpasswd.js';
-import { setPassword, withUserLine } from './htpasswd-file.js';
+import { parseHtpasswd } from './htpasswd.js';
+import { setPassword, withUserLine } from './password-file-writer.js';
 
 let folder: string;
 let file: string;
