@@ -7,6 +7,7 @@ import { serve, type Client } from '../../test/support/client.js';
 import { DriverError } from '../drivers/driver.js';
 import { anybody } from './authenticate.js';
 import { refuse } from './errors.js';
+import type { Change } from './exchange.js';
 import { message } from './messages.js';
 import { createPipeline, type Outcome } from './pipeline.js';
 import { answerClientError } from './raw-errors.js';
@@ -60,7 +61,8 @@ const collection = defineResource({
     body: z.strictObject({ Name: z.string() }),
     run: (_ids, { Name }, { services }) => {
       services.machines.set('new', { id: 'new', name: Name, tag: '' });
-      return { created: { location: '/redfish/v1/Systems/new', headers: { 'X-Auth-Token': 'abc' } } };
+      const messages = Name === 'loud' ? { messages: [message('Success')] } : {};
+      return { ...messages, created: { location: '/redfish/v1/Systems/new', headers: { 'X-Auth-Token': 'abc' } } };
     },
   },
 });
@@ -155,6 +157,7 @@ const monitor = defineResource({
 const a: Machine = { id: 'a', name: 'web 1', tag: 'one' };
 const services: Services = { machines: new Map(), done: [], rendered: 0, loaded: 0, fault: undefined, clock: 0 };
 const outcomes: Outcome[] = [];
+const changes: Change[] = [];
 let client: Client;
 
 beforeAll(async () => {
@@ -162,6 +165,7 @@ beforeAll(async () => {
     resources: [root, collection, system, manager, monitor],
     services,
     strict: true,
+    onChange: (change) => changes.push(change),
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic ok') return { ...anybody, user: 'admin' };
       if (headers.authorization === 'Basic slow')
@@ -182,6 +186,7 @@ afterEach(() => {
   services.fault = undefined;
   services.done.length = 0;
   outcomes.length = 0;
+  changes.length = 0;
 });
 services.machines.set('a', a);
 
@@ -192,6 +197,10 @@ const get = (path: string, headers = {}) => send('GET', path, undefined, headers
 const ids = (json: unknown): unknown =>
   (json as { error: { '@Message.ExtendedInfo': { MessageId: string }[] } }).error['@Message.ExtendedInfo'].map(
     ({ MessageId }) => MessageId.replace('Base.1.22.', ''),
+  );
+const extended = (json: unknown): unknown =>
+  (json as { '@Message.ExtendedInfo': { MessageId: string }[] })['@Message.ExtendedInfo'].map(({ MessageId }) =>
+    MessageId.replace('Base.1.22.', ''),
   );
 const action = (name: string) => ({ target: `/redfish/v1/Systems/a/Actions/ComputerSystem.${name}` });
 const actions = {
@@ -208,6 +217,7 @@ const bodyOfA = {
   AssetTag: 'one',
   Status: { HealthRollup: 'OK' },
   Actions: actions,
+  '@Redfish.WriteableProperties': ['AssetTag', 'Name'],
 };
 
 describe('reading', () => {
@@ -458,6 +468,33 @@ describe('writing', () => {
 
   it('serves no action that it does not advertise (B13)', async () => {
     expect((await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Never', {})).status).toBe(404);
+  });
+
+  it('takes a creation at the Members of a collection, which can not be read (S1)', async () => {
+    const { status, headers } = await send('POST', '/redfish/v1/Systems/Members', { Name: 'new one' });
+    expect([status, headers.location]).toEqual([201, '/redfish/v1/Systems/new']);
+    const read = await get('/redfish/v1/Systems/Members');
+    expect([read.status, read.headers.allow]).toEqual([405, 'POST']);
+  });
+
+  it('tells of what was carried out, once, and of nothing else (S1)', async () => {
+    const patched = await send('PATCH', '/redfish/v1/Systems/web%201', { AssetTag: 'x' });
+    await send('POST', '/redfish/v1/Systems', { Name: 'new one' });
+    await send('DELETE', '/redfish/v1/Systems/a');
+    await send('POST', '/redfish/v1/Systems/new/Actions/ComputerSystem.Reset', { ResetType: 'On' });
+    await send('PATCH', '/redfish/v1/Systems/new', { AssetTag: 'taken' });
+    await send('DELETE', '/redfish/v1/Systems/new', undefined, { 'If-Match': '"stale"' });
+    expect(patched.status).toBe(200);
+    expect(changes.map(({ kind, uri, requester, detail }) => [kind, uri, requester.user, detail])).toEqual([
+      ['changed', '/redfish/v1/Systems/a', 'admin', 'AssetTag'],
+      ['created', '/redfish/v1/Systems/new', 'admin', undefined],
+      ['removed', '/redfish/v1/Systems/a', 'admin', undefined],
+    ]);
+  });
+
+  it('answers a creation with messages beside the resource (S1)', async () => {
+    const { status, json } = await send('POST', '/redfish/v1/Systems', { Name: 'loud' });
+    expect([status, (json as { Name: string }).Name, extended(json)]).toEqual([201, 'loud', ['Success']]);
   });
 
   it('answers a creation with 201, Location and the resource (B13)', async () => {

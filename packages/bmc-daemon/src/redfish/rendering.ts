@@ -4,6 +4,7 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
 import type { Params, Resource } from './resource.js';
+import { withWriteableProperties } from './writeable.js';
 
 /** One resource with everything that depends on its declaration alone worked out. */
 export interface Renderer {
@@ -50,7 +51,9 @@ export function createRenderer<Services>(
       ...resource.render(entity, { self, params, services }),
       ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
     };
-    return annotate(rendered, entityName, annotateOptions);
+    const { patch } = resource;
+    const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
+    return annotate(withWriteableProperties(rendered, schema), entityName, annotateOptions);
   };
 
   // What is advertised is what is served: both come from the literal.

@@ -38,7 +38,7 @@ export interface ResourceRequest<Services, Params> {
 /**
  * What a write answers. Nothing: 204, or for a PATCH 200 with the resource read again. `messages` go into
  * `@Message.ExtendedInfo` of that resource (after a POST or DELETE: 200 with them as the body). `created`: 201 + Location with
- * the resource there as the body. `task`: 202 + Location of the monitor, with the Task resource as the body.
+ * the resource there, and the messages, as the body. `task`: 202 + Location of the monitor, with the Task resource as the body.
  */
 export interface WriteResult {
   readonly messages?: readonly Message[];
@@ -80,6 +80,11 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   parameters?(entity: Entity): JsonObject;
   /** Where not every machine can do it: false leaves the action out and answers its URI with 404. */
   available?(entity: Entity): boolean;
+  /**
+   * Of an action: what logs and subscribers are told beside its name, `ForceOff`; no secrets. null: it changes nothing, so nobody
+   * is told. Default: its name alone.
+   */
+  summary?(body: Body): string | null;
   run(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

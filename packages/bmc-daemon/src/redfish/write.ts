@@ -91,6 +91,13 @@ function postOperation<Services>(
     return translating(exchange, context, async () => {
       const valid = validate(post.body, body, owner);
       const result = await post.run(entity, valid, request);
+      // What becomes a task is told of by the task.
+      if (owner.kind === 'action' && result?.task === undefined) {
+        const summary = post.summary === undefined ? '' : post.summary(valid);
+        const uri = renderer.self(entity, params);
+        const detail = `${owner.action} ${summary ?? ''}`.trimEnd();
+        if (summary !== null) options.onChange?.({ kind: 'changed', uri, requester: exchange.requester, detail });
+      }
       return writeAnswer(result, exchange, options);
     });
   };
@@ -211,7 +218,8 @@ async function writeAnswer<Services>(
     const { location, headers } = result.created;
     onChange?.({ kind: 'created', uri: location, requester: exchange.requester });
     const { body = '' } = await read(location, exchange);
-    return jsonAnswer(201, body, { ...headers, Location: location });
+    const text = result.messages === undefined ? body : withMessages(parsed(body), result.messages);
+    return jsonAnswer(201, text, { ...headers, Location: location });
   }
   if (result?.task !== undefined) {
     const { body = '' } = await read(result.task.task, exchange);
@@ -220,6 +228,11 @@ async function writeAnswer<Services>(
   }
   if (result?.messages === undefined || result.messages.length === 0) return emptyAnswer(204);
   return jsonAnswer(200, withMessages({}, result.messages));
+}
+
+/** What we have just written ourselves, as an object again. */
+function parsed(body: string): JsonObject {
+  return JSON.parse(body) as JsonObject;
 }
 
 function withMessages(body: JsonObject, messages: readonly Message[]): string {

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { withWriteableProperties } from './writeable.js';
+
+const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array(z.string()).optional() });
+const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
+
+describe('@Redfish.WriteableProperties', () => {
+  it('stands in each object that a PATCH may change a property of (S1)', () => {
+    const schema = z.strictObject({
+      AssetTag: z.string().nullable().optional(),
+      Password: z.string().optional(),
+      Boot: boot.optional(),
+      Attributes: z.record(z.string(), z.number()).optional(),
+      List: z.array(z.strictObject({ A: z.number() })).optional(),
+    });
+    expect(withWriteableProperties(shown, schema)).toEqual({
+      ...shown,
+      Boot: { ...shown.Boot, '@Redfish.WriteableProperties': ['Target', 'Order'] },
+      '@Redfish.WriteableProperties': ['AssetTag', 'Password', 'Attributes', 'List'],
+    });
+  });
+
+  it('is found through refinements, transformations and null, and is not there where nothing is (S1)', () => {
+    const wrapped = boot
+      .refine(() => true)
+      .transform((body) => Object.keys(body))
+      .nullable()
+      .optional();
+    expect(
+      withWriteableProperties(
+        shown,
+        z.strictObject({ Boot: wrapped }).refine(() => true),
+      ),
+    ).toEqual({
+      ...shown,
+      Boot: { ...shown.Boot, '@Redfish.WriteableProperties': ['Target', 'Order'] },
+    });
+    expect(withWriteableProperties(shown, z.strictObject({ Boot: z.strictObject({}) }))).toEqual(shown);
+    expect(
+      withWriteableProperties(
+        shown,
+        z.preprocess((body) => body, z.strictObject({ Id: z.string() })),
+      ),
+    ).toEqual({
+      ...shown,
+      '@Redfish.WriteableProperties': ['Id'],
+    });
+  });
+
+  it('names an object that is not shown as a whole (S1)', () => {
+    expect(withWriteableProperties({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
+      Id: '1',
+      '@Redfish.WriteableProperties': ['Boot'],
+    });
+  });
+});
