@@ -15,13 +15,13 @@ export interface Exchange {
   readonly patchable: ReadonlySet<string> | null;
 }
 
-/** A POST, PATCH or DELETE that was carried out. Actions are not told of: what they do to a machine, the driver sees. */
+/** A POST, PATCH or DELETE that was carried out; an action is a change of its resource. */
 export interface Change {
   readonly kind: 'created' | 'changed' | 'removed';
   /** Canonical URI of the resource. */
   readonly uri: string;
   readonly requester: Requester;
-  /** Of a PATCH: the names of the properties, `Boot.BootSourceOverrideTarget`, never a value. */
+  /** Of a PATCH the names of the properties, `Boot.BootSourceOverrideTarget`, never a value; of an action its name and summary. */
   readonly detail?: string;
 }
 export type ChangeListener = (change: Change) => void;

@@ -489,6 +489,7 @@ describe('writing', () => {
       ['changed', '/redfish/v1/Systems/a', 'admin', 'AssetTag'],
       ['created', '/redfish/v1/Systems/new', 'admin', undefined],
       ['removed', '/redfish/v1/Systems/a', 'admin', undefined],
+      ['changed', '/redfish/v1/Systems/new', 'admin', 'ComputerSystem.Reset'],
     ]);
   });
 
