@@ -16,9 +16,15 @@ import { refuse } from './redfish/errors.js';
 import { createPipeline, type Outcome, type Pipeline } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
+import type { ChangeListener } from './redfish/exchange.js';
+import type { StreamDefinition } from './redfish/stream.js';
 
 export interface AppOptions<Services> {
   readonly resources: readonly Resource<Services>[];
+  /** Default: none. */
+  readonly streams?: readonly StreamDefinition<Services>[];
+  /** Told of every write that was carried out. */
+  readonly onChange?: ChangeListener;
   readonly services: Services;
   readonly authenticate: Authenticate;
   /** EMULATOR_DMTF_STRICT. */

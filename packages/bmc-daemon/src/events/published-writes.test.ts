@@ -10,7 +10,13 @@ describe('what clients change', () => {
     });
     bus.subscribe((event) => heard.push(event));
     const publish = publishWrites(bus);
-    const requester = { user: 'admin', address: '192.0.2.7', requestId: 'not for events' };
+    const requester = {
+      user: 'admin',
+      session: null,
+      address: '192.0.2.7',
+      requestId: 'not for events',
+      signal: new AbortController().signal,
+    };
     publish({ kind: 'changed', uri: '/redfish/v1/Systems/u-1', requester, detail: 'AssetTag' });
     publish({ kind: 'created', uri: '/redfish/v1/SessionService/Sessions/7', requester: { ...requester, user: null } });
     publish({ kind: 'removed', uri: '/redfish/v1/SessionService/Sessions/7', requester });
@@ -23,7 +29,7 @@ describe('what clients change', () => {
         origin: '/redfish/v1/Systems/u-1',
         system: 'u-1',
         actor: admin,
-        detail: 'AssetTag',
+        detail: 'AssetTag.',
       },
       {
         ...base,

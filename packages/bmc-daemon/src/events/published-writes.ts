@@ -1,25 +1,16 @@
 /** What clients change, as events: whatever the pipeline carries out, for all resources at once. */
+import type { Change, ChangeListener } from '../redfish/exchange.js';
 import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
-import { systemOf, type Actor, type EventBus } from './event-bus.js';
-
-/** One write that was carried out. */
-export interface Write {
-  readonly kind: 'created' | 'changed' | 'removed';
-  /** Canonical URI of the resource. */
-  readonly uri: string;
-  readonly requester: Actor;
-  /** What was done, for people, without secrets: the properties' names, or the action's and its summary. */
-  readonly detail?: string;
-}
+import { systemOf, type EventBus } from './event-bus.js';
 
 const keys = {
   created: 'ResourceCreated',
   changed: 'ResourceChanged',
   removed: 'ResourceRemoved',
-} as const satisfies Readonly<Record<Write['kind'], string>>;
+} as const satisfies Readonly<Record<Change['kind'], string>>;
 
 /** @returns the pipeline's listener. */
-export function publishWrites(events: Pick<EventBus, 'publish'>): (write: Write) => void {
+export function publishWrites(events: Pick<EventBus, 'publish'>): ChangeListener {
   return ({ kind, uri, requester: { user, address }, detail }) => {
     events.publish({
       messageId: `${resourceEventRegistry}.${keys[kind]}`,
@@ -29,7 +20,7 @@ export function publishWrites(events: Pick<EventBus, 'publish'>): (write: Write)
       system: systemOf(uri),
       actor: { user, address },
       time: new Date(),
-      ...(detail === undefined ? {} : { detail }),
+      ...(detail === undefined || detail === '' ? {} : { detail: `${detail}.` }),
     });
   };
 }
