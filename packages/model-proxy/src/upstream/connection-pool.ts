@@ -8,6 +8,7 @@ import { InFlight, type Tracked } from '../in-flight.js';
 import type { Client, Dispatcher } from 'undici';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import { guardSocket, type ExpectAnswer } from './guarded-socket.js';
+import { readBeforeWriteFaults } from './write-faults.js';
 import { clientClass } from './undici-client.js';
 
 /**
@@ -45,7 +46,10 @@ export class Link implements Tracked {
       this.#cancelOpening = openConnection(target.destination, sessions, (error, socket) => {
         this.#cancelOpening = null;
         this.#socket = socket;
-        this.#expectAnswer = socket === null ? null : guardSocket(socket);
+        if (socket !== null) {
+          readBeforeWriteFaults(socket);
+          this.#expectAnswer = guardSocket(socket);
+        }
         done(error, socket);
       });
     };
@@ -121,7 +125,10 @@ export class ConnectionPool {
    * @returns cancels the attempt.
    */
   open(done: (error: ConnectError | null, socket: Socket | null) => void): () => void {
-    return openConnection(this.#target.destination, this.#sessions, done);
+    return openConnection(this.#target.destination, this.#sessions, (error, socket) => {
+      if (socket !== null) readBeforeWriteFaults(socket);
+      done(error, socket);
+    });
   }
 
   /**

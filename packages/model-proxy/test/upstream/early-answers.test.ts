@@ -1,0 +1,68 @@
+/** Upstreams that answer before they have read the request, and close the connection with the rest of it unread, which resets it. */
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { call } from '../harness/call.js';
+import { startTestProxy, type TestProxy } from '../harness/proxy.js';
+import { ask, deploymentAt, upstreamFor } from './asking.js';
+
+jest.setTimeout(120_000);
+
+const REFUSAL = '{"error":{"message":"too large"}}';
+/** In a process of its own: within ours the answer would always have been read before the reset is noticed. */
+const HASTY = `
+  import { createServer } from 'node:net';
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).once('data', () => {
+      socket.write('HTTP/1.1 413 Large\\r\\nconnection: close\\r\\ncontent-type: application/json\\r\\ncontent-length: ${REFUSAL.length}\\r\\n\\r\\n${REFUSAL}');
+      socket.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+`;
+
+let hasty: ChildProcess;
+let apiBase: string;
+let proxy: TestProxy;
+beforeAll(async () => {
+  hasty = spawn(process.execPath, ['--input-type=module', '-e', HASTY], { stdio: ['ignore', 'pipe', 'inherit'] });
+  if (hasty.stdout === null) throw new Error('its output is a pipe');
+  const [port] = (await once(hasty.stdout, 'data')) as [Buffer]; // no encoding is set
+  apiBase = `http://127.0.0.1:${String(port).trim()}/v1`;
+  proxy = await startTestProxy(
+    `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${apiBase}', api_key: k}}]\n`,
+  );
+});
+afterAll(async () => {
+  await proxy.close();
+  hasty.kill();
+});
+
+const ROUNDS = 20;
+const body = Buffer.alloc(20_000_000, 'a');
+
+describe('an answer that comes before the request has been sent', () => {
+  it('is read though the connection is reset behind it (C7, C11)', async () => {
+    const deployment = deploymentAt(apiBase);
+    const upstream = upstreamFor([deployment]);
+    const told: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const asked = await ask(upstream, deployment, { body: [body] });
+      told.push(`${asked.status} ${asked.text} ${asked.error?.message ?? ''}`.trim());
+    }
+    await upstream.close();
+    expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
+  });
+
+  it('is read where the request is passed on raw while it comes, too (C11, C13)', async () => {
+    const told: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { status, text } = await call(`${proxy.url}/openai/v1/x`, {
+        body,
+        headers: { 'content-type': 'application/octet-stream' },
+      });
+      told.push(`${status} ${text}`);
+    }
+    expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
+  });
+});
