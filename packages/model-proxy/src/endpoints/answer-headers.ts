@@ -101,12 +101,11 @@ export function shownApiBase(deployment: Deployment): string {
   return shown;
 }
 
-/**
- * Of the upstream's headers, those that are about the connection or the body as it was there, or that would act on this
- * proxy's clients in its name.
- */
-const notShown =
-  /^(?:connection|keep-alive|transfer-encoding|content-(?:length|type|encoding)|date|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*)$/;
+/** Of an upstream's headers, those about its connection with us, or that would act on this proxy's clients in its name. */
+export const upstreamsOwn =
+  /^(?:connection|keep-alive|transfer-encoding|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*|date)$/;
+/** Those about the body as it was there. */
+const aboutBody = /^content-(?:length|type|encoding)$/;
 
 /** Upstream's name → ours; null: not shown. Upstreams send the same names again and again; strangers can not fill it. */
 const shownNames = new Map<string, string | null>();
@@ -115,7 +114,7 @@ const MAX_SHOWN_NAMES = 1000;
 function shownName(name: string): string | null {
   const known = shownNames.get(name);
   if (known !== undefined) return known;
-  const shown = notShown.test(name) ? null : `llm_provider-${name}`;
+  const shown = upstreamsOwn.test(name) || aboutBody.test(name) ? null : `llm_provider-${name}`;
   if (shownNames.size < MAX_SHOWN_NAMES) shownNames.set(name, shown);
   return shown;
 }

@@ -11,9 +11,8 @@ import {
   requestTooLarge,
   stalledRequest,
   toProxyError,
-  unknownModel,
-  unservedModel,
 } from '../errors.js';
+import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { ModelNameInResponse } from '../settings.js';
 import type { TracedCall, TracedRequest } from '../trace.js';
 import { BodyStream } from '../upstream/body-stream.js';
@@ -136,12 +135,7 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   const requested = model ?? inBody;
   if (requested === undefined || requested === '') throw missingModel(endpoint.path, router.modelNames);
   const route = router.route(requested);
-  if (route === undefined) {
-    const reason = settings.unserved?.get(requested);
-    throw reason === undefined
-      ? unknownModel(endpoint.path, requested, router.modelNames)
-      : unservedModel(endpoint.path, requested, reason);
-  }
+  if (route === undefined) throw noDeploymentFor(requested, endpoint.path, serving);
   exchange.route = route;
   const { requiredParameter } = endpoint;
   if (requiredParameter !== null && !body.has(requiredParameter))

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Deployment } from '../providers/deployment.js';
 import type { ConnectionPool } from '../upstream/connection-pool.js';
 import type { Way } from '../upstream/send.js';
-import { after } from './after.js';
+import { optionalTimer } from './optional-timer.js';
 
 /** Idle connections end before common servers (uvicorn, Node: 5 s) end them; in milliseconds. */
 const IDLE_MS = 4000;
@@ -66,7 +66,7 @@ function connect(pool: ConnectionPool, limitMs: number | null, done: Connected):
     clearTimeout(timer);
     done(error, socket);
   });
-  const timer = after(limitMs, () => {
+  const timer = optionalTimer(limitMs, () => {
     cancel();
     done(new ConnectTimeoutError(limitMs ?? 0), null);
   });

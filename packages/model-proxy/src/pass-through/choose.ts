@@ -1,6 +1,7 @@
 /** Which deployment a raw request goes to: by what it names, else by what the configuration leaves no doubt of. No I/O. */
-import { noDeployment, unclearDeployment, unknownModel, unservedModel } from '../errors.js';
+import { noDeployment, unclearDeployment } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
+import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Route, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 
@@ -53,10 +54,10 @@ export interface FilesChoice {
  * @throws {ProxyError} 400: unknown, or unclear.
  */
 export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: Choosing): Route {
-  const { settings, router } = choosing;
+  const { settings } = choosing;
   const [model] = models;
   if (model !== undefined) {
-    const routes = models.map((name) => routeOf(name, path, settings, router));
+    const routes = models.map((name) => routeOf(name, path, choosing));
     const [first] = routes;
     if (first === undefined || distinct(routes.map((route) => route.deployment)).length > 1)
       throw unclearDeployment(path, 'the models that it names are at different upstreams, and a file is at one');
@@ -93,15 +94,13 @@ export function hasOnePlace({ settings, ofEnvironment }: Choosing): boolean {
 }
 
 /** A file has to be found again by the next request: of several deployments of a name always the same, not one by weight. */
-function routeOf(model: string, path: string, { unserved }: Choosing['settings'], router: Router): Route {
+function routeOf(model: string, path: string, { settings, router }: Choosing): Route {
   const group = router.deploymentsOf(model);
   const [first] = [...group.filter(({ useInPassThrough }) => useInPassThrough), ...group];
   if (first !== undefined) return routeTo(first);
   const route = router.route(model);
-  if (route !== undefined) return route;
-  const reason = unserved?.get(model);
-  const short = path.replace(/^\//, '');
-  throw reason === undefined ? unknownModel(short, model, router.modelNames) : unservedModel(short, model, reason);
+  if (route === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), { settings, router });
+  return route;
 }
 
 /** The first with `use_in_pass_through`, else the first; null: none. */

@@ -1,6 +1,7 @@
 /** What of a raw request's headers goes on, and what of its answer's comes back: all of both, but for what is not the other side's. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
+import { upstreamsOwn } from '../endpoints/answer-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
@@ -53,10 +54,6 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
     host,
   };
 }
-
-/** Of an upstream's headers, those that would act on this proxy's clients in its name, or on its own connection with them. */
-const upstreamsOwn =
-  /^(?:connection|keep-alive|transfer-encoding|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*|date)$/;
 
 /**
  * The upstream's headers as the client gets them: name, value, name, value; names lower case.

@@ -4,7 +4,7 @@ import { refuse } from '../endpoints/refusal.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { toProxyError } from '../errors.js';
 import type { PooledUpstream } from '../upstream/send.js';
-import type { Carrier } from './carry.js';
+import type { Carrier } from './carrier.js';
 import { acceptsPath } from './paths.js';
 
 export interface PassThroughOptions {
@@ -14,7 +14,7 @@ export interface PassThroughOptions {
 
 export function createPassThrough({ upstream }: PassThroughOptions): PassThrough {
   let loading: Promise<Carrier> | undefined;
-  const load = async (): Promise<Carrier> => (await import('./carry.js')).createCarrier({ upstream });
+  const load = async (): Promise<Carrier> => (await import('./carrier.js')).createCarrier({ upstream });
   const withCarrier = (exchange: Exchange, act: (carrier: Carrier) => void): void => {
     loading ??= load();
     loading.then(act).catch((error: unknown) => refuse(exchange, toProxyError(error)));

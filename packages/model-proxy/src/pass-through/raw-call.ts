@@ -8,9 +8,9 @@ import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { after } from './after.js';
+import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
-import type { CreateProxyMiddleware } from './load.js';
+import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { passAnswer } from './raw-answer.js';
 import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
 
@@ -63,7 +63,7 @@ export class RawCall implements UpstreamCall {
     // A body that is streamed has no end that could be waited for: what is ours to answer for begins and ends here.
     exchange.receivedAt ||= this.#startedAt;
     exchange.sentAt = performance.now();
-    this.#total = after(timeouts.totalMs, () => this.#timeOut('total', timeouts.totalMs));
+    this.#total = optionalTimer(timeouts.totalMs, () => this.#timeOut('total', timeouts.totalMs));
     this.#send(options.body.kind === 'kept' ? options.agents.kept : options.agents.fresh);
   }
 
@@ -238,7 +238,7 @@ export class RawCall implements UpstreamCall {
 
   #watch(bound: Bound, limitMs: number | null): void {
     clearTimeout(this.#quiet);
-    if (!this.#over) this.#quiet = after(limitMs, () => this.#timeOut(bound, limitMs));
+    if (!this.#over) this.#quiet = optionalTimer(limitMs, () => this.#timeOut(bound, limitMs));
   }
 
   #leave(): void {

@@ -12,10 +12,10 @@ import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { after } from './after.js';
+import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
 import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
-import type { CreateProxyMiddleware } from './load.js';
+import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { answerHead, passAnswer } from './raw-answer.js';
 import { asKnown } from './raw-call.js';
 import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
@@ -57,7 +57,7 @@ export class WebSocketCall implements UpstreamCall {
     exchange.call = this;
     exchange.receivedAt = exchange.sentAt = this.#startedAt;
     const limitMs = timeouts.firstByteMs ?? timeouts.totalMs;
-    this.#handshake = after(limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
+    this.#handshake = optionalTimer(limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
     // Before anything else is read: http-proxy does the same, but only when its turn has come.

@@ -1,6 +1,6 @@
 import util from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { loadProxyMiddleware } from './load.js';
+import { loadProxyMiddleware } from './proxy-middleware.js';
 
 describe('http-proxy-middleware', () => {
   it('loads where Node has no util._extend any more, and leaves Node as it was (C13)', async () => {

@@ -5,17 +5,9 @@ import type { Exchange } from '../endpoints/exchange.js';
 import { mediaType } from '../endpoints/request-head.js';
 import { refuse } from '../endpoints/refusal.js';
 import { boundsOf, requestBounds, shownTimeout } from '../endpoints/request-bounds.js';
-import {
-  methodNotAllowed,
-  missingModel,
-  noSuchPath,
-  ProxyError,
-  toProxyError,
-  unknownModel,
-  unservedModel,
-  webSocketOnly,
-} from '../errors.js';
+import { methodNotAllowed, missingModel, noSuchPath, ProxyError, toProxyError, webSocketOnly } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
+import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Route } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
@@ -25,7 +17,7 @@ import { FormHeadReader } from './form-head.js';
 import { rawRequestHeaders } from './headers.js';
 import { jsonChoice, listed } from './json-choice.js';
 import { inspectForm } from './late-fields.js';
-import { loadProxyMiddleware } from './load.js';
+import { loadProxyMiddleware } from './proxy-middleware.js';
 import { rawMethods, rawTarget, upstreamUrl, type RawTarget } from './paths.js';
 import { queryOf, queryText, valueIn, withValue, type QueryPair } from './query.js';
 import { RawCall, type RawBody } from './raw-call.js';
@@ -267,7 +259,7 @@ function byQuery({ target, path, query, choosing }: Asked, model?: string): Pick
 
 function decideWebSocket(asked: Asked): Decided {
   const { exchange, target, path, query, choosing } = asked;
-  const { router, settings } = exchange.serving;
+  const { router } = exchange.serving;
   if (target.kind === 'files') throw noSuchPath('WebSocket', path);
   if (target.kind === 'provider') return unread(exchange, byQuery(asked));
   const model = valueIn(query, 'model');
@@ -277,12 +269,7 @@ function decideWebSocket(asked: Asked): Decided {
     return unread(exchange, { route: chooseFiles({ models: [], provider: null }, path, choosing), query });
   }
   const route = router.route(model);
-  if (route === undefined) {
-    const reason = settings.unserved?.get(model);
-    throw reason === undefined
-      ? unknownModel(target.rest, model, router.modelNames)
-      : unservedModel(target.rest, model, reason);
-  }
+  if (route === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
   return unread(exchange, { route, query: withValue(query, 'model', route.upstreamModel) });
 }
 
