@@ -26,8 +26,11 @@ export interface ServiceEvent {
   /** null for what nobody asked for over Redfish: a guest that shut itself down, a `virsh destroy`. */
   readonly actor: Actor | null;
   readonly time: Date;
-  /** What was done, for people: `ComputerSystem.Reset ForceOff`. Never a secret. */
+  /** A sentence after the message's own text, for people: `ComputerSystem.Reset ForceOff.` Never a secret. */
   readonly detail?: string;
+  /** In place of the registry's text, and of our own EventId: what a client wants a test event to say. */
+  readonly message?: string;
+  readonly testId?: string;
 }
 
 export type EventListener = (event: ServiceEvent) => void;

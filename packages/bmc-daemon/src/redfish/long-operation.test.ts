@@ -61,7 +61,7 @@ describe('runLongOperation', () => {
     const work = deferred();
     let progress: (percent: number) => void = () => undefined;
     const result = await runLongOperation(
-      operation((report) => {
+      operation(({ progress: report }) => {
         report(5);
         progress = report;
         return work.promise;
@@ -94,5 +94,51 @@ describe('runLongOperation', () => {
     expect(settings.failed).toEqual([
       'Insert a.iso: There is not enough room on the host for this. writing a.iso on host: no space.',
     ]);
+  });
+
+  it('ends as cancelled where the work heeds its signal, and as done where that came too late (S3)', async () => {
+    const settings = options(1);
+    const requester = { user: 'admin', address: '192.0.2.7' };
+    const heeding = {
+      ...operation(
+        ({ signal }) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+          ),
+      ),
+      cancellable: true,
+      requester,
+    };
+    const work = deferred();
+    const late = { ...operation(() => work.promise), cancellable: true };
+    const fixed = operation(() => work.promise);
+    for (const each of [heeding, late, fixed]) await runLongOperation(each, settings);
+    const { tasks } = settings;
+    const ids = tasks.list().map(({ id }) => id);
+    const states = () => ids.map((id) => tasks.get(id)?.state);
+    expect(tasks.list().map(({ owner, method }) => ({ owner, method }))).toEqual([
+      { owner: requester, method: 'POST' },
+      { owner: null, method: 'POST' },
+      { owner: null, method: 'POST' },
+    ]);
+    expect(ids.map((id) => tasks.cancel(id))).toEqual([true, true, false]);
+    expect(states()).toEqual(['Cancelling', 'Cancelling', 'Running']);
+    await tasks.ended(ids[0] ?? '');
+    expect(states()).toEqual(['Cancelled', 'Cancelling', 'Running']);
+    work.resolve(undefined);
+    await Promise.all(ids.map((id) => tasks.ended(id)));
+    expect(states()).toEqual(['Cancelled', 'Completed', 'Completed']);
+    expect(settings.failed).toEqual([]);
+  });
+
+  it('that fails of itself while it is being cancelled has failed (S3)', async () => {
+    const settings = options(1);
+    const work = deferred();
+    await runLongOperation({ ...operation(() => work.promise), cancellable: true }, settings);
+    const [record] = settings.tasks.list();
+    settings.tasks.cancel(record?.id ?? '');
+    work.reject(new DriverError('storageFull', 'writing a.iso on host: no space'));
+    await settings.tasks.ended(record?.id ?? '');
+    expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });
   });
 });

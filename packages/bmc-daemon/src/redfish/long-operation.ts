@@ -2,19 +2,30 @@
 import { toRedfishError, type ErrorContext } from './driver-errors.js';
 import type { RedfishError } from './errors.js';
 import type { Message } from './messages.js';
-import type { WriteResult } from './resource.js';
-import { taskMonitorUri, taskUri, type TaskStore } from './task-store.js';
+import type { Requester, WriteResult } from './resource.js';
+import { taskMonitorUri, taskUri, type TaskMethod, type TaskStore } from './task-store.js';
+
+/** What the work is given. */
+export interface OperationControl {
+  /** Takes 0 to 100. */
+  readonly progress: (percent: number) => void;
+  /** Aborted when a client cancels the task. */
+  readonly signal: AbortSignal;
+}
 
 export interface LongOperation {
   /** For people, in the Task: `Insert a.iso into Cd of web1`. */
   readonly name: string;
+  /** What was asked for it with. Default: POST for an action, else PATCH. */
+  readonly method?: TaskMethod;
+  /** Who asks; the task's events and its machine's log say so. */
+  readonly requester?: Pick<Requester, 'user' | 'address'>;
   /** What the task's failure is translated with; its `path` is the task's target. */
   readonly context: ErrorContext;
-  /**
-   * The work. It goes on when the client has been told to ask again, so it must not follow the request's signal.
-   * `progress` takes 0 to 100.
-   */
-  run(progress: (percent: number) => void): Promise<readonly Message[] | undefined>;
+  /** Whether the work heeds its signal. One that does not can not be cancelled. Default false. */
+  readonly cancellable?: boolean;
+  /** The work. It goes on when the client has been told to ask again, so it must not follow the request's signal. */
+  run(control: OperationControl): Promise<readonly Message[] | undefined>;
 }
 
 export interface LongOperationOptions {
@@ -34,11 +45,14 @@ export async function runLongOperation(
   operation: LongOperation,
   { tasks, waitMs, onTaskFailed }: LongOperationOptions,
 ): Promise<WriteResult | undefined> {
+  const { name, context, requester, cancellable = false } = operation;
+  const { method = context.action === undefined ? 'PATCH' : 'POST' } = operation;
+  const cancelling = new AbortController();
   let percent: number | undefined;
   let report = (now: number): void => {
     percent = now;
   };
-  const work = operation.run((now) => report(now));
+  const work = operation.run({ progress: (now) => report(now), signal: cancelling.signal });
 
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<'late'>((resolve) => {
@@ -51,16 +65,36 @@ export async function runLongOperation(
     clearTimeout(timer);
   }
 
-  const { id } = tasks.create({ name: operation.name, targetUri: operation.context.path });
+  const { id } = tasks.create({
+    name,
+    targetUri: context.path,
+    method,
+    owner: requester === undefined ? undefined : { user: requester.user, address: requester.address },
+    cancel: cancellable ? () => cancelling.abort(new Cancelled(name)) : undefined,
+  });
   report = (now) => tasks.progress(id, now);
   if (percent !== undefined) report(percent);
   work.then(
+    // A cancellation may come too late: what is done is done, and the task says so.
     (messages) => tasks.complete(id, messages ?? []),
     (error: unknown) => {
-      const failure = toRedfishError(error, operation.context);
+      if (cancelling.signal.aborted && error === cancelling.signal.reason) {
+        tasks.cancelled(id);
+        return;
+      }
+      const failure = toRedfishError(error, context);
       tasks.fail(id, failure);
-      onTaskFailed(failure, operation.name);
+      onTaskFailed(failure, name);
     },
   );
   return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
+}
+
+/** Why the work stopped. */
+class Cancelled extends Error {
+  override readonly name = 'Cancelled';
+
+  constructor(operation: string) {
+    super(`${operation}: cancelled by a client`);
+  }
 }

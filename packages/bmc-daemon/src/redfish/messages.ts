@@ -1,5 +1,5 @@
 /** A message that a client reads, and how it looks in JSON. */
-import { baseRegistry, messageTable, type Arguments } from './base-registry.js';
+import { baseRegistry, messageTable, type Arguments, type Severity } from './base-registry.js';
 import type { JsonObject } from './json.js';
 
 /** A key of the Base registry, `PropertyUnknown`. */
@@ -42,6 +42,11 @@ export function withDetail(subject: Message, detail: string): Message {
 /** The HTTP status that this message usually travels with. */
 export function messageStatus(subject: Message): number {
   return messageTable[subject.key].status;
+}
+
+/** How bad it is. */
+export function messageSeverity(subject: Message): Severity {
+  return messageTable[subject.key].severity;
 }
 
 /** `Base.1.22.PropertyUnknown`. */

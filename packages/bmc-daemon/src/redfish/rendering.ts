@@ -84,7 +84,7 @@ export function createRenderer<Services>(
     const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body)) };
     const special = resource.status?.(entity);
     if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
-    return jsonAnswer(special?.status ?? 200, stringify(body), { ...headers, ...special?.headers });
+    return jsonAnswer(special?.status ?? 200, stringify(special?.body ?? body), { ...headers, ...special?.headers });
   };
 
   return {

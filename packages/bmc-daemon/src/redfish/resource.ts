@@ -50,6 +50,8 @@ export interface WriteResult {
 export interface GetStatus {
   readonly status: 200 | 202 | 204;
   readonly headers?: Readonly<Record<string, string>>;
+  /** In place of what is rendered, with nothing added. */
+  readonly body?: JsonObject;
 }
 
 export interface RenderContext<Services, Params> {

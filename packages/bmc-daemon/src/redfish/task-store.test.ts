@@ -17,6 +17,8 @@ describe('createTaskStore', () => {
       id,
       name: 'Insert',
       targetUri: '/t',
+      method: 'POST',
+      owner: null,
       state: 'Running',
       startTime: new Date('2024-01-01T00:00:01Z'),
       endTime: null,
@@ -74,5 +76,44 @@ describe('createTaskStore', () => {
     store.progress(record.id, 10);
     expect(store.list()).not.toBe(before);
     expect(record.percent).toBeNull();
+  });
+
+  it('forgets a finished task when its time is over, and tells of every change (S3)', () => {
+    let minutes = 0;
+    const store = createTaskStore({ limit: 5, now: () => new Date(minutes * 60_000) });
+    const told: string[] = [];
+    store.onChange(({ before, after }) => told.push(`${before?.state ?? '-'} > ${after?.state ?? '-'}`));
+    const running = store.create({ name: 'running', targetUri: '/' });
+    const { id } = store.create({ name: 'first', targetUri: '/' });
+    expect(store.keepMinutes).toBe(1440);
+    store.setKeepMinutes(10);
+    store.complete(id, []);
+    minutes = 10;
+    expect(store.get(id)?.state).toBe('Completed');
+    minutes = 10.1;
+    expect(store.get(id)).toBeUndefined();
+    expect(names(store)).toEqual(['running']);
+    store.progress(running.id, 5.2);
+    store.progress(running.id, 5.9);
+    expect(told).toEqual(['- > Running', '- > Running', 'Running > Completed', 'Completed > -', 'Running > Running']);
+  });
+
+  it('asks the work to stop once, and only work that can (S3)', async () => {
+    const store = createTaskStore({ limit: 5, now: clock() });
+    let asked = 0;
+    const { id } = store.create({ name: 'first', targetUri: '/', cancel: () => (asked += 1) });
+    const fixed = store.create({ name: 'second', targetUri: '/' });
+    expect([store.cancel(id), store.cancel(id), store.cancel(fixed.id), store.cancel('none')]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect([asked, store.get(id)?.state, store.remove(id)]).toEqual([1, 'Cancelling', false]);
+    const ended = store.ended(id);
+    store.cancelled(id);
+    await ended;
+    expect([store.get(id)?.state, store.cancel(id), store.remove(id)]).toEqual(['Cancelled', false, true]);
+    await store.ended('none');
   });
 });

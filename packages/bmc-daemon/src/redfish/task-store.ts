@@ -3,8 +3,17 @@ import { randomUUID } from 'node:crypto';
 import type { RedfishError } from './errors.js';
 import type { Message } from './messages.js';
 
-/** DMTF's TaskState, as far as our tasks go. */
-export type TaskState = 'Running' | 'Completed' | 'Exception';
+/** DMTF's TaskState, as far as our tasks go: each is running when it becomes a task. */
+export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | 'Cancelled';
+
+/** What was sent to the task's target. */
+export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';
+
+/** Who asked for a task: the event bus's Actor. */
+interface TaskOwner {
+  readonly user: string | null;
+  readonly address: string;
+}
 
 /** One task at one moment; a change makes a new record. */
 export interface TaskRecord {
@@ -14,6 +23,9 @@ export interface TaskRecord {
   readonly name: string;
   /** URI of what was asked for: the action's target. */
   readonly targetUri: string;
+  readonly method: TaskMethod;
+  /** Null where nobody asked. */
+  readonly owner: TaskOwner | null;
   readonly state: TaskState;
   readonly startTime: Date;
   /** null while it runs. */
@@ -25,21 +37,49 @@ export interface TaskRecord {
   readonly failure: RedfishError | null;
 }
 
+export interface NewTask {
+  readonly name: string;
+  readonly targetUri: string;
+  /** Default: POST. */
+  readonly method?: TaskMethod;
+  readonly owner?: TaskOwner | undefined;
+  /** Breaks the work off, which says how it ended then; absent where nothing can. */
+  readonly cancel?: (() => void) | undefined;
+}
+
+/** Told of every change: the record as it was, null for a new one, and as it is, null for one that is forgotten. */
+export type TaskListener = (change: { readonly before: TaskRecord | null; readonly after: TaskRecord | null }) => void;
+
 /** Bounded: the oldest finished tasks make room; running ones stay. */
 export interface TaskStore {
-  create(task: { readonly name: string; readonly targetUri: string }): TaskRecord;
+  create(task: NewTask): TaskRecord;
   progress(id: string, percent: number): void;
   complete(id: string, messages: readonly Message[]): void;
   fail(id: string, failure: RedfishError): void;
+  /** Asks the work to stop. What becomes of the task is for the work to say. @returns false where nothing can stop it. */
+  cancel(id: string): boolean;
+  /** Resolves when the work has ended, at once where it has or there is none. */
+  ended(id: string): Promise<void>;
+  /** The work has stopped because it was asked to. */
+  cancelled(id: string): void;
   /** Oldest first; the same array until something changes. */
   list(): readonly TaskRecord[];
   get(id: string): TaskRecord | undefined;
   /** Forgets a finished task. @returns false if there is none, or it still runs. */
   remove(id: string): boolean;
+  onChange(listener: TaskListener): void;
+  /** How long a finished task is remembered, in minutes. Default: a day. */
+  readonly keepMinutes: number;
+  setKeepMinutes(minutes: number): void;
 }
 
 export const taskUri = (id: string): string => `/redfish/v1/TaskService/Tasks/${id}`;
 export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/TaskMonitors/${id}`;
+
+/** Whether the work still goes on. */
+export function isRunning({ state }: TaskRecord): boolean {
+  return state === 'Running' || state === 'Cancelling';
+}
 
 export interface TaskStoreOptions {
   /** How many tasks are remembered. */
@@ -50,29 +90,56 @@ export interface TaskStoreOptions {
 /** Makes an empty store. */
 export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
   const records = new Map<string, TaskRecord>();
+  const cancels = new Map<string, () => void>();
+  const listeners: TaskListener[] = [];
+  const waiting = new Map<string, (() => void)[]>();
+  let keepMinutes = 24 * 60;
   let listed: readonly TaskRecord[] | undefined;
 
+  const tell: TaskListener = (change) => {
+    listed = undefined;
+    for (const listener of listeners) listener(change);
+  };
+  const forget = (record: TaskRecord): void => {
+    records.delete(record.id);
+    tell({ before: record, after: null });
+  };
+  /** Looked at with every access, so that no timer is needed. */
+  const forgetOld = (): void => {
+    const finished = [...records.values()].filter(({ endTime }) => endTime !== null);
+    if (finished.length === 0) return;
+    const oldest = now().getTime() - keepMinutes * 60_000;
+    for (const record of finished) if (record.endTime !== null && record.endTime.getTime() < oldest) forget(record);
+  };
   const put = (record: TaskRecord): void => {
+    const before = records.get(record.id) ?? null;
     // A Map keeps the place of a key that it has: the order stays that of creation.
     records.set(record.id, record);
-    for (const { id, state } of records.values()) {
-      if (records.size <= limit) break;
-      if (state !== 'Running') records.delete(id);
+    if (!isRunning(record)) {
+      cancels.delete(record.id);
+      for (const resolve of waiting.get(record.id) ?? []) resolve();
+      waiting.delete(record.id);
     }
-    listed = undefined;
+    tell({ before, after: record });
+    for (const other of [...records.values()]) {
+      if (records.size <= limit) break;
+      if (!isRunning(other)) forget(other);
+    }
   };
   const change = (id: string, changed: Partial<TaskRecord>): void => {
     const record = records.get(id);
     // Progress that comes after the end, or after a client has deleted the task, is nobody's concern.
-    if (record?.state === 'Running') put({ ...record, ...changed });
+    if (record !== undefined && isRunning(record)) put({ ...record, ...changed });
   };
 
   return {
-    create({ name, targetUri }) {
+    create({ name, targetUri, method = 'POST', owner, cancel }) {
       const record: TaskRecord = {
         id: randomUUID(),
         name,
         targetUri,
+        method,
+        owner: owner ?? null,
         state: 'Running',
         startTime: now(),
         endTime: null,
@@ -80,20 +147,52 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
         messages: [],
         failure: null,
       };
+      if (cancel !== undefined) cancels.set(record.id, cancel);
       put(record);
       return record;
     },
-    progress: (id, percent) => change(id, { percent: Math.min(100, Math.max(0, Math.floor(percent))) }),
+    progress(id, percent) {
+      const whole = Math.min(100, Math.max(0, Math.floor(percent)));
+      if (records.get(id)?.percent !== whole) change(id, { percent: whole });
+    },
     complete: (id, messages) => change(id, { state: 'Completed', endTime: now(), percent: 100, messages }),
     fail: (id, failure) => change(id, { state: 'Exception', endTime: now(), messages: failure.messages, failure }),
-    list: () => (listed ??= [...records.values()]),
-    get: (id) => records.get(id),
+    cancel(id) {
+      const cancel = cancels.get(id);
+      if (cancel === undefined) return false;
+      // Once is enough.
+      if (records.get(id)?.state === 'Running') {
+        change(id, { state: 'Cancelling' });
+        cancel();
+      }
+      return true;
+    },
+    ended(id) {
+      const record = records.get(id);
+      if (record === undefined || !isRunning(record)) return Promise.resolve();
+      return new Promise((resolve) => waiting.set(id, [...(waiting.get(id) ?? []), resolve]));
+    },
+    cancelled: (id) => change(id, { state: 'Cancelled', endTime: now() }),
+    list() {
+      forgetOld();
+      return (listed ??= [...records.values()]);
+    },
+    get(id) {
+      forgetOld();
+      return records.get(id);
+    },
     remove(id) {
       const record = records.get(id);
-      if (record === undefined || record.state === 'Running') return false;
-      records.delete(id);
-      listed = undefined;
+      if (record === undefined || isRunning(record)) return false;
+      forget(record);
       return true;
+    },
+    onChange: (listener) => void listeners.push(listener),
+    get keepMinutes() {
+      return keepMinutes;
+    },
+    setKeepMinutes: (minutes) => {
+      keepMinutes = minutes;
     },
   };
 }

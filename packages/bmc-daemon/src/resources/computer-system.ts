@@ -4,7 +4,7 @@ import { DriverError, type PowerAction, type SystemSnapshot } from '../drivers/d
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import type { JsonObject, WriteResult } from '../redfish/resource.js';
+import type { JsonObject, ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { vendor, version } from '../version.js';
 import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
 import { chassisReference } from './chassis-place.js';
@@ -90,7 +90,8 @@ const computerSystem = defineResource({
     '#ComputerSystem.Reset': {
       body: z.strictObject({ ResetType: z.enum(resetTypeNames) }),
       parameters: (): JsonObject => ({ 'ResetType@Redfish.AllowableValues': resetTypeNames }),
-      run: (system, { ResetType }, { services }) => reset(system, ResetType, services),
+      summary: ({ ResetType }) => ResetType,
+      run: (system, { ResetType }, request) => reset(system, ResetType, request),
     },
   },
 });
@@ -141,7 +142,11 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
  * Carries out a reset type; a task where it takes long: a power-on waits for the image that is on its way, and libvirt needs
  * 12 s to destroy a QEMU that hangs.
  */
-async function reset(system: SystemSnapshot, type: ResetType, services: Services): Promise<WriteResult | undefined> {
+async function reset(
+  system: SystemSnapshot,
+  type: ResetType,
+  { services, requester }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'>,
+): Promise<WriteResult | undefined> {
   const action = resetTypes[type];
   if (services.settings.disablePowerOff && (action === 'destroy' || action === 'shutdown')) {
     const fault = about(message('ActionParameterValueConflict', 'ResetType', type), '#/ResetType');
@@ -150,14 +155,17 @@ async function reset(system: SystemSnapshot, type: ResetType, services: Services
   return runLongOperation(
     {
       name: `${type} of ${system.name}`,
+      requester,
+      // While it waits for an image. What libvirt has begun with can not be called back.
+      cancellable: action === 'create' || action === 'reboot' || action === 'reset',
       context: {
         action: resetAction,
         body: { ResetType: type },
         path: `/redfish/v1/Systems/${system.uuid}/Actions/${resetAction}`,
       },
-      run: async () => {
+      run: async ({ signal }) => {
         try {
-          await services.driver.power(system.uuid, action);
+          await services.driver.power(system.uuid, action, { signal });
         } catch (error) {
           throw explain(error, action, system);
         }

@@ -1,8 +1,11 @@
 /** Actions that took longer than the client should wait for: their service, the tasks, and the monitors that clients poll. */
-import { refuse } from '../redfish/errors.js';
-import { renderMessage } from '../redfish/messages.js';
-import type { GetStatus, JsonObject } from '../redfish/resource.js';
-import { taskMonitorUri, taskUri, type TaskRecord } from '../redfish/task-store.js';
+import { setTimeout } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Severity } from '../redfish/base-registry.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { message, messageSeverity, renderMessage, withDetail } from '../redfish/messages.js';
+import type { GetStatus, JsonObject, WriteResult } from '../redfish/resource.js';
+import { isRunning, taskMonitorUri, taskUri, type TaskRecord, type TaskStore } from '../redfish/task-store.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
@@ -10,22 +13,35 @@ import { enabled } from './status.js';
 /** How long a client should leave a task alone, in seconds. */
 const pollSeconds = 1;
 
-const nothing = {};
+/** How long a DELETE waits for the work to stop. Clients give up after 15 s. */
+const stopWithinMs = 5_000;
 
 const taskService = defineResource({
   entity: 'TaskService',
   odataType: '#TaskService.v1_3_0.TaskService',
   uri: '/redfish/v1/TaskService',
-  load: () => nothing,
-  render: (_entity, { self }) => ({
+  load: ({ services }) => ({ keepMinutes: services.operations.tasks.keepMinutes }),
+  render: ({ keepMinutes }, { self }) => ({
     Id: 'TaskService',
     Name: 'Task Service',
     ServiceEnabled: true,
     CompletedTaskOverWritePolicy: 'Oldest',
-    LifeCycleEventOnTaskStateChange: false,
+    LifeCycleEventOnTaskStateChange: true,
+    TaskAutoDeleteTimeoutMinutes: keepMinutes,
     Status: enabled,
     Tasks: reference(`${self}/Tasks`),
   }),
+  patch: {
+    body: z.strictObject({
+      // Actions that take long can not be done without tasks.
+      ServiceEnabled: z.literal(true).optional(),
+      TaskAutoDeleteTimeoutMinutes: z.number().int().min(1).max(525_600).optional(),
+    }),
+    apply: (_entity, { TaskAutoDeleteTimeoutMinutes: minutes }, { services }) => {
+      if (minutes !== undefined) services.operations.tasks.setKeepMinutes(minutes);
+      return undefined;
+    },
+  },
 });
 
 const taskCollection = defineResource({
@@ -46,20 +62,55 @@ function findTask(services: Services, id: string): TaskRecord {
   return record;
 }
 
+const statusOf = { OK: 0, Warning: 1, Critical: 2 } as const;
+
+/** The worst of what there is to say. */
+function healthOf({ state, messages }: TaskRecord): Severity {
+  if (state === 'Exception') return 'Critical';
+  return messages
+    .map(messageSeverity)
+    .reduce<Severity>((worst, next) => (statusOf[next] > statusOf[worst] ? next : worst), 'OK');
+}
+
 function renderTask(record: TaskRecord): JsonObject {
+  const { state } = record;
   return {
     Id: record.id,
     Name: record.name,
-    TaskState: record.state,
-    TaskStatus: record.state === 'Exception' ? 'Critical' : 'OK',
+    TaskState: state,
+    TaskStatus: healthOf(record),
     StartTime: record.startTime.toISOString(),
     ...(record.endTime === null ? {} : { EndTime: record.endTime.toISOString() }),
     PercentComplete: record.percent,
     // The body that was sent is left out: it may hold a password.
-    Payload: { HttpOperation: 'POST', TargetUri: record.targetUri },
-    TaskMonitor: taskMonitorUri(record.id),
+    Payload: { HttpOperation: record.method, TargetUri: record.targetUri },
+    // Which is gone with the work that was cancelled.
+    ...(state === 'Cancelled' ? {} : { TaskMonitor: taskMonitorUri(record.id) }),
     Messages: record.messages.map(renderMessage),
   };
+}
+
+/**
+ * Stops the work, if there still is any.
+ * @returns the task where the work takes its time to stop.
+ * @throws {RedfishError} ResourceInUse for work that can not be stopped.
+ */
+async function stop({ id, name }: TaskRecord, tasks: TaskStore): Promise<WriteResult | undefined> {
+  const present = tasks.get(id);
+  if (present === undefined || !isRunning(present)) return undefined;
+  if (!tasks.cancel(id)) {
+    throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} can not be cancelled.`)]);
+  }
+  const waited = new AbortController();
+  await Promise.race([
+    tasks.ended(id),
+    setTimeout(stopWithinMs, undefined, { signal: waited.signal }).catch(() => undefined),
+  ]);
+  waited.abort();
+  const left = tasks.get(id);
+  return left !== undefined && isRunning(left)
+    ? { task: { monitor: taskMonitorUri(id), task: taskUri(id) } }
+    : undefined;
 }
 
 const task = defineResource({
@@ -68,10 +119,11 @@ const task = defineResource({
   uri: '/redfish/v1/TaskService/Tasks/{taskId}',
   load: ({ params, services }) => findTask(services, params.taskId),
   render: renderTask,
-  delete: (record, { services }) => {
-    // Nothing stops the work itself, so a task that runs can not be told to be gone.
-    if (!services.operations.tasks.remove(record.id)) throw refuse('ResourceInUse');
-    return undefined;
+  delete: async (record, { services }) => {
+    const { tasks } = services.operations;
+    const stopping = await stop(record, tasks);
+    if (stopping === undefined) tasks.remove(record.id);
+    return stopping;
   },
 });
 
@@ -83,14 +135,20 @@ const taskMonitor = defineResource({
   load: ({ params, services }) => {
     const record = findTask(services, params.taskId);
     if (record.failure !== null) throw record.failure;
+    if (record.state === 'Cancelled') throw refuse('ResourceNotFound', 'TaskMonitor', params.taskId);
     return record;
   },
-  status: ({ id, state }): GetStatus =>
-    state === 'Running'
-      ? { status: 202, headers: { Location: taskMonitorUri(id), 'Retry-After': String(pollSeconds) } }
-      : { status: 204 },
+  status: (record): GetStatus => {
+    if (isRunning(record)) {
+      return { status: 202, headers: { Location: taskMonitorUri(record.id), 'Retry-After': String(pollSeconds) } };
+    }
+    if (record.messages.length === 0) return { status: 204 };
+    return { status: 200, body: { '@Message.ExtendedInfo': record.messages.map(renderMessage) } };
+  },
   // The body of a monitor is the task, with the task's own URI: the monitor has no schema.
   render: (record) => ({ '@odata.id': taskUri(record.id), ...renderTask(record) }),
+  // The task itself stays, to show what became of it, until it makes room for others.
+  delete: (record, { services }) => stop(record, services.operations.tasks),
 });
 
 /** The task service, its tasks and their monitors. */

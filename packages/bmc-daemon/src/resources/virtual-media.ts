@@ -69,20 +69,22 @@ function virtualMediaAt(
           'TransferMethod@Redfish.AllowableValues': transferMethods,
           'TransferProtocolType@Redfish.AllowableValues': transferProtocols,
         }),
-        run: (entity, body, { services }) => {
+        run: (entity, body, { services, requester }) => {
           const { system, drive } = entity;
           const image = imageRequest(body, { verifyCertificate: services.settings.vmediaVerifySsl });
           return runLongOperation(
             {
               name: `Insert an image into ${idOfDevice[drive.device]} of ${system.name}`,
+              requester,
+              cancellable: true,
               // Of the body only what a message may quote: the task outlives the request, the password must not.
               context: {
                 action: insertMediaAction,
                 body: { Image: image.url.href },
                 path: actionPath(entity, insertMediaAction),
               },
-              run: async (onProgress) => {
-                await services.driver.insertMedia(system.uuid, drive.device, image, { onProgress });
+              run: async ({ progress: onProgress, signal }) => {
+                await services.driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
                 // Done, but not to the letter; the client hears it with a 200 in place of the 204.
                 if (body.WriteProtected !== false) return undefined;
                 return [about(message('PropertyValueModified', 'WriteProtected', 'true'), '#/WriteProtected')];
@@ -95,11 +97,12 @@ function virtualMediaAt(
       '#VirtualMedia.EjectMedia': {
         body: z.strictObject({}),
         bodyOptional: true,
-        run: (entity, _body, { services }) => {
+        run: (entity, _body, { services, requester }) => {
           const { system, drive } = entity;
           return runLongOperation(
             {
               name: `Eject ${idOfDevice[drive.device]} of ${system.name}`,
+              requester,
               context: { action: ejectMediaAction, path: actionPath(entity, ejectMediaAction) },
               run: async () => {
                 await services.driver.ejectMedia(system.uuid, drive.device);

@@ -115,11 +115,9 @@ describeSpec(
       expect(everything).not.toContain('hush');
     });
 
-    it('are forgotten when a client deletes them, and not before they have ended (B9)', async () => {
+    it('are forgotten when a client deletes them after their end (B9)', async () => {
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
-      const early = await spec().call('DELETE', path);
-      expect([early.status, spec().messageIds(early)]).toEqual([409, ['ResourceInUse']]);
       await spec().releaseSlowImage();
       await end(monitor);
       expect((await spec().call('DELETE', path)).status).toBe(204);
@@ -127,6 +125,77 @@ describeSpec(
         const answer = await spec().call('GET', gone);
         expect([answer.status, spec().messageIds(answer)]).toEqual([404, ['ResourceNotFound']]);
       }
+    });
+
+    it('are cancelled by a DELETE of the monitor: the insert stops, and the task says so (S3)', async () => {
+      const monitor = monitorOf(await insert(spec().image('slow.iso')));
+      const path = monitor.replace('TaskMonitors', 'Tasks');
+      const powerOn = monitorOf(await reset('On'));
+      expect((await spec().call('DELETE', monitor)).status).toBe(204);
+      const task = await spec().get(path);
+      expect(task).toMatchObject({ TaskState: 'Cancelled', TaskStatus: 'OK', Messages: [] });
+      expect(task['TaskMonitor']).toBeUndefined();
+      expect(Date.parse(String(task['EndTime']))).toBeGreaterThanOrEqual(Date.parse(String(task['StartTime'])));
+      const gone = await spec().call('GET', monitor);
+      expect([gone.status, spec().messageIds(gone)]).toEqual([404, ['ResourceNotFound']]);
+      expect((await spec().get(drivePath()))['Inserted']).toBe(false);
+      // What would have booted from the image does not boot an empty drive.
+      expect((await end(powerOn)).status).toBe(409);
+      await spec().releaseSlowImage();
+      expect((await spec().call('DELETE', path)).status).toBe(204);
+      // The drive is free for the next one, whose image comes.
+      await done(await insert(spec().imageUrl));
+      expect((await spec().get(drivePath()))['Inserted']).toBe(true);
+    });
+
+    it('are cancelled and forgotten by a DELETE of the task, and so is a power-on that still waits (S3)', async () => {
+      const inserting = monitorOf(await insert(spec().image('slow.iso')));
+      const powerOn = monitorOf(await reset('On')).replace('TaskMonitors', 'Tasks');
+      expect((await spec().call('DELETE', powerOn)).status).toBe(204);
+      expect((await spec().call('GET', powerOn)).status).toBe(404);
+      await spec().releaseSlowImage();
+      expect((await end(inserting)).status).toBe(204);
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+    });
+
+    it('that nothing can stop are not to be deleted while they run (S3)', async () => {
+      const inserting = monitorOf(await insert(spec().image('slow.iso')));
+      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      for (const path of [ejecting, ejecting.replace('TaskMonitors', 'Tasks')]) {
+        const answer = await spec().call('DELETE', path);
+        expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ResourceInUse']]);
+      }
+      await spec().releaseSlowImage();
+      for (const monitor of [inserting, ejecting]) expect((await end(monitor)).status).toBe(204);
+    });
+
+    it('answer at their monitor with the messages that the action would have had (S3)', async () => {
+      const body = { Image: spec().image('slow.iso'), WriteProtected: false };
+      const monitor = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, body));
+      await spec().releaseSlowImage();
+      const answer = await end(monitor);
+      expect([answer.status, Object.keys(answer.body ?? {}), spec().messageIds(answer)]).toEqual([
+        200,
+        ['@Message.ExtendedInfo'],
+        ['PropertyValueModified'],
+      ]);
+      const task = await spec().get(monitor.replace('TaskMonitors', 'Tasks'));
+      expect(task).toMatchObject({ TaskState: 'Completed', TaskStatus: 'Warning' });
+    });
+
+    it('are remembered for as long as the service is told to (S3)', async () => {
+      const path = '/redfish/v1/TaskService';
+      expect(await spec().get(path)).toMatchObject({
+        ServiceEnabled: true,
+        CompletedTaskOverWritePolicy: 'Oldest',
+        LifeCycleEventOnTaskStateChange: true,
+        TaskAutoDeleteTimeoutMinutes: 1440,
+      });
+      const changed = await spec().call('PATCH', path, { TaskAutoDeleteTimeoutMinutes: 30, ServiceEnabled: true });
+      expect([changed.status, changed.body?.['TaskAutoDeleteTimeoutMinutes']]).toEqual([200, 30]);
+      const refused = await spec().call('PATCH', path, { ServiceEnabled: false, TaskAutoDeleteTimeoutMinutes: 0 });
+      expect([refused.status, spec().messageIds(refused)]).toEqual([400, expect.any(Array)]);
+      expect(await spec().get(path)).toMatchObject({ TaskAutoDeleteTimeoutMinutes: 30 });
     });
   },
   { waitMs: 200 },

@@ -1,0 +1,70 @@
+/** One POST of events to a subscriber's listener. */
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { fileReason } from '@rackless/daemon/text-file.js';
+
+export interface Listener {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether an https listener has to show a certificate that we trust. */
+  readonly verifyCertificate: boolean;
+}
+
+/** Sends a payload. Rejects with a reason for people where the listener has not taken it with a 2xx in time. */
+export type EventPost = (listener: Listener, payload: string, signal: AbortSignal) => Promise<void>;
+
+/** A listener that takes longer for one payload is as good as not there. */
+const TIMEOUT_MS = 10_000;
+/** Of an answer, which nobody reads. */
+const LONGEST_ANSWER_BYTES = 65_536;
+
+/** @returns the sender and what ends its connections. Redirects are not followed: events go where the client said. */
+export function createEventPost(): { readonly post: EventPost; close(): void } {
+  const options = { keepAlive: true, maxFreeSockets: 64, timeout: TIMEOUT_MS };
+  const http = new HttpAgent(options);
+  const https = { true: new HttpsAgent(options), false: new HttpsAgent({ ...options, rejectUnauthorized: false }) };
+  const open = (listener: Listener, given: RequestOptions): ClientRequest =>
+    listener.url.protocol === 'https:'
+      ? httpsRequest(listener.url, { ...given, agent: https[`${listener.verifyCertificate}`] })
+      : httpRequest(listener.url, { ...given, agent: http });
+
+  const post: EventPost = (listener, payload, signal) =>
+    new Promise((resolve, reject) => {
+      const timeout = AbortSignal.timeout(TIMEOUT_MS);
+      const fail = (error: unknown): void => {
+        reject(new Error(timeout.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : fileReason(error)));
+      };
+      const outgoing = open(listener, {
+        method: 'POST',
+        headers: {
+          'User-Agent': 'Rackless',
+          ...listener.headers,
+          'Content-Type': 'application/json; charset=utf-8',
+          'Content-Length': Buffer.byteLength(payload),
+          'OData-Version': '4.0',
+        },
+        signal: AbortSignal.any([signal, timeout]),
+      });
+      outgoing.on('error', fail);
+      outgoing.on('response', (answer) => {
+        const { statusCode = 0 } = answer;
+        let bytes = 0;
+        answer.on('error', fail);
+        answer.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > LONGEST_ANSWER_BYTES) answer.destroy(new Error('its answer does not end'));
+        });
+        answer.on('end', () => {
+          if (statusCode >= 200 && statusCode < 300) resolve();
+          else reject(new Error(`it answered with ${statusCode}`));
+        });
+      });
+      outgoing.end(payload);
+    });
+  return {
+    post,
+    close: () => {
+      for (const agent of [http, https.true, https.false]) agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** What a driver tells of the machines, as events. */
+import type { MachineChange, MachineChangeKind } from '../drivers/machine-change.js';
+import type { Severity } from '../redfish/base-registry.js';
+import { resourceEventRegistry, type resourceEventTable } from '../redfish/resource-event-registry.js';
+import type { EventBus, ServiceEvent } from './event-bus.js';
+
+type Key = keyof typeof resourceEventTable;
+
+interface Meaning {
+  readonly key: Key;
+  /** Given the machine's name. */
+  readonly args: (name: string) => readonly string[];
+  readonly severity?: Severity;
+  readonly detail?: string;
+}
+
+const itself = (name: string): readonly string[] => [name];
+const none = (): readonly string[] => [];
+
+const meanings: Readonly<Record<Exclude<MachineChangeKind, 'changed' | 'media'>, Meaning>> = {
+  defined: { key: 'ResourceCreated', args: none },
+  undefined: { key: 'ResourceRemoved', args: none },
+  started: { key: 'ResourcePoweredOn', args: itself },
+  stopped: { key: 'ResourcePoweredOff', args: itself },
+  shuttingDown: { key: 'ResourcePoweringOff', args: itself },
+  paused: { key: 'ResourcePaused', args: itself },
+  resumed: { key: 'ResourceStateChanged', args: (name) => [name, 'Enabled'], detail: 'It goes on.' },
+  suspended: { key: 'ResourceStateChanged', args: (name) => [name, 'StandbyOffline'], detail: 'Its guest sleeps.' },
+  crashed: { key: 'ResourceStatusChangedCritical', args: (name) => [name, 'Critical'], severity: 'Critical' },
+  rebooted: { key: 'ResourceStateChanged', args: (name) => [name, 'Starting'], detail: 'It was reset.' },
+};
+
+export interface MachineEventsOptions {
+  readonly events: EventBus;
+  /** How long a change that nobody asked for waits for the request that it may have come from. Default: 500 ms. */
+  readonly settleMs?: number;
+}
+
+/** The driver's listener, and what stops it. */
+export interface MachineEvents {
+  readonly onChange: (change: MachineChange) => void;
+  close(): void;
+}
+
+/**
+ * libvirt tells of every change of a definition, most of which are a client's, whose own event says more. So a `changed` or `media`
+ * waits for a moment, and is not published where an event of the same resource comes before the moment is over, or came just now.
+ * What comes several times within it is published once.
+ */
+export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsOptions): MachineEvents {
+  const waiting = new Map<string, NodeJS.Timeout>();
+  /** When the last event with somebody's name was published, by key. */
+  const requested = new Map<string, number>();
+
+  const leave = events.subscribe(({ messageId, origin, system, actor }) => {
+    if (actor === null || system === null || !messageId.endsWith('.ResourceChanged')) return;
+    const now = performance.now();
+    for (const [key, since] of requested) if (now - since > settleMs) requested.delete(key);
+    for (const key of keysOf(origin, system)) {
+      requested.set(key, now);
+      clearTimeout(waiting.get(key));
+      waiting.delete(key);
+    }
+  });
+  const later = (key: string, event: Omit<ServiceEvent, 'time'>): void => {
+    const since = requested.get(key);
+    if (waiting.has(key) || (since !== undefined && performance.now() - since <= settleMs)) return;
+    const time = new Date();
+    const timer = setTimeout(() => {
+      waiting.delete(key);
+      events.publish({ ...event, time });
+    }, settleMs);
+    timer.unref();
+    waiting.set(key, timer);
+  };
+
+  return {
+    onChange({ kind, uuid, name, reason }) {
+      const origin = `/redfish/v1/Systems/${uuid}`;
+      const base = { severity: 'OK', system: uuid, actor: null } as const;
+      if (kind === 'changed' || kind === 'media') {
+        const event = { ...base, messageId: `${resourceEventRegistry}.ResourceChanged`, messageArgs: [] };
+        if (kind === 'changed') later(uuid, { ...event, origin });
+        else
+          later(`${uuid} media`, {
+            ...event,
+            origin: `${origin}/VirtualMedia`,
+            detail: 'An image was put in or taken out.',
+          });
+        return;
+      }
+      const { key, args, severity = 'OK', detail } = meanings[kind];
+      const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
+      const said = sentences.filter((sentence) => sentence !== undefined).join(' ');
+      events.publish({
+        ...base,
+        messageId: `${resourceEventRegistry}.${key}`,
+        messageArgs: args(name),
+        severity,
+        origin,
+        time: new Date(),
+        ...(said === '' ? {} : { detail: said }),
+      });
+    },
+    close() {
+      leave();
+      for (const timer of waiting.values()) clearTimeout(timer);
+    },
+  };
+}
+
+/** A client's change of anything of a machine explains that its definition has changed; of a drive, also that its image has. */
+function keysOf(origin: string, system: string): readonly string[] {
+  return origin.includes('/VirtualMedia') ? [system, `${system} media`] : [system];
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,143 @@
+/** The delivery of events to one listener: in order, one payload at a time, again where it failed, as its policy says. */
+import { EventBacklog } from './event-backlog.js';
+import type { EventFeed } from './event-feed.js';
+import type { EventPost, Listener } from './event-post.js';
+import { renderEvents, type FeedEvent } from './event-record.js';
+
+/** DMTF's DeliveryRetryPolicy. */
+export const deliveryRetryPolicies = [
+  'TerminateAfterRetries',
+  'SuspendRetries',
+  'RetryForever',
+  'RetryForeverWithBackoff',
+] as const;
+export type DeliveryRetryPolicy = (typeof deliveryRetryPolicies)[number];
+
+/** Of the EventService, for all its subscriptions. */
+export interface RetrySettings {
+  /** Further attempts after the first, before the policy says what becomes of the subscription. */
+  readonly attempts: number;
+  readonly intervalMs: number;
+}
+
+export interface PushDeliveryOptions {
+  readonly feed: Pick<EventFeed, 'lossOf'>;
+  readonly post: EventPost;
+  /** Read anew for each delivery: clients may change them. */
+  readonly listener: () => Listener;
+  readonly context: () => string | null;
+  readonly policy: () => DeliveryRetryPolicy;
+  readonly retries: () => RetrySettings;
+  /** Whether the listener takes what it is sent; told when that changes, with the reason where it does not. */
+  readonly onHealth: (failure: Error | null) => void;
+  /** The policy says that it is over: for good, or until the client resumes it. */
+  readonly onGivenUp: (end: 'terminate' | 'suspend') => void;
+  /** How many events wait for a listener at most. */
+  readonly limit: number;
+}
+
+/** Events that go with one payload. */
+const MOST_AT_ONCE = 50;
+/** The longest pause of RetryForeverWithBackoff. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
+export class PushDelivery {
+  readonly #options: PushDeliveryOptions;
+  readonly #backlog: EventBacklog;
+  readonly #closing = new AbortController();
+  #running = false;
+  #suspended = false;
+  #failed = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PushDeliveryOptions) {
+    this.#options = options;
+    this.#backlog = new EventBacklog(options.limit);
+  }
+
+  /** Takes an event into the queue; it is sent when its turn comes. */
+  deliver(event: FeedEvent): void {
+    this.#backlog.push(event);
+    this.#pump();
+  }
+
+  /** Stops sending. What comes meanwhile is kept, as far as there is room. */
+  suspend(): void {
+    this.#suspended = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Goes on, at once. */
+  resume(): void {
+    this.#suspended = false;
+    this.#failed = 0;
+    this.#pump();
+  }
+
+  /** Breaks off what is being sent; nothing is sent any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#closing.abort(new Error('the subscription has ended'));
+  }
+
+  #pump(): void {
+    if (this.#running || this.#suspended || this.#timer !== undefined || this.#isClosed()) return;
+    if (this.#backlog.size === 0) return;
+    this.#running = true;
+    // In the next turn: who publishes is not to render payloads, and what it publishes next goes along.
+    setImmediate(() => {
+      void this.#send().finally(() => {
+        this.#running = false;
+        this.#pump();
+      });
+    });
+  }
+
+  async #send(): Promise<void> {
+    if (this.#suspended || this.#isClosed()) return;
+    const { feed, post, listener, context, onHealth } = this.#options;
+    const batch = this.#backlog.take(MOST_AT_ONCE);
+    const loss = batch.dropped > 0 ? [feed.lossOf(batch.dropped, batch.events[0])] : [];
+    try {
+      await post(listener(), renderEvents([...loss, ...batch.events], context()), this.#closing.signal);
+      if (this.#failed > 0) onHealth(null);
+      this.#failed = 0;
+    } catch (error) {
+      if (this.#isClosed()) return;
+      this.#backlog.putBack(batch);
+      this.#onFailure(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  #onFailure(error: Error): void {
+    const { onHealth, onGivenUp, policy, retries } = this.#options;
+    this.#failed += 1;
+    if (this.#failed === 1) onHealth(error);
+    const { attempts, intervalMs } = retries();
+    const isOver = this.#failed > attempts;
+    const present = policy();
+    if (isOver && present === 'TerminateAfterRetries') {
+      onGivenUp('terminate');
+      return;
+    }
+    if (isOver && present === 'SuspendRetries') {
+      this.suspend();
+      onGivenUp('suspend');
+      return;
+    }
+    const doublings = present === 'RetryForeverWithBackoff' ? Math.min(30, this.#failed - 1) : 0;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#pump();
+      },
+      Math.min(Math.max(LONGEST_PAUSE_MS, intervalMs), intervalMs * 2 ** doublings),
+    );
+    this.#timer.unref();
+  }
+}

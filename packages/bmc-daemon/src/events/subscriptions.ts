@@ -1,0 +1,328 @@
+/** Who gets events: listeners that clients have named, kept over restarts, and the streams that are open now. */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log.js';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { refuse } from '../redfish/errors.js';
+import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
+import type { StreamSource } from '../redfish/stream.js';
+import type { StateFile } from '../state-file.js';
+import type { Actor, EventBus } from './event-bus.js';
+import type { EventFeed } from './event-feed.js';
+import { createFilter, everything, type EventFilter } from './event-filter.js';
+import type { EventPost } from './event-post.js';
+import { EventStream } from './event-stream.js';
+import { deliveryRetryPolicies, PushDelivery } from './push-delivery.js';
+
+const strings = z.array(z.string());
+
+/** One listener, as it is kept. */
+const pushRecord = z.object({
+  id: z.string(),
+  context: z.string().nullable(),
+  /** As the client sent it; a password in it is never shown. */
+  destination: z.string(),
+  httpHeaders: z.record(z.string(), z.string()),
+  verifyCertificate: z.boolean(),
+  policy: z.enum(deliveryRetryPolicies),
+  suspended: z.boolean(),
+  /** Who made it; null where there are no accounts. */
+  owner: z.string().nullable(),
+  wanted: z.object({
+    registryPrefixes: strings,
+    messageIds: strings,
+    excludeRegistryPrefixes: strings,
+    excludeMessageIds: strings,
+    resourceTypes: strings,
+    originResources: strings,
+    subordinateResources: z.boolean(),
+    severities: z.array(z.enum(['OK', 'Warning', 'Critical'])),
+    eventTypes: strings,
+  }),
+});
+export type PushRecord = z.infer<typeof pushRecord>;
+
+/** What is kept in the state file. */
+export const subscriptionsState = z.object({
+  retryAttempts: z.number().int(),
+  retryIntervalSeconds: z.number().int(),
+  subscriptions: z.array(pushRecord),
+});
+export type SubscriptionsState = z.infer<typeof subscriptionsState>;
+
+export const noSubscriptions: SubscriptionsState = { retryAttempts: 3, retryIntervalSeconds: 30, subscriptions: [] };
+
+export interface PushSubscription {
+  readonly kind: 'push';
+  readonly record: PushRecord;
+  /** Whether the last payload could not be delivered. */
+  readonly failing: boolean;
+}
+
+export interface StreamSubscription {
+  readonly kind: 'stream';
+  readonly id: string;
+  /** `redfish-sse://192.0.2.1:40112`. */
+  readonly destination: string;
+  readonly owner: string | null;
+}
+
+/** A value; a change makes a new one. */
+export type Subscription = PushSubscription | StreamSubscription;
+
+/** What a client may change of a listener. */
+export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
+
+export interface StreamRequest {
+  readonly wants: EventFilter | null;
+  /** Header Last-Event-ID. */
+  readonly lastEventId: string | undefined;
+  readonly actor: Actor;
+  /** `192.0.2.1:40112`. */
+  readonly peer: string;
+}
+
+export interface RetryChange {
+  readonly attempts?: number;
+  readonly intervalSeconds?: number;
+}
+
+export interface Subscriptions {
+  /** In the order of their creation, listeners first; the same array until something changes. */
+  list(): readonly Subscription[];
+  find(id: string): Subscription | undefined;
+  /** @throws {RedfishError} EventSubscriptionLimitExceeded. @throws {StateFileError} */
+  create(record: Omit<PushRecord, 'id' | 'suspended'>): PushSubscription;
+  /** @throws {StateFileError} */
+  change(id: string, change: PushChange): void;
+  suspend(id: string): void;
+  resume(id: string): void;
+  /** Ends it; a stream is closed. @returns false where there is none. */
+  remove(id: string): boolean;
+  /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
+  openStream(request: StreamRequest): StreamSource;
+  readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
+  setRetries(change: RetryChange): void;
+  /** Closes the streams, and sends nothing any more. */
+  close(): void;
+}
+
+export interface SubscriptionsOptions {
+  readonly feed: EventFeed;
+  readonly bus: EventBus;
+  readonly state: StateFile<SubscriptionsState>;
+  readonly post: EventPost;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Listeners and streams in all. */
+  readonly limit: number;
+  /** Events that wait for one of them at most. */
+  readonly backlog: number;
+  readonly keepAliveMs: number;
+}
+
+interface Push {
+  subscription: PushSubscription;
+  readonly delivery: PushDelivery;
+  readonly leave: () => void;
+}
+
+interface Stream {
+  readonly subscription: StreamSubscription;
+  readonly close: () => void;
+}
+
+export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
+
+/** A client that takes nothing for so long does not come back to it. */
+const STALLED_MS = 120_000;
+
+/** Takes up the listeners that are kept. */
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const { feed, bus, state, post, log, limit } = options;
+  const pushes = new Map<string, Push>();
+  const streams = new Map<string, Stream>();
+  let listed: readonly Subscription[] | undefined;
+  let closed = false;
+
+  const store = (): void =>
+    state.update((present) => ({
+      ...present,
+      subscriptions: [...pushes.values()].map(({ subscription }) => subscription.record),
+    }));
+  const set = (push: Push, subscription: PushSubscription): void => {
+    push.subscription = subscription;
+    listed = undefined;
+  };
+  /** Changes it on the disk first: where that fails, nothing has changed. */
+  const keep = (push: Push, change: Partial<PushRecord>): void => {
+    const before = push.subscription;
+    set(push, { ...before, record: { ...before.record, ...change } });
+    try {
+      store();
+    } catch (error) {
+      set(push, before);
+      throw error;
+    }
+  };
+  const tell = (
+    key: 'ResourceCreated' | 'ResourceRemoved' | 'ResourceChanged',
+    id: string,
+    actor: Actor | null,
+  ): void =>
+    bus.publish({
+      messageId: `${resourceEventRegistry}.${key}`,
+      messageArgs: [],
+      severity: 'OK',
+      origin: subscriptionUri(id),
+      system: null,
+      actor,
+      time: new Date(),
+    });
+  const checkRoom = (): void => {
+    if (pushes.size + streams.size >= limit) throw refuse('EventSubscriptionLimitExceeded');
+  };
+
+  const start = (record: PushRecord): Push => {
+    const shown = maskUrl(record.destination);
+    const delivery = new PushDelivery({
+      feed,
+      post,
+      listener: () => {
+        const { destination, httpHeaders, verifyCertificate } = push.subscription.record;
+        return { url: new URL(destination), headers: httpHeaders, verifyCertificate };
+      },
+      context: () => push.subscription.record.context,
+      policy: () => push.subscription.record.policy,
+      retries: () => ({ attempts: state.state.retryAttempts, intervalMs: state.state.retryIntervalSeconds * 1000 }),
+      limit: options.backlog,
+      onHealth: (failure) => {
+        set(push, { ...push.subscription, failing: failure !== null });
+        if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: record.id });
+        else log.warn(`events can not be delivered to ${shown}`, { subscription: record.id, error: failure });
+      },
+      onGivenUp: (end) => {
+        log.warn(`delivery of events to ${shown} is given up: ${end}`, { subscription: record.id });
+        try {
+          if (end === 'terminate') remove(record.id);
+          else keep(push, { suspended: true });
+        } catch (error) {
+          log.warn('keeping the subscriptions failed', { error });
+        }
+        tell(end === 'terminate' ? 'ResourceRemoved' : 'ResourceChanged', record.id, null);
+      },
+    });
+    if (record.suspended) delivery.suspend();
+    const leave = feed.add({ wants: createFilter(record.wanted), deliver: (event) => delivery.deliver(event) });
+    const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, leave };
+    pushes.set(record.id, push);
+    listed = undefined;
+    return push;
+  };
+  const stop = (id: string, push: Push): void => {
+    push.leave();
+    push.delivery.close();
+    pushes.delete(id);
+    listed = undefined;
+  };
+  const remove = (id: string): boolean => {
+    const push = pushes.get(id);
+    if (push !== undefined) {
+      stop(id, push);
+      store();
+      return true;
+    }
+    const stream = streams.get(id);
+    stream?.close();
+    return stream !== undefined;
+  };
+
+  for (const record of state.state.subscriptions) start(record);
+
+  return {
+    list: () =>
+      (listed ??= [
+        ...[...pushes.values()].map(({ subscription }) => subscription),
+        ...[...streams.values()].map(({ subscription }) => subscription),
+      ]),
+    find: (id) => pushes.get(id)?.subscription ?? streams.get(id)?.subscription,
+    create(record) {
+      checkRoom();
+      const push = start({ ...record, id: randomUUID(), suspended: false });
+      try {
+        store();
+      } catch (error) {
+        stop(push.subscription.record.id, push);
+        throw error;
+      }
+      return push.subscription;
+    },
+    change(id, change) {
+      const push = pushes.get(id);
+      if (push !== undefined) keep(push, change);
+    },
+    suspend(id) {
+      const push = pushes.get(id);
+      if (push === undefined) return;
+      keep(push, { suspended: true });
+      push.delivery.suspend();
+    },
+    resume(id) {
+      const push = pushes.get(id);
+      if (push === undefined) return;
+      keep(push, { suspended: false });
+      push.delivery.resume();
+    },
+    remove,
+    openStream({ wants, lastEventId, actor, peer }) {
+      checkRoom();
+      const id = randomUUID();
+      return (output) => {
+        const stream = new EventStream(output, {
+          feed,
+          context: '',
+          limit: options.backlog,
+          keepAliveMs: options.keepAliveMs,
+          stalledMs: STALLED_MS,
+          onEnd: () => {
+            leave();
+            streams.delete(id);
+            listed = undefined;
+            if (!closed) tell('ResourceRemoved', id, actor);
+          },
+        });
+        const missed = lastEventId === undefined ? undefined : feed.since(lastEventId);
+        if (missed !== undefined) {
+          const events = missed.events.filter(wants ?? createFilter(everything));
+          stream.replay({ ...missed, events });
+        }
+        const leave = feed.add({ wants: wants ?? createFilter(everything), deliver: (event) => stream.deliver(event) });
+        const subscription = { kind: 'stream', id, destination: `redfish-sse://${peer}`, owner: actor.user } as const;
+        streams.set(id, { subscription, close: () => stream.close() });
+        listed = undefined;
+        // Which is also the first event that a client sees, and how it knows that the stream is open.
+        tell('ResourceCreated', id, actor);
+        // The client may have gone before anybody listened for it.
+        if (output.destroyed) stream.close();
+      };
+    },
+    get retries() {
+      return { attempts: state.state.retryAttempts, intervalSeconds: state.state.retryIntervalSeconds };
+    },
+    setRetries({ attempts, intervalSeconds }) {
+      state.update((present) => ({
+        ...present,
+        retryAttempts: attempts ?? present.retryAttempts,
+        retryIntervalSeconds: intervalSeconds ?? present.retryIntervalSeconds,
+      }));
+    },
+    close() {
+      closed = true;
+      for (const { delivery, leave } of pushes.values()) {
+        leave();
+        delivery.close();
+      }
+      for (const { close } of [...streams.values()]) close();
+      feed.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** What becomes of tasks, as events. */
+import { taskEventRegistry, taskEventTable } from '../redfish/task-event-registry.js';
+import { messageSeverity, messageText } from '../redfish/messages.js';
+import { taskUri, type TaskListener, type TaskRecord, type TaskStore } from '../redfish/task-store.js';
+import { systemOf, type EventBus } from './event-bus.js';
+
+type Key = keyof typeof taskEventTable;
+
+/** Progress is told of in steps of so many percent: a subscriber is not to be told of every megabyte. */
+const STEP_PERCENT = 10;
+
+/** Publishes the changes of the store's tasks from now on. */
+export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
+  const listener: TaskListener = ({ before, after }) => {
+    // One that makes room for others has told of its end long ago; a client's DELETE is told of by the pipeline.
+    if (after === null) return;
+    const key = keyOf(before, after);
+    if (key === undefined) return;
+    const { id, name, owner, percent, failure } = after;
+    const reason = failure === null ? '' : ` ${failure.messages.map(messageText).join(' ')}`;
+    events.publish({
+      messageId: `${taskEventRegistry}.${key}`,
+      messageArgs: key === 'TaskProgressChanged' ? [id, String(percent)] : [id],
+      severity: taskEventTable[key].severity,
+      origin: taskUri(id),
+      // The machine's log tells of the tasks that were about it.
+      system: systemOf(after.targetUri),
+      actor: key === 'TaskStarted' ? owner : null,
+      time: new Date(),
+      detail: `${name}.${reason}`,
+    });
+  };
+  tasks.onChange(listener);
+}
+
+/** @returns undefined where there is nothing to tell. */
+function keyOf(before: TaskRecord | null, after: TaskRecord): Key | undefined {
+  if (before === null) return 'TaskStarted';
+  if (before.state !== after.state) {
+    switch (after.state) {
+      case 'Completed':
+        return after.messages.every((said) => messageSeverity(said) === 'OK')
+          ? 'TaskCompletedOK'
+          : 'TaskCompletedWarning';
+      case 'Exception':
+        return 'TaskAborted';
+      case 'Cancelled':
+        return 'TaskCancelled';
+      case 'Running':
+      case 'Cancelling':
+        return undefined;
+    }
+  }
+  const step = (percent: number | null): number => Math.floor((percent ?? 0) / STEP_PERCENT);
+  return step(before.percent) === step(after.percent) ? undefined : 'TaskProgressChanged';
+}
