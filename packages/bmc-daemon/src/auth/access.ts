@@ -71,6 +71,13 @@ export function openAccess(options: AccessOptions): Access {
     changeSettings: (change: Partial<AccessSettings>) =>
       state.update((old) => ({ ...old, settings: { ...old.settings, ...change } })),
   };
+  const begin = (sessions: Sessions, user: string | null, address: string, change: boolean): NewSession | Refusal => {
+    const begun = sessions.create({ user, address });
+    if (begun === undefined)
+      return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
+    log.info('session created', { session: begun.session.id, account: user, address });
+    return { ...begun, passwordChangeRequired: change };
+  };
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
 
   if (authFile === null) {
@@ -99,7 +106,8 @@ export function openAccess(options: AccessOptions): Access {
     async openSession({ user, password }, asker) {
       if (user === null || password === null) return { refused: 'no credentials' };
       const answer = await login({ user, password: Buffer.from(password) }, asker);
-      return 'refused' in answer ? answer : begin(sessions, user, asker.address, answer.passwordChangeRequired);
+      if ('refused' in answer) return { ...answer, hidesBasic: state.state.settings.httpBasicAuth !== 'Enabled' };
+      return begin(sessions, user, asker.address, answer.passwordChangeRequired);
     },
   });
 }
@@ -111,15 +119,4 @@ type Shared = Pick<Access, 'roles' | 'settings' | 'changeSettings'>;
 /** A spread would read the settings once and for all. */
 function withSettings(shared: Shared, rest: Omit<Access, keyof Shared>): Access {
   return Object.assign(shared, rest);
-}
-
-function begin(
-  sessions: Sessions,
-  user: string | null,
-  address: string,
-  passwordChangeRequired: boolean,
-): NewSession | Refusal {
-  const begun = sessions.create({ user, address });
-  if (begun !== undefined) return { ...begun, passwordChangeRequired };
-  return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
 }

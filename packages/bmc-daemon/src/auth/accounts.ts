@@ -131,7 +131,10 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
   const leaveAdministrator = (account: Account, remains: boolean): void => {
     if (remains || !isAdministrator(account)) return;
     if (listing().list.some((other) => other.user !== account.user && isAdministrator(other))) return;
-    throw new AccountError('lastAdministrator', `${account.user} is the last enabled ${administrator}`);
+    throw new AccountError(
+      'lastAdministrator',
+      `the last enabled ${administrator} can not be removed, disabled or given another role`,
+    );
   };
   /** Role and flags before the password: a crash between the two must not leave an administrator behind. */
   const write = (next: AccountState | undefined, user: string, edit: ((text: string) => string) | undefined): void => {

@@ -3,6 +3,7 @@ import { requirementOf, type Alternatives, type Privilege, type Requirement } fr
 import type { Authenticated } from './authenticate.js';
 import { RedfishError } from './errors.js';
 import { message } from './messages.js';
+import { encodeSegment } from './rendering.js';
 
 /**
  * Lets pass or refuses.
@@ -54,5 +55,5 @@ export function forbidden({ user, passwordChangeRequired }: Authenticated): Redf
 
 /** `@odata.id` of an account. */
 export function accountUri(user: string): string {
-  return `/redfish/v1/AccountService/Accounts/${encodeURIComponent(user)}`;
+  return `/redfish/v1/AccountService/Accounts/${encodeSegment(user)}`;
 }

@@ -132,6 +132,6 @@ function compileTemplate(template: string): (params: Params) => string {
 }
 
 /** Percent-encodes what a path segment can not hold. A MAC address keeps its colons (RFC 3986 §3.3, pchar). */
-function encodeSegment(value: string): string {
+export function encodeSegment(value: string): string {
   return encodeURIComponent(value).replace(/%(3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
 }

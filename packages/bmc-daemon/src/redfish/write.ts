@@ -1,6 +1,7 @@
 /** What POST, PATCH and DELETE do: preconditions, the body and its faults, the resource's own work, and the answer to it. */
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
+import { forbidden } from './authorize.js';
 import { readBody } from './body.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
@@ -44,6 +45,7 @@ function patchOperation<Services>(
     const body = received();
     if (body === undefined) throw refuse('MalformedJSON');
     if (Object.keys(body).length === 0) throw refuse('NoOperation');
+    checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params);
     return translating(exchange, { body }, async () => {
       const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
@@ -128,6 +130,11 @@ function deleteOperation<Services>(
     if (result?.task === undefined) options.onChange?.({ kind: 'removed', uri, requester: exchange.requester });
     return writeAnswer(result, exchange, options);
   };
+}
+
+/** @throws {RedfishError} 403 where the account may change some of the properties, and this is another. */
+function checkPatchable(body: JsonObject, { patchable, who }: Exchange): void {
+  if (patchable !== null && !Object.keys(body).every((name) => patchable.has(name))) throw forbidden(who);
 }
 
 /** Gives the body, or throws what is wrong with it. */

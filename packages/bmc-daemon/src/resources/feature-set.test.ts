@@ -50,13 +50,17 @@ const kinds = (paths: Iterable<string>) =>
   [
     ...new Set(
       [...paths].map((path) =>
-        path.replace(/\/(Systems|Managers)\/[^/]+/, '/$1/{id}').replace(/(Interfaces|VirtualMedia)\/.+/, '$1/{id}'),
+        path.replace(/\/(Systems|Managers)\/[^/]+/, '/$1/{id}').replace(/(Interfaces|VirtualMedia|Roles)\/.+/, '$1/{id}'),
       ),
     ),
   ].sort();
 
 const minimum = [
   '/redfish/v1',
+  '/redfish/v1/AccountService',
+  '/redfish/v1/AccountService/Accounts',
+  '/redfish/v1/AccountService/Roles',
+  '/redfish/v1/AccountService/Roles/{id}',
   '/redfish/v1/SessionService',
   '/redfish/v1/SessionService/Sessions',
   '/redfish/v1/Systems',

@@ -10,12 +10,18 @@ const MINIMUM = [
   'ServiceRoot',
   'ComputerSystemCollection',
   'ComputerSystem',
-  // What the protocol itself leans on: tasks of long actions, and the sessions that every service root links to.
+  // What the protocol itself leans on: tasks of long actions, sessions, and the accounts where a password is changed.
   'TaskService',
   'TaskCollection',
   'Task',
   'SessionService',
   'SessionCollection',
+  'Session',
+  'AccountService',
+  'ManagerAccountCollection',
+  'ManagerAccount',
+  'RoleCollection',
+  'Role',
 ] as const;
 
 const ENTITIES: Readonly<Record<Exclude<FeatureSet, 'full'>, ReadonlySet<string>>> = {

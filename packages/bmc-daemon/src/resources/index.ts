@@ -1,14 +1,17 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
 import type { Resource } from '../redfish/resource.js';
+import { accountService } from './account-service.js';
 import { bios } from './bios.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { drive } from './drive.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
 import { managerResources } from './manager.js';
+import { managerAccountResources } from './manager-account.js';
 import { memoryResources } from './memory.js';
 import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
+import { roleResources } from './role.js';
 import { sensorResources } from './sensor.js';
 import { serviceRoot } from './service-root.js';
 import type { Services } from './services.js';
@@ -41,4 +44,7 @@ export const resources: readonly Resource<Services>[] = [
   ...sensorResources,
   ...taskResources,
   ...sessionServiceResources,
+  accountService,
+  ...managerAccountResources,
+  ...roleResources,
 ];

@@ -24,7 +24,8 @@ export const serviceRoot = defineResource({
     Chassis: reference('/redfish/v1/Chassis'),
     Tasks: reference('/redfish/v1/TaskService'),
     SessionService: reference('/redfish/v1/SessionService'),
-    // Required by the schema, and the reason for the session service that only says that it is off.
+    AccountService: reference('/redfish/v1/AccountService'),
+    // Required by the schema.
     Links: { Sessions: reference('/redfish/v1/SessionService/Sessions') },
   }),
 });

@@ -1,30 +1,96 @@
-/** Sessions are not offered yet; the schema of the service root demands the link, and what is linked says so truthfully. */
+/** Sessions: a user and a password once, then a token. Creating one is the only write that needs no credentials. */
+import { z } from 'zod';
+import type { Session } from '../auth/sessions.js';
+import { unauthorized } from '../redfish/authenticate.js';
+import { accountUri } from '../redfish/authorize.js';
+import { refuse } from '../redfish/errors.js';
+import { message } from '../redfish/messages.js';
+import { telling } from './account-faults.js';
 import { reference, renderCollection } from './reference.js';
-import { defineResource } from './services.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
 
-const nothing = {};
+const sessionsUri = '/redfish/v1/SessionService/Sessions';
 
 const sessionService = defineResource({
   entity: 'SessionService',
   odataType: '#SessionService.v1_2_0.SessionService',
   uri: '/redfish/v1/SessionService',
-  load: () => nothing,
-  render: (_entity, { self }) => ({
+  load: ({ services }) => services.access.settings,
+  render: ({ sessionTimeoutSeconds }) => ({
     Id: 'SessionService',
     Name: 'Session Service',
-    ServiceEnabled: false,
-    Status: { State: 'Disabled' },
-    Sessions: reference(`${self}/Sessions`),
+    ServiceEnabled: true,
+    SessionTimeout: sessionTimeoutSeconds,
+    Status: enabled,
+    Sessions: reference(sessionsUri),
   }),
+  patch: {
+    // The schema's own bounds: all of them shall be supported.
+    body: z.strictObject({ SessionTimeout: z.int().min(30).max(86_400).optional() }),
+    apply: ({ sessionTimeoutSeconds }, { SessionTimeout = sessionTimeoutSeconds }, { services }) =>
+      telling({}, () => {
+        services.access.changeSettings({ sessionTimeoutSeconds: SessionTimeout });
+        return undefined;
+      }),
+  },
 });
 
 const sessionCollection = defineResource({
   entity: 'SessionCollection',
   odataType: '#SessionCollection.SessionCollection',
-  uri: '/redfish/v1/SessionService/Sessions',
-  load: () => nothing,
-  render: () => renderCollection('Session Collection', []),
+  uri: sessionsUri,
+  load: ({ services }) => services.access.sessions.list(),
+  render: (sessions) =>
+    renderCollection(
+      'Session Collection',
+      sessions.map(({ id }) => `${sessionsUri}/${id}`),
+    ),
+  post: {
+    open: true,
+    // Null: what sushycli sends for no user and no password.
+    body: z.strictObject({ UserName: z.string().nullable(), Password: z.string().nullable() }),
+    async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
+      const { address, signal } = requester;
+      const opened = await services.access.openSession({ user, password }, { address, gone: () => signal.aborted });
+      if ('refused' in opened) throw unauthorized(opened);
+      const { session, token, passwordChangeRequired } = opened;
+      return {
+        created: { location: `${sessionsUri}/${session.id}`, headers: { 'X-Auth-Token': token } },
+        ...(passwordChangeRequired ? { messages: [message('PasswordChangeRequired', accountUri(user ?? ''))] } : {}),
+      };
+    },
+  },
 });
 
-/** The session service and its collection. */
-export const sessionServiceResources = [sessionService, sessionCollection];
+function findSession(services: Services, id: string): Session {
+  const session = services.access.sessions.find(id);
+  if (session === undefined) throw refuse('ResourceNotFound', 'Session', id);
+  return session;
+}
+
+const session = defineResource({
+  entity: 'Session',
+  odataType: '#Session.v1_8_0.Session',
+  uri: '/redfish/v1/SessionService/Sessions/{sessionId}',
+  isOwn: ({ params, services, requester }) =>
+    requester.user !== null && services.access.sessions.find(params.sessionId)?.user === requester.user,
+  load: ({ params, services }) => findSession(services, params.sessionId),
+  render: ({ id, user, address, createdAt }) => ({
+    Id: id,
+    Name: 'User Session',
+    UserName: user,
+    // The schema has it, for POST; an answer never does.
+    Password: null,
+    SessionType: 'Redfish',
+    ClientOriginIPAddress: address,
+    CreatedTime: createdAt.toISOString(),
+  }),
+  delete({ id }, { services }) {
+    services.access.sessions.end(id);
+    return undefined;
+  },
+});
+
+/** The session service, its collection and its sessions. */
+export const sessionServiceResources = [sessionService, sessionCollection, session];

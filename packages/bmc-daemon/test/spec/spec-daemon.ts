@@ -3,8 +3,11 @@
  * once on QEMU guests of a private libvirtd. Each test gets a service of its own and a machine that nobody has touched: off,
  * UEFI, two CPUs, 2 GiB, one virtio disk, one network interface, an empty drive, and a second machine beside it.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { createLog } from '@rackless/daemon/log.js';
@@ -13,7 +16,7 @@ import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings } from '../../src/resources/index.js';
-import { testServices } from '../support/services.js';
+import { accessWithAccount, testServices } from '../support/services.js';
 import { backends, type Backend, type BackendMachine } from './backends.js';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -193,8 +196,10 @@ async function serve(
     write: (text) => lines.push(...text.split('\n').slice(0, -1)),
   });
   const tasks = createTaskStore({ limit: 100, now: () => new Date() });
+  const folder = mkdtempSync(join(tmpdir(), 'rackless-spec-'));
   const services = testServices(driver, {
     log,
+    access: accessWithAccount(join(folder, 'users')),
     operations: {
       tasks,
       waitMs: settings.waitMs ?? 120_000,
@@ -223,6 +228,7 @@ async function serve(
     },
     stop: async () => {
       await listening.stop();
+      rmSync(folder, { recursive: true });
       // What is not written by now would be after the end of the test.
       log.flush();
     },

@@ -1,5 +1,6 @@
 /** What the resources work with, with a test's own parts in place of the daemon's: one place that knows every part. */
-import { openAccess } from '../../src/auth/access.js';
+import { writeFileSync } from 'node:fs';
+import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
@@ -32,6 +33,15 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
   };
+}
+
+/**
+ * Accounts with one in it, `admin` with the password `secret`.
+ * @param file where the password file is made.
+ */
+export function accessWithAccount(file: string): Access {
+  writeFileSync(file, 'admin:$2y$04$0hxnz9bkZIMncnXv3EQ.yeZvFU9vlPkWUyVBgi99ssVla3nH69FIa\n');
+  return openAccess({ authFile: file, state: stateInMemory(initialAccessState), log: silent });
 }
 
 function indicatorsInMemory(): IndicatorStore {

@@ -1,0 +1,127 @@
+/** Accounts: the users of the password file. */
+import { z } from 'zod';
+import type { Account, Accounts } from '../auth/accounts.js';
+import { accountUri } from '../redfish/authorize.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { about, message, withDetail } from '../redfish/messages.js';
+import { telling } from './account-faults.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+
+/** Without a password file. */
+const nobody: readonly Account[] = [];
+
+/** @throws {RedfishError} 409 where there are no accounts that could be changed. */
+function accountsOf({ access: { accounts } }: Services): Accounts {
+  if (accounts !== null) return accounts;
+  const detail = 'EMULATOR_AUTH_FILE is not set: there are no accounts, and everybody may do everything.';
+  throw new RedfishError(409, [withDetail(message('AccountNotModified'), detail)]);
+}
+
+function findAccount({ access }: Services, user: string): Account {
+  const account = access.accounts?.find(user);
+  if (account === undefined) throw refuse('ResourceNotFound', 'ManagerAccount', user);
+  return account;
+}
+
+/** @throws {RedfishError} 400 for a password that is too short. One that is too long is refused where it is hashed. */
+function checkLength(password: string | undefined, { access }: Services): void {
+  const { minPasswordLength } = access.settings;
+  if (password === undefined || password.length >= minPasswordLength) return;
+  throw new RedfishError(400, [
+    about(message('StringValueTooShort', '******', minPasswordLength), '#/Password'),
+    message('PasswordIncorrectLength'),
+  ]);
+}
+
+/** Redfish is all that an account gives access to. */
+const accountTypes = z.array(z.literal('Redfish')).length(1).optional();
+
+const managerAccountCollection = defineResource({
+  entity: 'ManagerAccountCollection',
+  odataType: '#ManagerAccountCollection.ManagerAccountCollection',
+  uri: '/redfish/v1/AccountService/Accounts',
+  load: ({ services }) => services.access.accounts?.list() ?? nobody,
+  render: (accounts) =>
+    renderCollection(
+      'Accounts Collection',
+      accounts.map(({ user }) => accountUri(user)),
+    ),
+  post: {
+    body: z.strictObject({
+      UserName: z.string().min(1).max(255),
+      Password: z.string(),
+      RoleId: z.string(),
+      Enabled: z.boolean().optional(),
+      Locked: z.literal(false).optional(),
+      PasswordChangeRequired: z.boolean().optional(),
+      AccountTypes: accountTypes,
+    }),
+    run(_accounts, { UserName: user, Password: password, RoleId: roleId, ...flags }, { services }) {
+      checkLength(password, services);
+      const { Enabled: enabled = true, PasswordChangeRequired: passwordChangeRequired = false } = flags;
+      return telling({ user, roleId }, async () => {
+        await accountsOf(services).create({ user, password, roleId, enabled, passwordChangeRequired });
+        return { created: { location: accountUri(user) } };
+      });
+    },
+  },
+});
+
+const managerAccount = defineResource({
+  entity: 'ManagerAccount',
+  odataType: '#ManagerAccount.v1_14_1.ManagerAccount',
+  uri: '/redfish/v1/AccountService/Accounts/{accountId}',
+  isOwn: ({ params, requester }) => requester.user !== null && params.accountId === requester.user,
+  load: ({ params, services }) => findAccount(services, params.accountId),
+  render: ({ user, roleId, enabled, locked, passwordChangeRequired }) => ({
+    Id: user,
+    Name: 'User Account',
+    UserName: user,
+    // For writing alone.
+    Password: null,
+    RoleId: roleId,
+    Enabled: enabled,
+    Locked: locked,
+    PasswordChangeRequired: passwordChangeRequired,
+    AccountTypes: ['Redfish'],
+    Links: { Role: reference(`/redfish/v1/AccountService/Roles/${roleId}`) },
+  }),
+  patch: {
+    body: z.strictObject({
+      Password: z.string().optional(),
+      RoleId: z.string().optional(),
+      Enabled: z.boolean().optional(),
+      // Wrong passwords lock an account, and an administrator unlocks it; who wants to lock one disables it.
+      Locked: z.literal(false).optional(),
+      PasswordChangeRequired: z.boolean().optional(),
+      AccountTypes: accountTypes,
+    }),
+    apply({ user }, sent, { services, requester }) {
+      const { Password: password, RoleId: roleId, Enabled: enabled, Locked: locked } = sent;
+      const { PasswordChangeRequired: passwordChangeRequired } = sent;
+      checkLength(password, services);
+      return telling({ user, ...(roleId === undefined ? {} : { roleId }) }, async () => {
+        await accountsOf(services).change(user, {
+          ...(password === undefined ? {} : { password }),
+          ...(roleId === undefined ? {} : { roleId }),
+          ...(enabled === undefined ? {} : { enabled }),
+          ...(locked === undefined ? {} : { locked }),
+          ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
+        });
+        // A new password ends the sessions of the old one, but not the one that it came from.
+        if (password !== undefined && requester.user === user && requester.session !== null)
+          services.access.sessions.keep(requester.session);
+        return undefined;
+      });
+    },
+  },
+  delete: ({ user }, { services }) =>
+    telling({ user }, async () => {
+      await accountsOf(services).remove(user);
+      return undefined;
+    }),
+});
+
+/** The accounts and their collection. */
+export const managerAccountResources = [managerAccountCollection, managerAccount];

@@ -1,0 +1,88 @@
+/** Roles: the three that Redfish defines, and those that administrators make. */
+import { z } from 'zod';
+import { privilegeNames, type Privilege } from '../auth/privileges.js';
+import { ROLE_ID, type Role } from '../auth/roles.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { message, withDetail } from '../redfish/messages.js';
+import { telling } from './account-faults.js';
+import { renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+
+const rolesUri = '/redfish/v1/AccountService/Roles';
+
+const assignedPrivileges = z.array(z.enum(privilegeNames)).max(privilegeNames.length);
+/** There are none. */
+const oemPrivileges = z.array(z.never()).max(0).optional();
+
+interface RoleChange {
+  readonly AssignedPrivileges?: readonly Privilege[] | undefined;
+}
+const roleChange: z.ZodType<RoleChange> = z.strictObject({
+  AssignedPrivileges: assignedPrivileges.optional(),
+  OemPrivileges: oemPrivileges,
+});
+/** DSP0266, roles: what the predefined ones may do does not change. */
+const nothingToChange: z.ZodType<RoleChange> = z.strictObject({});
+
+function findRole({ access }: Services, roleId: string): Role {
+  const role = access.roles.list().find(({ id }) => id === roleId);
+  if (role === undefined) throw refuse('ResourceNotFound', 'Role', roleId);
+  return role;
+}
+
+const roleCollection = defineResource({
+  entity: 'RoleCollection',
+  odataType: '#RoleCollection.RoleCollection',
+  uri: rolesUri,
+  load: ({ services }) => services.access.roles.list(),
+  render: (roles) =>
+    renderCollection(
+      'Roles Collection',
+      roles.map(({ id }) => `${rolesUri}/${id}`),
+    ),
+  post: {
+    body: z.strictObject({
+      RoleId: z.string().regex(ROLE_ID),
+      AssignedPrivileges: assignedPrivileges,
+      OemPrivileges: oemPrivileges,
+    }),
+    run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services }) =>
+      telling({ roleId }, () => {
+        services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
+        return { created: { location: `${rolesUri}/${roleId}` } };
+      }),
+  },
+});
+
+const role = defineResource({
+  entity: 'Role',
+  odataType: '#Role.v1_3_3.Role',
+  uri: '/redfish/v1/AccountService/Roles/{roleId}',
+  load: ({ params, services }) => findRole(services, params.roleId),
+  render: ({ id, privileges, predefined }) => ({
+    Id: id,
+    Name: `${id} Role`,
+    RoleId: id,
+    IsPredefined: predefined,
+    AssignedPrivileges: privileges,
+    OemPrivileges: [],
+  }),
+  patch: {
+    body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
+    apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services }) =>
+      telling({ roleId: id }, () => {
+        services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
+        return undefined;
+      }),
+  },
+  delete: ({ id, predefined }, { services }) =>
+    telling({ roleId: id }, () => {
+      if (predefined)
+        throw new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), `${id} is a predefined role.`)]);
+      services.access.roles.remove(id);
+      return undefined;
+    }),
+});
+
+/** The roles and their collection. */
+export const roleResources = [roleCollection, role];
