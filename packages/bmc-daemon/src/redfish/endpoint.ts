@@ -51,6 +51,8 @@ export interface EndpointOptions<Services> {
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   /** Told of every write that was carried out. */
   readonly onChange?: ChangeListener;
+  /** Whether there is a resource at a path. */
+  readonly isServed: (path: string) => boolean;
 }
 
 /** A path and what it does. */

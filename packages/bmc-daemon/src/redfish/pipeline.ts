@@ -62,6 +62,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       throw new Error(`reading ${uri} for an answer: there is no such resource`);
     return get(exchange, match.params);
   };
+  const isServed = (path: string): boolean => router.match(path)?.target.operations.has('GET') === true;
   const reading: Reading = {
     // Under the same guard as a request of its own.
     get: async (uri, exchange) => {
@@ -78,7 +79,13 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
     ...resources.flatMap((resource) =>
-      resourceEndpoints(resource, { services, strict, read, ...(onChange === undefined ? {} : { onChange }) }),
+      resourceEndpoints(resource, {
+        services,
+        strict,
+        read,
+        isServed,
+        ...(onChange === undefined ? {} : { onChange }),
+      }),
     ),
     ...streams.map((stream) => streamEndpoint(stream, services)),
   ]);

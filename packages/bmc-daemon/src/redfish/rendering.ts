@@ -25,13 +25,17 @@ interface Kept {
   answer?: Answer;
 }
 
-/**
- * Works a resource out.
- * @param allow value of the Allow header.
- */
+export interface RendererOptions<Services> extends AnnotateOptions {
+  readonly services: Services;
+  /** Value of the Allow header. */
+  readonly allow: string;
+  readonly isServed: (path: string) => boolean;
+}
+
+/** Works a resource out. */
 export function createRenderer<Services>(
   resource: Resource<Services>,
-  { services, allow, ...annotateOptions }: AnnotateOptions & { readonly services: Services; readonly allow: string },
+  { services, allow, isServed, ...annotateOptions }: RendererOptions<Services>,
 ): Renderer {
   const { entity: entityName, odataType, volatile = [] } = resource;
   const fill = compileTemplate(resource.uri);
@@ -45,10 +49,10 @@ export function createRenderer<Services>(
 
   const bodyAt = (entity: object, params: Params, self: string): JsonObject => {
     const rendered = {
-      '@odata.id': self,
-      '@odata.type': odataType,
-      '@odata.context': context,
-      ...resource.render(entity, { self, params, services }),
+      ...(resource.isFile === true
+        ? { '@odata.type': odataType }
+        : { '@odata.id': self, '@odata.type': odataType, '@odata.context': context }),
+      ...resource.render(entity, { self, params, services, isServed }),
       ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
     };
     const { patch } = resource;

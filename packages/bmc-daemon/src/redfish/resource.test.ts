@@ -44,7 +44,9 @@ describe('defineResource', () => {
 
   it('gives a resource of the uniform type that behaves as the literal says (B13)', async () => {
     const entity = await system.load(request);
-    expect(system.render(entity, { self: '/x', params: request.params, services: request.services })).toEqual({
+    expect(
+      system.render(entity, { self: '/x', params: request.params, services: request.services, isServed: () => true }),
+    ).toEqual({
       Id: 'a',
       Name: 'alpha',
       '@odata.id': '/x',

@@ -60,6 +60,8 @@ export interface RenderContext<Services, Params> {
   /** As in `self`. */
   readonly params: Params;
   readonly services: Services;
+  /** Whether there is a resource at a path of this service. */
+  readonly isServed: (path: string) => boolean;
 }
 
 export interface PatchDefinition<Services, Params, Entity, Body> {
@@ -102,6 +104,8 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   readonly aliases?: readonly string[];
   /** GET and HEAD need no credentials. */
   readonly open?: boolean;
+  /** A file in JSON, such as a registry: it has a type, but neither `@odata.id` nor `@odata.context`, and nothing links to it. */
+  readonly isFile?: boolean;
   /**
    * Whether it is the requester's own account, session or subscription: what the privilege ConfigureSelf is about. Asked
    * before `load`, and only of who has no other privilege that would do. Default: nobody's.

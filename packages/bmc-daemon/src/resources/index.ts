@@ -6,9 +6,11 @@ import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { drive } from './drive.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
+import { jsonSchemaResources } from './json-schema.js';
 import { managerResources } from './manager.js';
 import { managerAccountResources } from './manager-account.js';
 import { memoryResources } from './memory.js';
+import { messageRegistries, registryResources } from './message-registry.js';
 import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
 import { roleResources } from './role.js';
@@ -25,7 +27,7 @@ import { volumeResources } from './volume.js';
 
 export type { ResourceSettings, Services } from './services.js';
 
-export const resources: readonly Resource<Services>[] = [
+const served: readonly Resource<Services>[] = [
   serviceRoot,
   ...computerSystemResources,
   bios,
@@ -47,4 +49,8 @@ export const resources: readonly Resource<Services>[] = [
   accountService,
   ...managerAccountResources,
   ...roleResources,
+  ...registryResources(messageRegistries),
 ];
+
+/** With the schemas of all the others. */
+export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];

@@ -1,9 +1,26 @@
-/** Where every client begins. Only what answers is linked. */
+/** Where every client begins. What is linked is what answers: a service that comes is linked by being served. */
+import { protocolFeatures } from '../redfish/query/features.js';
 import { product, vendor } from '../version.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 
 const nothing = {};
+
+/** The properties of a service root that are links, in the order of reading, with where they lead. */
+const links = {
+  Systems: '/redfish/v1/Systems',
+  Managers: '/redfish/v1/Managers',
+  Chassis: '/redfish/v1/Chassis',
+  Tasks: '/redfish/v1/TaskService',
+  SessionService: '/redfish/v1/SessionService',
+  AccountService: '/redfish/v1/AccountService',
+  EventService: '/redfish/v1/EventService',
+  UpdateService: '/redfish/v1/UpdateService',
+  CertificateService: '/redfish/v1/CertificateService',
+  TelemetryService: '/redfish/v1/TelemetryService',
+  Registries: '/redfish/v1/Registries',
+  JsonSchemas: '/redfish/v1/JsonSchemas',
+} as const;
 
 /** Readable without credentials (DSP0266, security requirements of the service root). */
 export const serviceRoot = defineResource({
@@ -12,19 +29,17 @@ export const serviceRoot = defineResource({
   uri: '/redfish/v1',
   open: true,
   load: () => nothing,
-  render: (_entity, { services }) => ({
+  render: (_entity, { services, isServed }) => ({
     Id: 'RootService',
     Name: 'Root Service',
     RedfishVersion: '1.20.0',
     UUID: services.serviceUuid,
     Product: product,
     Vendor: vendor,
-    Systems: reference('/redfish/v1/Systems'),
-    Managers: reference('/redfish/v1/Managers'),
-    Chassis: reference('/redfish/v1/Chassis'),
-    Tasks: reference('/redfish/v1/TaskService'),
-    SessionService: reference('/redfish/v1/SessionService'),
-    AccountService: reference('/redfish/v1/AccountService'),
+    ProtocolFeaturesSupported: protocolFeatures,
+    ...Object.fromEntries(
+      Object.entries(links).flatMap(([name, uri]) => (isServed(uri) ? [[name, reference(uri)] as const] : [])),
+    ),
     // Required by the schema.
     Links: { Sessions: reference('/redfish/v1/SessionService/Sessions') },
   }),

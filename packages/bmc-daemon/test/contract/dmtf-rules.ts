@@ -52,7 +52,10 @@ export function dmtfRules(folder: string): DmtfRules {
         DELETE: definition.deletable,
       };
       return [
-        ...(definition.uris?.some((template) => matches(template, id)) === false ? [`${id}: no URI of a ${type}`] : []),
+        // A settings resource has the type of the one that it is about (DSP0266, settings resource) and no template of its own.
+        ...(definition.uris?.some((template) => matches(template, id.replace(/\/Settings$/, ''))) === false
+          ? [`${id}: no URI of a ${type}`]
+          : []),
         ...allow.filter((method) => permitted[method] === false).map((method) => `${id}: a ${type} takes no ${method}`),
         ...annotationsIn(resource)
           .filter((name) => !known(name))

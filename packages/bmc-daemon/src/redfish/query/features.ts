@@ -1,0 +1,18 @@
+/** What of the protocol's options there is: `ProtocolFeaturesSupported` of the service root. */
+import type { JsonObject } from '../json.js';
+import { maximumLevels } from './parse.js';
+
+/** True, and kept so by the tests of this folder. */
+export const protocolFeatures: JsonObject = {
+  ExpandQuery: { ExpandAll: true, Levels: true, Links: true, NoLinks: true, MaxLevels: maximumLevels },
+  FilterQuery: true,
+  FilterQueryComparisonOperations: true,
+  FilterQueryCompoundOperations: true,
+  OnlyMemberQuery: true,
+  SelectQuery: true,
+  TopSkipQuery: true,
+  ExcerptQuery: false,
+  IncludeOriginOfConditionQuery: false,
+  MultipleHTTPRequests: true,
+  DeepOperations: { DeepPATCH: false, DeepPOST: false },
+};
