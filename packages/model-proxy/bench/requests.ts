@@ -1,6 +1,7 @@
 /** Small requests: how many in a second on one core, and what a single one takes longer than without a proxy. */
 import { answer1KB, request1KB } from './bodies.js';
-import type { Loaded } from './load.js';
+import { load, type Loaded } from './load.js';
+import { TARGET_CORE } from './processes.js';
 import { median, medianRatio, short, table, type Figure } from './report.js';
 import { startUpstream, takeTurns, type Bench } from './rounds.js';
 import { startTarget, targetNames, type Target } from './targets.js';
@@ -20,14 +21,40 @@ export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
     for (const name of targetNames) targets.push(await startTarget(name, folder, port));
     const direct = `http://127.0.0.1:${port}`;
     const many = await takeTurns(bench, targets, direct, { body: request1KB, connections: CONNECTIONS });
+    const alone = await measureAlone(bench);
     print(manyTable(many));
     const one = await takeTurns(bench, targets, direct, { body: request1KB, connections: 1 });
     print(oneTable(one));
-    return [...manyFigures(many), oneFigure(one)];
+    return [aloneFigure(alone, many), ...manyFigures(many), oneFigure(one)];
   } finally {
     await Promise.all([upstream.stop(), ...targets.map((target) => target.stop())]);
   }
 }
+
+/** The upstream where the targets are otherwise: a core of its own, as they have one. @returns requests/s, round by round. */
+async function measureAlone({ folder, rounds, seconds }: Bench): Promise<readonly number[]> {
+  const upstream = await startUpstream(folder, answer1KB, TARGET_CORE);
+  try {
+    const alone: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const url = `http://127.0.0.1:${upstream.ports[0]}`;
+      const { perSecond } = await load(folder, { url, body: request1KB, connections: CONNECTIONS, seconds });
+      alone.push(perSecond);
+    }
+    return alone;
+  } finally {
+    await upstream.stop();
+  }
+}
+
+const aloneFigure = (alone: readonly number[], results: Results): Figure => ({
+  what: "upstream alone on a core, of nginx's requests/s (void below)",
+  value: medianRatio(alone, rates(results, 'nginx')),
+  unit: '',
+  must: VOID_BELOW,
+  aim: null,
+  better: 'higher',
+});
 
 const rates = (results: Results, name: string) => (results.get(name) ?? []).map(({ perSecond }) => perSecond);
 
@@ -48,13 +75,6 @@ function manyFigures(results: Results): readonly Figure[] {
   const ours = rates(results, 'model-proxy');
   const common = { unit: '', better: 'higher' } as const;
   return [
-    {
-      ...common,
-      what: "upstream alone, of nginx's requests/s (void below)",
-      value: medianRatio(rates(results, 'direct'), rates(results, 'nginx')),
-      must: VOID_BELOW,
-      aim: null,
-    },
     {
       ...common,
       what: "1 KB: of nginx's requests/s",

@@ -38,8 +38,11 @@ export async function takeTurns(
   const results = new Map<string, Loaded[]>(['direct', ...targets.map(({ name }) => name)].map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     results.get('direct')?.push(await load(folder, { ...request, url: upstreamUrl, seconds: Math.min(seconds, 2) }));
-    for (const target of targets)
-      results.get(target.name)?.push(await loadTarget(folder, target, { ...request, seconds }));
+    for (const target of targets) {
+      const loaded = await loadTarget(folder, target, { ...request, seconds });
+      if (loaded.requests === 0) throw new Error(`loading ${target.name}: no request was answered`);
+      results.get(target.name)?.push(loaded);
+    }
   }
   return results;
 }
