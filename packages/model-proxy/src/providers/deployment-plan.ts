@@ -8,6 +8,11 @@ export interface Plan {
   readonly additional: readonly DropPath[];
   readonly defaults: readonly (readonly [string, Buffer])[];
   readonly extraBody: readonly (readonly [string, Buffer])[];
+  /** Whether bodies stay what they are, but for the model's name and what their own members ask for. */
+  readonly changesNothing: boolean;
+  readonly upstreamModel: string;
+  /** That name as JSON. */
+  readonly modelText: Buffer;
 }
 
 const plans = new WeakMap<Deployment, Plan>();
@@ -16,11 +21,18 @@ const plans = new WeakMap<Deployment, Plan>();
 export function planOf(deployment: Deployment): Plan {
   let plan = plans.get(deployment);
   if (plan === undefined) {
+    const additional = deployment.additionalDropParams.map(parseDropPath);
+    const defaults = texts(deployment.defaults);
+    const extraBody = texts(deployment.extraBody);
+    const { upstreamModel } = deployment;
     plan = {
       allowed: new Set(deployment.allowedOpenaiParams),
-      additional: deployment.additionalDropParams.map(parseDropPath),
-      defaults: texts(deployment.defaults),
-      extraBody: texts(deployment.extraBody),
+      additional,
+      defaults,
+      extraBody,
+      changesNothing: additional.length + defaults.length + extraBody.length === 0,
+      upstreamModel,
+      modelText: Buffer.from(JSON.stringify(upstreamModel)),
     };
     plans.set(deployment, plan);
   }

@@ -79,5 +79,5 @@ export const hostedVllm: Provider = openaiDialect({
   name: 'hosted_vllm',
   apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],
   apiBaseEnvironment: ['HOSTED_VLLM_API_BASE'],
-  translate,
+  translation: { translate, translated: { members: ['tools', 'thinking'], innerKeys: messageKeys } },
 });

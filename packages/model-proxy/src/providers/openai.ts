@@ -17,12 +17,13 @@ export interface OpenaiDialect {
   readonly apiKeyEnvironment?: readonly string[];
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
-  readonly translate?: Provider['translate'];
+  /** What needs more than lists of names. */
+  readonly translation?: Required<Pick<Provider, 'translate' | 'translated'>>;
 }
 
 /** A provider that is addressed as OpenAI is: `Authorization: Bearer`, JSON, the same paths. */
 export function openaiDialect(dialect: OpenaiDialect): Provider {
-  const { name, translate } = dialect;
+  const { name, translation } = dialect;
   // Endpoints come from paths that clients choose: only those with a list of their own are remembered.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
@@ -34,7 +35,7 @@ export function openaiDialect(dialect: OpenaiDialect): Provider {
     supportedParameters: (endpoint) => supported.get(endpoint) ?? none,
     headers: (apiKey) => (apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     renamedParameters: renamedParameters(name),
-    ...(translate === undefined ? {} : { translate }),
+    ...translation,
   };
 }
 

@@ -25,6 +25,8 @@ export interface Provider {
   readonly renamedParameters?: ReadonlyMap<string, string>;
   /** What the dialect needs beside that; see {@link Translation}. */
   readonly translate?: Translation;
+  /** Without any of these members, and of these names inside of others, {@link Provider.translate} changes nothing. */
+  readonly translated?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
 }
 
 /** The values of a request's own members, each read when it is asked for and none of the others with it. */

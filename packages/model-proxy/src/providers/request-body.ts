@@ -17,6 +17,7 @@ import { planOf } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
 import { checkedParameters, isConsumed, neverRefused, neverRefusedWhenOne } from './parameters.js';
 import type { RequestMembers } from './provider.js';
+import { renamedBody } from './renamed-body.js';
 
 export interface RequestBodyOptions {
   readonly endpoint: { readonly path: string };
@@ -34,6 +35,8 @@ export interface RequestBodyOptions {
  * @throws {ProxyError} 400 where a parameter is not supported and not to be dropped, or one that speaks to the proxy makes no sense.
  */
 export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] {
+  const renamed = renamedBody(object, options);
+  if (renamed !== undefined) return renamed;
   const request = new OutgoingRequest(object, options);
   request.consume();
   request.dropAdditional();
