@@ -13,7 +13,7 @@ const CLIENT_GONE = 499;
 
 /** Call it once, when the response is over, whoever ended it. */
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
-  const { response, call, route, error, usage, startedAt, sentAt, firstByteAt } = exchange;
+  const { response, call, selection, error, usage, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
   const gone = !response.writableFinished && !exchange.upgraded;
   // The upstream must not go on for nobody.
@@ -24,8 +24,8 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
   const upstreamMs = sentAt === 0 ? null : (exchange.answeredAt || now) - sentAt;
   metrics.requestFinished({
     route: exchange.routeLabel,
-    modelGroup: route?.deployment.modelName ?? '',
-    modelId: route?.deployment.id ?? '',
+    modelGroup: selection?.deployment.modelName ?? '',
+    modelId: selection?.deployment.id ?? '',
     status,
     errorKind: error?.kind ?? null,
     totalMs,
@@ -46,21 +46,21 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     ...(error?.kind === 'authentication' ? { refused: error.message } : {}),
     more: linePart(exchange, upstreamMs, firstTokenMs, gone),
   });
-  if (error !== null) tell(log, exchange.id, error, route?.deployment);
+  if (error !== null) tell(log, exchange.id, error, selection?.deployment);
 }
 
 type LinePart = Record<string, string | number | boolean>;
 
 function linePart(
-  { route }: Exchange,
+  { selection }: Exchange,
   upstreamMs: number | null,
   firstTokenMs: number | null,
   gone: boolean,
 ): Readonly<LinePart> {
   const part: LinePart = {};
-  if (route !== null) {
-    part['model'] = route.modelGroup;
-    part['deployment'] = route.deployment.id;
+  if (selection !== null) {
+    part['model'] = selection.modelGroup;
+    part['deployment'] = selection.deployment.id;
   }
   if (upstreamMs !== null) part['upstreamMs'] = rounded(upstreamMs);
   if (firstTokenMs !== null) part['firstTokenMs'] = rounded(firstTokenMs);

@@ -9,10 +9,10 @@ const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HO
 /** Where requests for a name go: provider, the upstream's name, address, key. */
 function way(params: string, name: string, modelName = '*') {
   const entry = `model_list: [{model_name: ${JSON.stringify(modelName)}, litellm_params: ${params}}]\n`;
-  const route = createRouter(load(entry, { environment }).proxy).route(name);
-  if (route === undefined) return undefined;
-  const { provider, apiBase, apiKey } = route.deployment;
-  return [provider.name, route.upstreamModel, apiBase, apiKey, route.modelGroup];
+  const selection = createRouter(load(entry, { environment }).proxy).select(name);
+  if (selection === undefined) return undefined;
+  const { provider, apiBase, apiKey } = selection.deployment;
+  return [provider.name, selection.upstreamModel, apiBase, apiKey, selection.modelGroup];
 }
 
 describe('a model of "*"', () => {

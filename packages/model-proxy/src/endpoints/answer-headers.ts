@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import { pythonSeconds } from '../upstream/connection-faults.js';
 import type { Exchange } from './exchange.js';
 import { costOf } from './response-cost.js';
@@ -13,8 +13,8 @@ import { costOf } from './response-cost.js';
  * @param upstream the head of the upstream's answer, where there was one.
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
-  const { request, route, serving } = exchange;
-  const headers = [...fixedHeaders(route, serving.version)];
+  const { request, selection, serving } = exchange;
+  const headers = [...fixedHeaders(selection, serving.version)];
   headers.push('x-request-id', exchange.id, 'x-litellm-call-id', exchange.callId);
   if (exchange.sentAt !== 0) {
     addDurations(headers, exchange);
@@ -28,18 +28,18 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
   return headers;
 }
 
-/** What is the same for all answers of a route that is used again and again. */
-const fixedByRoute = new WeakMap<Route, readonly string[]>();
+/** What is the same for all answers of a selection that is used again and again. */
+const fixedBySelection = new WeakMap<Selection, readonly string[]>();
 
-function fixedHeaders(route: Route | null, version: string): readonly string[] {
-  if (route === null) return ['x-litellm-version', version];
-  const known = fixedByRoute.get(route);
+function fixedHeaders(selection: Selection | null, version: string): readonly string[] {
+  if (selection === null) return ['x-litellm-version', version];
+  const known = fixedBySelection.get(selection);
   if (known !== undefined) return known;
-  const { deployment, modelGroup } = route;
+  const { deployment, modelGroup } = selection;
   const fixed = ['x-litellm-version', version, 'x-litellm-model-id', deployment.id];
   fixed.push('x-litellm-model-api-base', shownApiBase(deployment));
   if (isHeaderText(modelGroup)) fixed.push('x-litellm-model-group', modelGroup);
-  fixedByRoute.set(route, fixed);
+  fixedBySelection.set(selection, fixed);
   return fixed;
 }
 
@@ -49,7 +49,7 @@ export function writeHead(response: ServerResponse, status: number, headers: str
 }
 
 /** How it came about. There are neither retries nor fallbacks yet; clients that count them read zeros. */
-function addCourse(headers: string[], { route, timeoutMs, usage }: Exchange): void {
+function addCourse(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
   headers.push(
     'x-litellm-attempted-retries',
     '0',
@@ -60,7 +60,7 @@ function addCourse(headers: string[], { route, timeoutMs, usage }: Exchange): vo
   );
   if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
   // Of a stream it is not known before its end.
-  const cost = usage === null || route === null ? null : costOf(route.deployment, usage);
+  const cost = usage === null || selection === null ? null : costOf(selection.deployment, usage);
   if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
 }
 

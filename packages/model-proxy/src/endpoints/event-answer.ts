@@ -51,8 +51,8 @@ export class EventAnswer implements Answer {
     if (exchange.error !== null) return;
     // Not even a comment came: nobody asks a model for nothing.
     const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
-    if (interruption !== null && exchange.route !== null) {
-      this.fail(interruptionFault(interruption, exchange.route));
+    if (interruption !== null && exchange.selection !== null) {
+      this.fail(interruptionFault(interruption, exchange.selection));
       return;
     }
     this.#sendHead();
@@ -129,8 +129,8 @@ export class EventAnswer implements Answer {
     if (data === undefined) return undefined;
     const status = statusOfErrorEvent(data);
     const { exchange, headers } = this.#context;
-    if (status === undefined || exchange.route === null) return undefined;
-    return errorOfStatus(status, headers, Buffer.from(data), exchange.route);
+    if (status === undefined || exchange.selection === null) return undefined;
+    return errorOfStatus(status, headers, Buffer.from(data), exchange.selection);
   }
 
   #count(): void {

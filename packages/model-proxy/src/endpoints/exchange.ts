@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Authenticate, Client } from '../auth/authenticate.js';
 import type { ProxyError } from '../errors.js';
-import type { Route, Router } from '../routing/router.js';
+import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
 import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
@@ -48,7 +48,7 @@ export class Exchange {
   /** For the metrics: the template of a path, never a path, of which there is no end. */
   routeLabel = 'unmatched';
   client: Client | null = null;
-  route: Route | null = null;
+  selection: Selection | null = null;
   /** What the client wants to wait at most; null: it does not say. */
   bounds: RequestBounds | null = null;
   /** How long the upstream is waited for; in milliseconds, null: without a bound, or it is not asked. */

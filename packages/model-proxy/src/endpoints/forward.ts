@@ -1,5 +1,5 @@
 /**
- * The way of one request: head → who asks → body, verified while it arrives → route → the upstream's body and headers → send; and
+ * The way of one request: head → who asks → body, verified while it arrives → selection → the upstream's body and headers → send; and
  * back by the kind of its answer. Callbacks all the way: a promise for each chunk costs more than what is done with it.
  */
 import { performance } from 'node:perf_hooks';
@@ -106,8 +106,9 @@ function isOver(exchange: Exchange): boolean {
 
 /** A body that was sent as it came has come whole: only now is the upstream waited for. */
 function settle(exchange: Exchange, body: RequestBody): void {
-  const { route, bounds } = exchange;
-  if (route !== null) exchange.timeoutMs = shownTimeout(boundsOf(bounds, route.deployment, body.streams), body.streams);
+  const { selection, bounds } = exchange;
+  if (selection !== null)
+    exchange.timeoutMs = shownTimeout(boundsOf(bounds, selection.deployment, body.streams), body.streams);
   if (exchange.firstByteAt !== 0) return;
   const now = performance.now();
   exchange.receivedAt += now - exchange.sentAt;
@@ -134,18 +135,18 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   const inBody = body.model(endpoint);
   const requested = model ?? inBody;
   if (requested === undefined || requested === '') throw missingModel(endpoint.path, router.modelNames);
-  const route = router.route(requested);
-  if (route === undefined) throw noDeploymentFor(requested, endpoint.path, serving);
-  exchange.route = route;
+  const selection = router.select(requested);
+  if (selection === undefined) throw noDeploymentFor(requested, endpoint.path, serving);
+  exchange.selection = selection;
   const { requiredParameter } = endpoint;
   if (requiredParameter !== null && !body.has(requiredParameter))
     throw missingParameter(endpoint.path, requiredParameter);
 
   const { bounds } = exchange;
   const { streams } = body;
-  const outgoing = upstreamRequest({ serving, route, endpoint, body, id, head: request.headers, bounds, streams });
+  const outgoing = upstreamRequest({ serving, selection, endpoint, body, id, head: request.headers, bounds, streams });
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
-  const rename = renaming(settings.modelNameInResponse, route.deployment.provider.name, requested);
+  const rename = renaming(settings.modelNameInResponse, selection.deployment.provider.name, requested);
   const context = { exchange, endpoint, rename };
   const handler = new Answering(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
   exchange.sentAt = performance.now();

@@ -5,7 +5,7 @@ import { JsonError, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberNamed, textOf } from '../json/text.js';
 import { prepareRequestBody } from '../providers/request-body.js';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Endpoint } from './endpoint.js';
 import { BodyBlocks, isForBlocks } from './body-blocks.js';
@@ -77,7 +77,7 @@ class JsonBody implements RequestBody {
   }
 
   forUpstream(
-    { deployment, upstreamModel }: Route,
+    { deployment, upstreamModel }: Selection,
     endpoint: Endpoint,
     { alwaysIncludeStreamUsage }: ProxySettings,
   ): readonly Buffer[] {

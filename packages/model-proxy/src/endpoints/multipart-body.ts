@@ -4,7 +4,7 @@
  */
 import { spliceChunks } from '../json/splice.js';
 import { invalidMultipart, modelIsFile, repeatedField } from '../errors.js';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';
 import type { RequestBody } from './request-body.js';
@@ -85,7 +85,7 @@ class MultipartBody implements RequestBody {
     return this.#named(parameter).length > 0;
   }
 
-  forUpstream({ upstreamModel }: Route): readonly Buffer[] | BodyStream {
+  forUpstream({ upstreamModel }: Selection): readonly Buffer[] | BodyStream {
     const [field] = this.#named('model');
     const start = this.#start ?? 0;
     const edit =

@@ -42,14 +42,14 @@ export class JsonAnswer implements Answer {
 
   end(): void {
     const { exchange, endpoint, status, headers, rename } = this.#context;
-    const { response, route } = exchange;
+    const { response, selection } = exchange;
     const errorStatus = statusOfErrorAnswer(this.#chunks, this.#length);
-    if (errorStatus !== undefined && route !== null) {
-      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(this.#chunks), route), headers);
+    if (errorStatus !== undefined && selection !== null) {
+      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(this.#chunks), selection), headers);
       return;
     }
-    if (route !== null && this.#isCutOff()) {
-      this.fail(interruptionFault('object', route));
+    if (selection !== null && this.#isCutOff()) {
+      this.fail(interruptionFault('object', selection));
       return;
     }
     exchange.usage = findUsage(
@@ -119,8 +119,8 @@ export class ErrorAnswer implements Answer {
 
   end(): void {
     const { exchange, status, headers } = this.#context;
-    if (exchange.route === null) return;
-    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.route), headers);
+    if (exchange.selection === null) return;
+    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.selection), headers);
   }
 
   /** The status says more than that its explanation broke off. */

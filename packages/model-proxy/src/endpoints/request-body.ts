@@ -1,5 +1,5 @@
 /** A request's body while it is received and after; the same questions to JSON and to forms. */
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { BodyStream } from '../upstream/body-stream.js';
 import type { Endpoint } from './endpoint.js';
@@ -24,7 +24,7 @@ export interface RequestBody {
    * stream, to which the rest is added by {@link RequestBody.push}.
    * @throws {ProxyError} 400
    */
-  forUpstream(route: Route, endpoint: Endpoint, settings: ProxySettings): readonly Buffer[] | BodyStream;
+  forUpstream(selection: Selection, endpoint: Endpoint, settings: ProxySettings): readonly Buffer[] | BodyStream;
   /** Its memory is needed no more: not by the upstream's socket, either. Never called where that is not sure; absent: there is no use in it. */
   release?(): void;
 }

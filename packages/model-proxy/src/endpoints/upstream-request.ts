@@ -1,6 +1,6 @@
 /** What an upstream is asked, made of what a client asked and of what is configured. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import { BodyStream } from '../upstream/body-stream.js';
 import type { UpstreamRequest } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
@@ -11,7 +11,7 @@ import { upstreamHeaders } from './upstream-headers.js';
 
 export interface UpstreamRequestOptions {
   readonly serving: Pick<Serving, 'settings' | 'version'>;
-  readonly route: Route;
+  readonly selection: Selection;
   readonly endpoint: Endpoint;
   /** Finished, or one that can be sent before it is. */
   readonly body: RequestBody;
@@ -27,9 +27,9 @@ export interface UpstreamRequestOptions {
 
 /** @throws {ProxyError} 400 where the deployment does not take a parameter. */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
-  const { serving, route, endpoint, body, id, head, bounds, streams } = options;
+  const { serving, selection, endpoint, body, id, head, bounds, streams } = options;
   const { settings, version } = serving;
-  const { deployment } = route;
+  const { deployment } = selection;
   const request = {
     deployment,
     method: 'POST',
@@ -41,7 +41,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
       contentType: endpoint.requestBody === 'json' ? 'application/json' : (head['content-type'] ?? ''),
       clientHeaders: settings.forwardClientHeaders ? head : null,
     }),
-    body: body.forUpstream(route, endpoint, settings),
+    body: body.forUpstream(selection, endpoint, settings),
     timeouts: boundsOf(bounds, deployment, streams),
   };
   if (!(request.body instanceof BodyStream)) return request;

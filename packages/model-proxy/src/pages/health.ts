@@ -9,7 +9,7 @@ import { upstreamRequest } from '../endpoints/upstream-request.js';
 import { toProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { errorOfStatus } from '../upstream/classify.js';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 
 /** One deployment that was asked. */
 export interface HealthEntry {
@@ -82,12 +82,12 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
   const body = createJsonBody();
   body.push(Buffer.from(JSON.stringify({ model: upstreamModel, ...question })));
   body.finish();
-  const route: Route = { deployment, modelGroup: deployment.modelName, upstreamModel };
+  const selection: Selection = { deployment, modelGroup: deployment.modelName, upstreamModel };
   const given = Number(modelInfo['health_check_timeout']);
   const seconds = given > 0 ? given : defaults.healthCheckTimeoutSeconds;
   const timeouts = { ...deployment.timeouts, totalMs: seconds * 1000 };
   const id = randomUUID();
-  const asked = upstreamRequest({ serving, route, endpoint, body, id, head: {}, bounds: null, streams: false });
+  const asked = upstreamRequest({ serving, selection, endpoint, body, id, head: {}, bounds: null, streams: false });
   const request = { ...asked, timeouts };
   return new Promise((resolve) => {
     let status = 0;
@@ -101,7 +101,9 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
       onData: (chunk) => chunks.push(chunk),
       onEnd: () =>
         resolve(
-          status >= 200 && status < 300 ? undefined : errorOfStatus(status, head, Buffer.concat(chunks), route).message,
+          status >= 200 && status < 300
+            ? undefined
+            : errorOfStatus(status, head, Buffer.concat(chunks), selection).message,
         ),
       onError: (error) => resolve(error.message),
     });

@@ -28,9 +28,9 @@ export function listModels({ modelNames }: Router): { readonly data: readonly Mo
 
 /** `/v1/models/{id}`, of one that wildcards lead to as well. @returns undefined: there is no such model. */
 export function describeModel(router: Router, id: string): Model | undefined {
-  const route = router.route(id);
-  if (route === undefined) return undefined;
-  const { modelInfo } = route.deployment;
+  const selection = router.select(id);
+  if (selection === undefined) return undefined;
+  const { modelInfo } = selection.deployment;
   return Object.keys(modelInfo).length === 0 ? listed(id) : { ...listed(id), model_info: withoutSecrets(modelInfo) };
 }
 

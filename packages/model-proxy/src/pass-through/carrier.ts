@@ -8,7 +8,7 @@ import { boundsOf, requestBounds, shownTimeout } from '../endpoints/request-boun
 import { methodNotAllowed, missingModel, noSuchPath, ProxyError, toProxyError, webSocketOnly } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
-import type { Route } from '../routing/router.js';
+import type { Selection } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
 import { giveLeave, hasBody, readFormHead, readWhole } from './body-reader.js';
@@ -53,7 +53,7 @@ interface Asked {
 
 /** Where it goes, and what of it goes there. */
 interface Decided {
-  readonly route: Route;
+  readonly selection: Selection;
   readonly query: readonly QueryPair[];
   readonly body: RawBody;
   /** In bytes; null: in chunks; 'none': there is no body. */
@@ -82,10 +82,10 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     };
   };
 
-  const plan = ({ exchange, target }: Asked, { route, query, length }: Decided): RawPlan => {
+  const plan = ({ exchange, target }: Asked, { selection, query, length }: Decided): RawPlan => {
     const { request, serving, id } = exchange;
-    const { deployment } = route;
-    exchange.route = route;
+    const { deployment } = selection;
+    exchange.selection = selection;
     const url = upstreamUrl(deployment.apiBase, target) + queryText(query);
     const way = upstream.wayTo(deployment, url);
     if (way instanceof ProxyError) throw way;
@@ -103,7 +103,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     return { way, method: request.method ?? 'GET', url, headers: headers as RawPlan['headers'] };
   };
 
-  const bound = (exchange: Exchange, { deployment }: Route, streams: boolean): Timeouts => {
+  const bound = (exchange: Exchange, { deployment }: Selection, streams: boolean): Timeouts => {
     const timeouts = boundsOf(exchange.bounds, deployment, streams);
     exchange.timeoutMs = shownTimeout(timeouts, streams);
     return timeouts;
@@ -123,7 +123,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
           agents: agents.of(made.way),
           plan: made,
           body: decided.body,
-          timeouts: bound(exchange, decided.route, decided.streams),
+          timeouts: bound(exchange, decided.selection, decided.streams),
           traced: traced(exchange, made, decided.body.kind === 'kept' ? decided.body.chunks : [decided.body.head]),
         });
       },
@@ -161,7 +161,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
               createProxy,
               agents: agents.of(made.way),
               plan: made,
-              timeouts: bound(exchange, decided.route, true),
+              timeouts: bound(exchange, decided.selection, true),
               traced: traced(exchange, made, []),
             });
             webSockets.add(webSocket);
@@ -195,9 +195,9 @@ function decide(asked: Asked, done: (decided: Decided) => void): void {
     readWhole(exchange, maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const model = json.text('model');
-      const { route, query } = byQuery(asked, model);
-      const isCalledSo = model === undefined || model === route.upstreamModel;
-      done(kept(route, query, isCalledSo ? chunks : json.replaced('model', route.upstreamModel), json.streams));
+      const { selection, query } = byQuery(asked, model);
+      const isCalledSo = model === undefined || model === selection.upstreamModel;
+      done(kept(selection, query, isCalledSo ? chunks : json.replaced('model', selection.upstreamModel), json.streams));
     });
   } else done(unread(exchange, byQuery(asked)));
 }
@@ -210,7 +210,7 @@ function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => 
   const form = hasBody(exchange) ? FormHeadReader.of(type, choiceNames) : undefined;
   if (form !== undefined) {
     readFormHead(exchange, form, ({ fields, rest, removed }) => {
-      const route = filesRoute(asked, {
+      const selection = selectForFiles(asked, {
         models: [...listed(fields.get('model') ?? ''), ...listed(fields.get('target_model_names') ?? '')],
         provider: fields.get('custom_llm_provider') ?? null,
       });
@@ -219,20 +219,20 @@ function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => 
       const inspect = isNamed || hasOnePlace(asked.choosing) ? undefined : inspectForm(type, choiceNames);
       inspect?.(rest);
       const body = { kind: 'streamed', head: rest, ...(inspect === undefined ? {} : { inspect }) } as const;
-      done({ route, query, streams: false, body, length: typeof length === 'number' ? length - removed : length });
+      done({ selection, query, streams: false, body, length: typeof length === 'number' ? length - removed : length });
     });
   } else if (isJson) {
     readWhole(exchange, exchange.serving.settings.maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const models = [...json.texts('model'), ...json.texts('target_model_names')];
-      const route = filesRoute(asked, { models, provider: json.text('custom_llm_provider') ?? null });
-      done(kept(route, query, json.without(choiceNames), json.streams));
+      const selection = selectForFiles(asked, { models, provider: json.text('custom_llm_provider') ?? null });
+      done(kept(selection, query, json.without(choiceNames), json.streams));
     });
-  } else done(unread(exchange, { route: filesRoute(asked, { models: [], provider: null }), query }));
+  } else done(unread(exchange, { selection: selectForFiles(asked, { models: [], provider: null }), query }));
 }
 
 /** The head goes before the body: that is what a client sets that cannot know what is in the body. */
-function filesRoute(asked: Asked, inBody: FilesChoice): Route {
+function selectForFiles(asked: Asked, inBody: FilesChoice): Selection {
   return chooseFiles(inHead(asked) ?? inBody, asked.path, asked.choosing);
 }
 
@@ -249,12 +249,12 @@ function inHead({ exchange, target, query }: Asked): FilesChoice | undefined {
 }
 
 /** @param model of the body, which goes before that of the query. */
-function byQuery({ target, path, query, choosing }: Asked, model?: string): Pick<Decided, 'route' | 'query'> {
+function byQuery({ target, path, query, choosing }: Asked, model?: string): Pick<Decided, 'selection' | 'query'> {
   const family = target.kind === 'provider' ? target.family : 'openai';
   const inQuery = valueIn(query, 'model');
-  const route = chooseProvider(family, model ?? inQuery, path, choosing);
-  const renames = model === undefined && inQuery !== undefined && inQuery !== route.upstreamModel;
-  return { route, query: renames ? withValue(query, 'model', route.upstreamModel) : query };
+  const selection = chooseProvider(family, model ?? inQuery, path, choosing);
+  const renames = model === undefined && inQuery !== undefined && inQuery !== selection.upstreamModel;
+  return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
 
 function decideWebSocket(asked: Asked): Decided {
@@ -266,24 +266,24 @@ function decideWebSocket(asked: Asked): Decided {
   if (model === undefined) {
     // A transcription, or a call that goes on: OpenAI wants no model then.
     if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
-    return unread(exchange, { route: chooseFiles({ models: [], provider: null }, path, choosing), query });
+    return unread(exchange, { selection: chooseFiles({ models: [], provider: null }, path, choosing), query });
   }
-  const route = router.route(model);
-  if (route === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
-  return unread(exchange, { route, query: withValue(query, 'model', route.upstreamModel) });
+  const selection = router.select(model);
+  if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
+  return unread(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 
 /** Nothing of the body has been looked at. */
-function unread(exchange: Exchange, { route, query }: Pick<Decided, 'route' | 'query'>): Decided {
+function unread(exchange: Exchange, { selection, query }: Pick<Decided, 'selection' | 'query'>): Decided {
   const streams = exchange.request.headers.accept?.includes('text/event-stream') === true;
   const nothing = Buffer.alloc(0);
-  if (!hasBody(exchange)) return { ...kept(route, query, [], streams), length: lengthOf(exchange) };
-  return { route, query, streams, body: { kind: 'streamed', head: nothing }, length: lengthOf(exchange) };
+  if (!hasBody(exchange)) return { ...kept(selection, query, [], streams), length: lengthOf(exchange) };
+  return { selection, query, streams, body: { kind: 'streamed', head: nothing }, length: lengthOf(exchange) };
 }
 
-function kept(route: Route, query: readonly QueryPair[], chunks: readonly Buffer[], streams: boolean): Decided {
+function kept(selection: Selection, query: readonly QueryPair[], chunks: readonly Buffer[], streams: boolean): Decided {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return { route, query, streams, body: { kind: 'kept', chunks }, length };
+  return { selection, query, streams, body: { kind: 'kept', chunks }, length };
 }
 
 /** As the client announced it. */

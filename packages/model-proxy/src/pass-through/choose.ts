@@ -2,7 +2,7 @@
 import { noDeployment, unclearDeployment } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
-import type { Route, Router } from '../routing/router.js';
+import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 
 export interface Choosing {
@@ -30,12 +30,12 @@ export function chooseProvider(
   model: string | undefined,
   path: string,
   { settings, router, ofEnvironment }: Choosing,
-): Route {
+): Selection {
   const providers = families[family];
-  const byModel = model === undefined ? undefined : router.route(model);
+  const byModel = model === undefined ? undefined : router.select(model);
   if (byModel !== undefined && providers.includes(byModel.deployment.provider.name)) return byModel;
   const deployment = firstOf(settings.deployments, providers) ?? (family === 'openai' ? ofEnvironment : null);
-  if (deployment !== null) return { ...routeTo(deployment), upstreamModel: model ?? deployment.upstreamModel };
+  if (deployment !== null) return { ...selectionOf(deployment), upstreamModel: model ?? deployment.upstreamModel };
   const [name = family] = providers;
   const key = family === 'openai' ? ', or set OPENAI_API_KEY' : '';
   throw noDeployment(path, `add a model of ${name}/ to model_list${key}`);
@@ -53,13 +53,13 @@ export interface FilesChoice {
  * For files and batches, which have no model of their own: by a public name, by provider, or where there is but one place.
  * @throws {ProxyError} 400: unknown, or unclear.
  */
-export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: Choosing): Route {
+export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: Choosing): Selection {
   const { settings } = choosing;
   const [model] = models;
   if (model !== undefined) {
-    const routes = models.map((name) => routeOf(name, path, choosing));
-    const [first] = routes;
-    if (first === undefined || distinct(routes.map((route) => route.deployment)).length > 1)
+    const selections = models.map((name) => selectNamed(name, path, choosing));
+    const [first] = selections;
+    if (first === undefined || distinct(selections.map((selection) => selection.deployment)).length > 1)
       throw unclearDeployment(path, 'the models that it names are at different upstreams, and a file is at one');
     return first;
   }
@@ -68,19 +68,20 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
   if (provider !== null) {
     const names = provider === 'vllm' ? families.vllm : provider === 'openai' ? families.openai : [provider];
     const deployment = firstOf(candidates, names);
-    if (deployment !== null) return routeTo(deployment);
+    if (deployment !== null) return selectionOf(deployment);
     const known = [...new Set(candidates.map((one) => one.provider.name))].join(', ');
     throw noDeployment(path, `there is none of ${provider.slice(0, 100)}, only of ${known === '' ? 'nobody' : known}`);
   }
   const [marked] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
-  if (marked !== undefined) return routeTo(marked);
+  if (marked !== undefined) return selectionOf(marked);
   // LiteLLM's default is OpenAI.
   const isOpenai = (deployment: Deployment) => families.openai.includes(deployment.provider.name);
   for (const some of [settings.deployments, settings.deployments.filter(isOpenai)]) {
     const [only, second] = distinct(some);
-    if (only !== undefined && second === undefined) return routeTo(only);
+    if (only !== undefined && second === undefined) return selectionOf(only);
   }
-  if (choosing.ofEnvironment !== null && !settings.deployments.some(isOpenai)) return routeTo(choosing.ofEnvironment);
+  if (choosing.ofEnvironment !== null && !settings.deployments.some(isOpenai))
+    return selectionOf(choosing.ofEnvironment);
   if (settings.deployments.length === 0) throw noDeployment(path, 'add one to model_list, or set OPENAI_API_KEY');
   throw unclearDeployment(
     path,
@@ -94,13 +95,13 @@ export function hasOnePlace({ settings, ofEnvironment }: Choosing): boolean {
 }
 
 /** A file has to be found again by the next request: of several deployments of a name always the same, not one by weight. */
-function routeOf(model: string, path: string, { settings, router }: Choosing): Route {
+function selectNamed(model: string, path: string, { settings, router }: Choosing): Selection {
   const group = router.deploymentsOf(model);
   const [first] = [...group.filter(({ useInPassThrough }) => useInPassThrough), ...group];
-  if (first !== undefined) return routeTo(first);
-  const route = router.route(model);
-  if (route === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), { settings, router });
-  return route;
+  if (first !== undefined) return selectionOf(first);
+  const selection = router.select(model);
+  if (selection === undefined) throw noDeploymentFor(model, path.replace(/^\//, ''), { settings, router });
+  return selection;
 }
 
 /** The first with `use_in_pass_through`, else the first; null: none. */
@@ -119,6 +120,6 @@ function distinct(deployments: readonly Deployment[]): readonly Deployment[] {
   return [...places.values()];
 }
 
-function routeTo(deployment: Deployment): Route {
+function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }

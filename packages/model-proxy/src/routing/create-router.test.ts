@@ -33,65 +33,65 @@ describe('a public name', () => {
 
   it('leads to its deployment, in the same case, and others lead nowhere (C4)', () => {
     const router = routerOf([chat]);
-    expect(router.route('chat')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
-    for (const name of ['Chat', 'chat ', '', 'toString', '__proto__']) expect(router.route(name)).toBeUndefined();
+    expect(router.select('chat')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
+    for (const name of ['Chat', 'chat ', '', 'toString', '__proto__']) expect(router.select(name)).toBeUndefined();
   });
 
   it('of more than 256 characters is found by no wildcard: clients could make the search endless (C4, P1)', () => {
     const router = routerOf([deployment('*-*-*-*-x', 'stars')]);
     const name = (length: number) => `${'-'.repeat(length - 1)}x`;
-    expect(router.route(name(256))?.upstreamModel).toBe('stars');
-    expect(router.route(name(257))).toBeUndefined();
+    expect(router.select(name(256))?.upstreamModel).toBe('stars');
+    expect(router.select(name(257))).toBeUndefined();
     // A search of this one would outlast the suite.
-    expect(router.route('-'.repeat(1_000_000))).toBeUndefined();
+    expect(router.select('-'.repeat(1_000_000))).toBeUndefined();
   });
 
   it('may be an alias, which the group does not show, or a deployment id (C4)', () => {
     const router = routerOf([chat], { aliases: { 'gpt-4': 'chat', lost: 'nowhere' } });
-    expect(router.route('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
-    expect(router.route(chat.id)?.deployment).toBe(chat);
-    expect(router.route('lost')).toBeUndefined();
+    expect(router.select('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
+    expect(router.select(chat.id)?.deployment).toBe(chat);
+    expect(router.select('lost')).toBeUndefined();
   });
 
   it('is an alias before it is a group, and a group before it is an id or a wildcard (C4)', () => {
     const other = deployment('other', 'b', { id: 'chat' });
     const router = routerOf([any, chat, other], { aliases: { other: 'chat' } });
-    expect(router.route('other')?.deployment).toBe(chat);
-    expect(router.route('chat')?.deployment).toBe(chat);
-    expect(router.route('else')?.deployment).toBe(any);
+    expect(router.select('other')?.deployment).toBe(chat);
+    expect(router.select('chat')?.deployment).toBe(chat);
+    expect(router.select('else')?.deployment).toBe(any);
   });
 
   it('meets the most specific wildcard, whatever their order, and fills in what the stars stood for (C4)', () => {
     const router = routerOf([any, openaiStar, gptStar, chat]);
-    expect(router.route('openai/gpt-4')).toEqual({
+    expect(router.select('openai/gpt-4')).toEqual({
       deployment: gptStar,
       modelGroup: 'openai/gpt-*',
       upstreamModel: 'gpt-4-turbo',
     });
-    expect(router.route('openai/a/b')).toEqual({
+    expect(router.select('openai/a/b')).toEqual({
       deployment: openaiStar,
       modelGroup: 'openai/*',
       upstreamModel: 'a/b',
     });
-    expect(router.route('claude')).toEqual({ deployment: any, modelGroup: '*', upstreamModel: 'fallback' });
+    expect(router.select('claude')).toEqual({ deployment: any, modelGroup: '*', upstreamModel: 'fallback' });
   });
 
   it('has dots and brackets that are nothing but themselves, and may have several stars (C4)', () => {
     const router = routerOf([deployment('a.b(*)-*', '*:*')]);
-    expect(router.route('a.b(x)-y')?.upstreamModel).toBe('x:y');
-    expect(router.route('axb(x)-y')).toBeUndefined();
-    expect(routerOf([deployment('x-*', '*/*')]).route('x-1')?.upstreamModel).toBe('1/1');
+    expect(router.select('a.b(x)-y')?.upstreamModel).toBe('x:y');
+    expect(router.select('axb(x)-y')).toBeUndefined();
+    expect(routerOf([deployment('x-*', '*/*')]).select('x-1')?.upstreamModel).toBe('1/1');
   });
 
   it('that can not be served is left to no wildcard (C4)', () => {
     const router = routerOf([any], { aliases: { '*': 'chat' }, unserved: ['claude'] });
-    expect(router.route('claude')).toBeUndefined();
-    expect(router.route('claude-2')?.deployment).toBe(any);
+    expect(router.select('claude')).toBeUndefined();
+    expect(router.select('claude-2')?.deployment).toBe(any);
   });
 
   it('that a hidden alias with a star takes in leads to its group where nothing else does (C2)', () => {
     const router = routerOf([chat], { aliases: { '*': 'chat' }, hidden: ['*'] });
-    expect(router.route('whatever')?.deployment).toBe(chat);
+    expect(router.select('whatever')?.deployment).toBe(chat);
     expect(router.modelNames).toEqual(['chat']);
   });
 });
@@ -119,7 +119,7 @@ describe('several deployments of one name', () => {
     const router = routerOf(deployments, { random: () => (step++ % steps) / steps });
     const counts = weights.map(() => 0);
     for (let index = 0; index < steps; index += 1) {
-      const chosen = Number(router.route('m')?.upstreamModel);
+      const chosen = Number(router.select('m')?.upstreamModel);
       counts[chosen] = (counts[chosen] ?? 0) + 1;
     }
     return counts;
@@ -153,6 +153,6 @@ describe('several deployments of one name', () => {
   it('of a wildcard are chosen by weight, too (C3)', () => {
     const [a, b] = [deployment('w/*', 'a-*'), deployment('w/*', 'b-*', { weight: 3 })];
     const router = routerOf([a, b], { random: () => 0.25 });
-    expect(router.route('w/x')).toEqual({ deployment: b, modelGroup: 'w/*', upstreamModel: 'b-x' });
+    expect(router.select('w/x')).toEqual({ deployment: b, modelGroup: 'w/*', upstreamModel: 'b-x' });
   });
 });

@@ -1,7 +1,7 @@
 /** From a public name to one deployment. */
 import type { Deployment } from '../providers/deployment.js';
 import type { ProxySettings } from '../settings.js';
-import type { Route, Router } from './router.js';
+import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
 /** From 0 up to, not including, 1. */
@@ -9,7 +9,7 @@ export type Random = () => number;
 
 /** Deployments of one name. */
 interface Group {
-  pick(): Route;
+  pick(): Selection;
 }
 
 /**
@@ -39,18 +39,18 @@ export function createRouter(
   const byId = new Map(
     deployments
       .filter(({ modelName }) => !modelName.includes('*'))
-      .map((deployment) => [deployment.id, routeTo(deployment)]),
+      .map((deployment) => [deployment.id, selectionOf(deployment)]),
   );
   const aliasPatterns = [...modelGroupAlias]
     .filter(([alias]) => alias.includes('*'))
     .map(([modelName, group]) => ({ modelName, group, pattern: wildcardPattern(modelName) }))
     .sort(bySpecificity);
 
-  const routeGroup = (name: string): Route | undefined => {
+  const selectFromGroup = (name: string): Selection | undefined => {
     const group = exact.get(name);
-    return group === undefined ? routeWildcard(name) : group.pick();
+    return group === undefined ? selectByWildcard(name) : group.pick();
   };
-  const routeWildcard = (name: string): Route | undefined => {
+  const selectByWildcard = (name: string): Selection | undefined => {
     for (const { modelName, deployments: members, pattern } of wildcards) {
       const match = pattern.exec(name);
       if (match === null) continue;
@@ -63,17 +63,17 @@ export function createRouter(
   const aliasOf = (model: string) => modelGroupAlias.get(model);
 
   return {
-    route(model) {
+    select(model) {
       const target = aliasOf(model);
-      const route =
-        (target === undefined ? undefined : routeGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
-      if (route !== undefined) return route;
+      const selection =
+        (target === undefined ? undefined : selectFromGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
+      if (selection !== undefined) return selection;
       // A name of its own is not for a wildcard to take: its requests would go where nobody meant them to.
       if (unserved?.has(model) === true) return undefined;
-      const wild = routeWildcard(model);
+      const wild = selectByWildcard(model);
       if (wild !== undefined) return wild;
       const pattern = aliasPatterns.find((candidate) => candidate.pattern.test(model));
-      return pattern === undefined ? undefined : routeGroup(pattern.group);
+      return pattern === undefined ? undefined : selectFromGroup(pattern.group);
     },
     modelNames: [
       ...new Set([
@@ -89,15 +89,17 @@ export function createRouter(
 }
 
 /** One that takes every name asks the provider that the name begins with for the rest of it. */
-function byProvider(route: Route): Route | undefined {
-  const { deployment, upstreamModel } = route;
+function byProvider(selection: Selection): Selection | undefined {
+  const { deployment, upstreamModel } = selection;
   const slash = upstreamModel.indexOf('/');
   const its = deployment.byProvider?.get(upstreamModel.slice(0, Math.max(0, slash)));
   if (its === null) return undefined;
-  return its === undefined ? route : { ...route, deployment: its, upstreamModel: upstreamModel.slice(slash + 1) };
+  return its === undefined
+    ? selection
+    : { ...selection, deployment: its, upstreamModel: upstreamModel.slice(slash + 1) };
 }
 
-function routeTo(deployment: Deployment): Route {
+function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }
 
@@ -105,10 +107,10 @@ function createGroup(deployments: readonly Deployment[], random: Random): Group 
   const [first, second] = deployments;
   // One is the rule: nothing is to be decided then.
   if (first !== undefined && second === undefined) {
-    const route = routeTo(first);
-    return { pick: () => route };
+    const selection = selectionOf(first);
+    return { pick: () => selection };
   }
-  return { pick: () => routeTo(pickByWeight(deployments, random)) };
+  return { pick: () => selectionOf(pickByWeight(deployments, random)) };
 }
 
 /** One of them, each as often as its share of all weights. Where all weigh nothing, each as often as the others. */

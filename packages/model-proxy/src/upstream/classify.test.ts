@@ -3,13 +3,13 @@ import { deploymentAt } from '../../test/upstream/asking.js';
 import { errorOfStatus, interruptionFault } from './classify.js';
 
 const KEY = 'sk-upstream-secret';
-const route = { deployment: deploymentAt('https://host/v1', { apiKey: KEY }), modelGroup: 'group' };
+const selection = { deployment: deploymentAt('https://host/v1', { apiKey: KEY }), modelGroup: 'group' };
 const SUFFIX = '. Received Model Group=group\nAvailable Model Group Fallbacks=None';
 
 function error(status: number, body: unknown, headers: readonly string[] = []) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const { message, ...rest } = errorOfStatus(status, headers, bytes, route).body.error;
-  const made = errorOfStatus(status, headers, bytes, route);
+  const { message, ...rest } = errorOfStatus(status, headers, bytes, selection).body.error;
+  const made = errorOfStatus(status, headers, bytes, selection);
   return { status: made.status, kind: made.kind, message, ...rest };
 }
 
@@ -148,7 +148,7 @@ describe('an answer that is no success', () => {
       'x-should-retry',
       'true',
     ];
-    expect(errorOfStatus(429, [...headers, 'retry-after-ms', '7000'], Buffer.alloc(0), route).headers).toEqual({
+    expect(errorOfStatus(429, [...headers, 'retry-after-ms', '7000'], Buffer.alloc(0), selection).headers).toEqual({
       'retry-after': '7',
       'retry-after-ms': '7000',
       'x-ratelimit-reset-tokens': '1s',
@@ -176,12 +176,12 @@ describe('what else is a secret', () => {
 
 describe('an answer that ends in good order before its time', () => {
   it('is an error of the upstream (C7, C11)', () => {
-    const fault = interruptionFault('answer', route);
+    const fault = interruptionFault('answer', selection);
     expect([fault.status, fault.kind, fault.message]).toEqual([
       500,
       'malformedAnswer',
       `litellm.InternalServerError: InternalServerError: Hosted_vllmException - the stream ended before the answer had finished${SUFFIX}`,
     ]);
-    expect(interruptionFault('event', route).message).toContain('the stream ended in the middle of an event');
+    expect(interruptionFault('event', selection).message).toContain('the stream ended in the middle of an event');
   });
 });

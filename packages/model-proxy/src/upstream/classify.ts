@@ -7,8 +7,8 @@ import type { Deployment } from '../providers/deployment.js';
 import { secretOfHeader } from '../trace.js';
 import { inModelGroup } from './model-group.js';
 
-/** Whom the request was for; routing's Route has this shape. */
-export interface ErrorRoute {
+/** Whom the request was for; routing's Selection has this shape. */
+export interface ErrorSelection {
   readonly deployment: Deployment;
   readonly modelGroup: string;
 }
@@ -30,8 +30,13 @@ const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$
  * @param headers name, value, name, value; names lower case.
  * @param body as received: JSON in OpenAI's shape, in vLLM's or FastAPI's, a page of HTML, text, or nothing.
  */
-export function errorOfStatus(status: number, headers: readonly string[], body: Buffer, route: ErrorRoute): ProxyError {
-  const { deployment, modelGroup } = route;
+export function errorOfStatus(
+  status: number,
+  headers: readonly string[],
+  body: Buffer,
+  selection: ErrorSelection,
+): ProxyError {
+  const { deployment, modelGroup } = selection;
   const told = readBody(body.subarray(0, LARGEST_BODY_BYTES));
   const message = withoutSecrets(told.message === '' ? defaultMessage(status, headers) : told.message, deployment);
   const { head, status: answered } = classOf(status, told, message);
@@ -53,12 +58,12 @@ const interruptions = {
 };
 
 /** A stream or an answer that ended in good order and is not whole all the same. */
-export function interruptionFault(what: keyof typeof interruptions, route: ErrorRoute): ProxyError {
+export function interruptionFault(what: keyof typeof interruptions, selection: ErrorSelection): ProxyError {
   const why = interruptions[what];
-  const head = `litellm.InternalServerError: InternalServerError: ${route.deployment.provider.displayName} - `;
+  const head = `litellm.InternalServerError: InternalServerError: ${selection.deployment.provider.displayName} - `;
   return new ProxyError({
     status: 500,
-    message: inModelGroup(`${head}${why}`, route.modelGroup),
+    message: inModelGroup(`${head}${why}`, selection.modelGroup),
     kind: 'malformedAnswer',
   });
 }
