@@ -51,4 +51,61 @@ describe('createDocuments', () => {
     const [, firstSchema = ''] = body('/redfish/v1/$metadata').split(/<Schema [^>]*>/);
     expect(firstSchema).toContain('<EntityContainer Name="Service" Extends="ServiceRoot.v1_0_0.ServiceContainer"/>');
   });
+
+  it('describes each path with its methods, its parameters and the schema of its type, in the JSON that is YAML, too (S1)', () => {
+    const [openApi] = createDocuments([
+      { uri: '/redfish/v1/Systems', odataType: '#ComputerSystemCollection.ComputerSystemCollection', post: {} },
+      {
+        uri: '/redfish/v1/Systems/{systemId}',
+        odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+        patch: {},
+        delete: () => undefined,
+        actions: { '#ComputerSystem.Reset': {} },
+      },
+    ]).filter(({ path }) => path.endsWith('openapi.yaml'));
+    expect(openApi?.answer.headers).toEqual(expect.arrayContaining(['Content-Type', 'application/yaml']));
+    const schema = (name: string) => ({
+      'application/json': { schema: { $ref: `http://redfish.dmtf.org/schemas/v1/${name}` } },
+    });
+    const requestBody = { content: { 'application/json': { schema: { type: 'object' } } } };
+    const answers = (status: string, description: string, content?: object) => ({
+      responses: {
+        [status]: { description, ...(content && { content }) },
+        default: { $ref: '#/components/responses/error' },
+      },
+    });
+    const collection = schema(
+      'ComputerSystemCollection.yaml#/components/schemas/ComputerSystemCollection_ComputerSystemCollection',
+    );
+    const system = schema('ComputerSystem.v1_27_0.yaml#/components/schemas/ComputerSystem_v1_27_0_ComputerSystem');
+    const parameters = [{ name: 'systemId', in: 'path', required: true, schema: { type: 'string' } }];
+    expect(JSON.parse(openApi?.answer.body ?? '')).toEqual({
+      openapi: '3.0.3',
+      info: { title: 'Redfish service', version: '1', description: 'The paths that this service answers at' },
+      paths: {
+        '/redfish/v1/Systems': {
+          get: answers('200', 'The resource', collection),
+          post: { requestBody, ...answers('201', 'Created') },
+        },
+        '/redfish/v1/Systems/{systemId}': {
+          parameters,
+          get: answers('200', 'The resource', system),
+          patch: { requestBody, ...answers('200', 'The resource', system) },
+          delete: answers('204', 'Deleted'),
+        },
+        '/redfish/v1/Systems/{systemId}/Actions/ComputerSystem.Reset': {
+          parameters,
+          post: { requestBody, ...answers('204', 'Done') },
+        },
+      },
+      components: {
+        responses: {
+          error: {
+            description: 'Error',
+            content: schema('redfish-error.v1_0_2.yaml#/components/schemas/RedfishError'),
+          },
+        },
+      },
+    });
+  });
 });

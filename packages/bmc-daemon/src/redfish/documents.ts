@@ -1,22 +1,16 @@
-/** The documents that are no resources: the versions, the OData service document and the metadata (DSP0266, OData metadata). */
+/** The documents that are no resources: versions, OData's service document and metadata, OpenAPI's document (DSP0266). */
 import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
+import { openApiDocument, type DeclaredPath } from './openapi.js';
 
 export interface Document {
   readonly path: string;
   readonly answer: Answer;
 }
 
-/** What of a resource the documents speak about. */
-export interface DeclaredType {
-  readonly uri: string;
-  /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
-  readonly odataType: string;
-}
-
 const allow = { Allow: 'GET, HEAD' };
 
-/** The three, from the resources that are served. */
-export function createDocuments(resources: readonly DeclaredType[]): readonly Document[] {
+/** The four, from the resources that are served. */
+export function createDocuments(resources: readonly DeclaredPath[]): readonly Document[] {
   return [
     // Exactly this, slash included (DSP0266, protocol version).
     { path: '/redfish', answer: jsonAnswer(200, stringify({ v1: '/redfish/v1/' }), allow) },
@@ -25,11 +19,15 @@ export function createDocuments(resources: readonly DeclaredType[]): readonly Do
       path: '/redfish/v1/$metadata',
       answer: textAnswer(200, metadata(resources), 'application/xml; charset=utf-8', allow),
     },
+    {
+      path: '/redfish/v1/openapi.yaml',
+      answer: textAnswer(200, openApiDocument(resources), 'application/yaml', allow),
+    },
   ];
 }
 
 /** The service root and what it links to, each as a singleton. */
-function serviceDocument(resources: readonly DeclaredType[]) {
+function serviceDocument(resources: readonly DeclaredPath[]) {
   const top = resources.flatMap(({ uri }) => {
     const name = /^\/redfish\/v1\/(\w+)$/.exec(uri)?.[1];
     return name === undefined ? [] : [{ name, kind: 'Singleton', url: uri }];
@@ -41,7 +39,7 @@ function serviceDocument(resources: readonly DeclaredType[]) {
 }
 
 /** References to the schemas of the types that are served, and the container, which OData wants in the first Schema. */
-function metadata(resources: readonly DeclaredType[]): string {
+function metadata(resources: readonly DeclaredPath[]): string {
   const namespaces = new Map<string, Set<string>>();
   for (const { odataType } of resources) {
     const [name = '', ...version] = odataType.slice(1).split('.').slice(0, -1);

@@ -103,7 +103,13 @@ describeSpec(
     });
 
     it('answers a method that Allow does not name with 405 and the same Allow, and OPTIONS with 204 (B13)', async () => {
-      for (const path of [...paths, '/redfish', '/redfish/v1/odata', '/redfish/v1/$metadata']) {
+      for (const path of [
+        ...paths,
+        '/redfish',
+        '/redfish/v1/odata',
+        '/redfish/v1/$metadata',
+        '/redfish/v1/openapi.yaml',
+      ]) {
         const options = await spec().call('OPTIONS', path);
         expect([path, options.status, options.body]).toEqual([path, 204, undefined]);
         for (const method of methods.filter((candidate) => !allowOf(options).includes(candidate))) {
@@ -211,7 +217,7 @@ describe('who has no credentials', () => {
       strict: false,
     });
     const client = await serve((request, response) => void pipeline(request, response, '1'));
-    const open = ['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata'];
+    const open = ['/redfish', '/redfish/v1', '/redfish/v1/odata', '/redfish/v1/$metadata', '/redfish/v1/openapi.yaml'];
     const [machine] = await driver.listSystems();
     const closed = [...resources.map(({ uri }) => uri.replace(/\{\w+\}/g, machine?.uuid ?? '')), '/redfish/v1/nothing'];
     try {

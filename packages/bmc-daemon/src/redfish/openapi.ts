@@ -1,0 +1,87 @@
+/**
+ * The OpenAPI document of this service (DSP0266, OpenAPI schema): its paths and methods; what goes and comes is described by
+ * DMTF's published schemas, which it refers to.
+ */
+import type { JsonObject } from './json.js';
+
+/** What of a resource the documents speak about. */
+export interface DeclaredPath {
+  /** Template. */
+  readonly uri: string;
+  /** `#ComputerSystem.v1_27_0.ComputerSystem`. */
+  readonly odataType: string;
+  /** What it takes besides GET; here only whether it does. */
+  readonly post?: unknown;
+  readonly patch?: unknown;
+  readonly delete?: unknown;
+  readonly actions?: Readonly<Record<string, unknown>>;
+}
+
+const errorSchema = 'http://redfish.dmtf.org/schemas/v1/redfish-error.v1_0_2.yaml#/components/schemas/RedfishError';
+
+/** The whole document: in JSON, which is YAML, too (YAML 1.2). */
+export function openApiDocument(resources: readonly DeclaredPath[]): string {
+  return JSON.stringify(
+    {
+      openapi: '3.0.3',
+      info: { title: 'Redfish service', version: '1', description: 'The paths that this service answers at' },
+      paths: Object.fromEntries(resources.flatMap(pathsOf)),
+      components: {
+        responses: { error: { description: 'Error', content: json(errorSchema) } },
+      },
+    },
+    undefined,
+    1,
+  );
+}
+
+function pathsOf({
+  uri,
+  odataType,
+  post,
+  patch,
+  delete: remove,
+  actions = {},
+}: DeclaredPath): readonly [string, JsonObject][] {
+  const schema = schemaUri(odataType);
+  const anything = { 'application/json': { schema: { type: 'object' } } };
+  const own: JsonObject = {
+    ...parametersOf(uri),
+    get: operation('200', 'The resource', schema),
+    ...(post === undefined ? {} : { post: { requestBody: { content: anything }, ...operation('201', 'Created') } }),
+    ...(patch === undefined
+      ? {}
+      : { patch: { requestBody: { content: anything }, ...operation('200', 'The resource', schema) } }),
+    ...(remove === undefined ? {} : { delete: operation('204', 'Deleted') }),
+  };
+  const ofActions = Object.keys(actions).map((name): [string, JsonObject] => [
+    `${uri}/Actions/${name.slice(1)}`,
+    { ...parametersOf(uri), post: { requestBody: { content: anything }, ...operation('204', 'Done') } },
+  ]);
+  return [[uri, own], ...ofActions];
+}
+
+function operation(status: string, description: string, schema?: string): JsonObject {
+  return {
+    responses: {
+      [status]: { description, ...(schema === undefined ? {} : { content: json(schema) }) },
+      default: { $ref: '#/components/responses/error' },
+    },
+  };
+}
+
+function json(schema: string): JsonObject {
+  return { 'application/json': { schema: { $ref: schema } } };
+}
+
+function parametersOf(uri: string): JsonObject {
+  const names = [...uri.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  if (names.length === 0) return {};
+  return { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) };
+}
+
+/** As DMTF publishes them: one file for each version, with its type under a name without dots. */
+function schemaUri(odataType: string): string {
+  const parts = odataType.slice(1).split('.');
+  return `http://redfish.dmtf.org/schemas/v1/${parts.slice(0, -1).join('.')}.yaml#/components/schemas/${parts.join('_')}`;
+}
