@@ -6,6 +6,7 @@ import { linger, refuse } from '../endpoints/refusal.js';
 import { internalError, stalledRequest, toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
+import { AnswerFault } from '../upstream/answer-fault.js';
 import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { optionalTimer } from './optional-timer.js';
@@ -262,11 +263,9 @@ export class RawCall implements UpstreamCall {
   }
 }
 
-/** Faults of Node's parser by the names that undici has for them, so that they are told in the same words. */
+/** Faults that Node's parser finds, as ours tells them. */
 export function asKnown(error: Error): Error {
   const code = codeOf(error);
   if (!code.startsWith('HPE_')) return error;
-  const known = new Error(error.message, { cause: error });
-  if (code === 'HPE_HEADER_OVERFLOW') return Object.assign(known, { code: 'UND_ERR_HEADERS_OVERFLOW' });
-  return Object.assign(known, { name: 'HTTPParserError' });
+  return new AnswerFault(code === 'HPE_HEADER_OVERFLOW' ? 'head' : 'http', error.message, error);
 }

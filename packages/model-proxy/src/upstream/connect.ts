@@ -1,9 +1,10 @@
 /** Opens one connection to an upstream: TCP, a tunnel where a forward proxy asks for one, TLS. Knows at which of them it failed. */
 import { request as requestHttp, type ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type ConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { ForwardProxy } from './environment-proxy.js';
+import { readInto } from './read-buffer.js';
 import type { TlsIdentity } from './tls-identity.js';
 
 /** Where to, and how. */
@@ -25,7 +26,6 @@ export type ConnectStage = 'tcp' | 'proxy' | 'tls';
 /** A connection could not be made. `cause` is Node's error. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
-  /** Its own, so that undici does not take it for one of its recoverable errors and try for ever. */
   readonly code = 'RACKLESS_CONNECT';
 
   constructor(
@@ -44,7 +44,7 @@ const tuning = {
   keepAliveInitialDelay: 60_000,
   /** Between the attempts on several addresses of one host, in milliseconds; Node's 250 give up hosts on another continent. */
   autoSelectFamilyAttemptTimeout: 500,
-  /** As undici: fewer and larger reads of large answers. */
+  /** Fewer and larger reads of large answers, where they are read by a stream. */
   readableHighWaterMark: 65_536,
   /** Large bodies are kept whole in any case: handed over in larger portions, they cost a third less. */
   writableHighWaterMark: 1_048_576,
@@ -60,10 +60,16 @@ export class TlsSessions {
 /**
  * Opens a connection.
  * @param done called once, unless cancelled; the socket is the caller's.
+ * @param onRead gets what the socket receives, past its stream; absent: whoever has the socket reads the stream.
  * @returns cancels the attempt: `done` is not called any more. Does nothing once it has been.
  */
-export function openConnection(destination: Destination, sessions: TlsSessions, done: Done): () => void {
-  const attempt = new Attempt(destination, sessions, done);
+export function openConnection(
+  destination: Destination,
+  sessions: TlsSessions,
+  done: Done,
+  onRead?: (bytes: Buffer) => void,
+): () => void {
+  const attempt = new Attempt(destination, sessions, done, onRead);
   attempt.start();
   return () => attempt.cancel();
 }
@@ -71,14 +77,16 @@ export function openConnection(destination: Destination, sessions: TlsSessions, 
 class Attempt {
   readonly #to: Destination;
   readonly #sessions: TlsSessions;
+  readonly #onRead: ((bytes: Buffer) => void) | undefined;
   #done: Done | null;
   #stage: ConnectStage = 'tcp';
   #current: Socket | ClientRequest | null = null;
 
-  constructor(to: Destination, sessions: TlsSessions, done: Done) {
+  constructor(to: Destination, sessions: TlsSessions, done: Done, onRead?: (bytes: Buffer) => void) {
     this.#to = to;
     this.#sessions = sessions;
     this.#done = done;
+    this.#onRead = onRead;
   }
 
   start(): void {
@@ -91,8 +99,7 @@ class Attempt {
       this.#openTls(tls, { host: hostname, port });
       return;
     }
-    const options = { host: hostname, port, ...tuning };
-    const socket = connectTcp(options);
+    const socket = connectTcp({ host: hostname, port, ...tuning, ...this.#reading() });
     this.#watch(socket);
     socket.once('connect', () => this.#settle(socket));
   }
@@ -109,6 +116,7 @@ class Attempt {
     const options = {
       ...by,
       ...tuning,
+      ...this.#reading(),
       host: hostname,
       ...tlsOf(tls, hostname),
       ALPNProtocols: ['http/1.1'],
@@ -119,6 +127,8 @@ class Attempt {
       socket.once('connect', () => (this.#stage = 'tls'));
     } else this.#stage = 'tls';
     this.#watch(socket);
+    // What TLS within a tunnel reads goes by its stream.
+    if (by.socket !== undefined) this.#readStream(socket);
     socket.on('session', (session) => (sessions.last = session));
     socket.once('secureConnect', () => {
       sessions.handshakes += 1;
@@ -158,10 +168,19 @@ class Attempt {
       if (tls !== null) this.#openTls(tls, { socket });
       else {
         this.#watch(socket);
+        this.#readStream(socket);
         this.#settle(socket);
       }
     });
     request.end();
+  }
+
+  #reading(): ConnectOpts {
+    return this.#onRead === undefined ? {} : { onread: readInto(this.#onRead) };
+  }
+
+  #readStream(socket: Socket): void {
+    if (this.#onRead !== undefined) socket.on('data', this.#onRead);
   }
 
   #watch(socket: Socket): void {

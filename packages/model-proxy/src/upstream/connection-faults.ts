@@ -1,11 +1,13 @@
 /** What went wrong on the way to an upstream and back, in words, with LiteLLM's statuses and message heads. */
 import { ProxyError, type ErrorKind } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
+import { AnswerFault } from './answer-fault.js';
 import { ConnectError } from './connect.js';
 import type { ForwardProxy } from './environment-proxy.js';
 import { inModelGroup } from './model-group.js';
 import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import type { TlsIdentity } from './tls-identity.js';
+import { UnsendableError } from './wire-request.js';
 
 /** With whom a request had to do. */
 export interface Peer {
@@ -42,7 +44,7 @@ export interface Progress {
   readonly reused: boolean;
 }
 
-/** Any error of the connection, of TLS or of undici: 500, as LiteLLM. */
+/** Any error of the connection, of TLS or of what came over it: 500, as LiteLLM. */
 export function connectionFault(error: Error, progress: Progress, peer: Peer): ProxyError {
   const { kind, cause } = describe(error, progress, peer);
   const head = internalHead(peer.deployment.provider.displayName);
@@ -81,36 +83,35 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
   const code = codeOf(error);
   const name = authorityOf(peer);
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return { kind: 'tls', cause: tlsFault(error, peer) };
-  switch (code) {
-    case 'HPE_CB_HEADERS_COMPLETE':
-    case 'UND_ERR_HEADERS_OVERFLOW':
-      return { kind: 'malformedAnswer', cause: `The head of the answer of ${name} is too large` };
-    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return {
-        kind: 'malformedAnswer',
-        cause: `The answer of ${name} is not as long as its Content-Length says`,
-      };
-    case 'UND_ERR_INVALID_ARG':
-    case 'UND_ERR_NOT_SUPPORTED':
-      // A header of the configuration with a line break in it, or the like; undici names the header and not its value.
-      return { kind: 'internal', cause: `The request to ${name} cannot be sent: ${error.message}` };
-    default:
-  }
-  if (error.name === 'HTTPParserError' || error.message === 'bad response' || error.message === 'bad upgrade') {
-    return { kind: 'malformedAnswer', cause: `${name} answers with something that is no HTTP/1.1 (${error.message})` };
-  }
-  if (code.startsWith('Z_') || code.startsWith('ERR_') || code === '') {
+  if (error instanceof AnswerFault && error.kind !== 'closed')
+    return { kind: 'malformedAnswer', cause: answerFault(error, name) };
+  // A header of the configuration with a line break in it, or the like.
+  if (error instanceof UnsendableError)
+    return { kind: 'internal', cause: `The request to ${name} cannot be sent: ${error.message}` };
+  if (!(error instanceof AnswerFault) && (code.startsWith('Z_') || code.startsWith('ERR_') || code === '')) {
     return answerBegun
       ? { kind: 'malformedAnswer', cause: `The answer of ${name} cannot be decoded: ${error.message}` }
       : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
   }
-  const how = code === 'RACKLESS_RESET' || code === 'EPIPE' ? 'reset' : 'closed';
+  // Node's client gives its own "socket hang up" the same code; that is no reset.
+  const how = (code === 'ECONNRESET' && 'syscall' in error) || code === 'EPIPE' ? 'reset' : 'closed';
   if (answerBegun)
     return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
   // TLS 1.3 refuses a client without a certificate after its handshake, and the reset may overtake the reason.
   const isMaybeRefused = peer.tls !== null && !peer.tls.hasClientCertificate && !reused;
   const question = isMaybeRefused ? `: ${CERTIFICATE_QUESTION}` : '';
   return { kind: 'connection', cause: `${name} ${how} the connection before it answered${question}` };
+}
+
+function answerFault({ kind, message }: AnswerFault, name: string): string {
+  switch (kind) {
+    case 'head':
+      return `The head of the answer of ${name} is too large`;
+    case 'length':
+      return `The answer of ${name} is not as long as its Content-Length says`;
+    default:
+      return `${name} answers with something that is no HTTP/1.1 (${message})`;
+  }
 }
 
 function describeConnect(error: ConnectError, peer: Peer): Description {

@@ -5,7 +5,7 @@ describe('idle connections', () => {
   it('are taken from the last one used on, but before they end (C8)', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null, tunnelTls: null };
-    const pool = new ConnectionPool({ origin: 'http://127.0.0.1:1', destination }, () => now);
+    const pool = new ConnectionPool(destination, () => now);
     const [a, b, c] = [pool.take(), pool.take(), pool.take()];
     for (const link of [a, b, c]) pool.giveBack(link);
 

@@ -1,116 +1,118 @@
 /**
- * The connections to one upstream. undici's Pool hides which connection a request goes over; to repeat a request that met a
- * connection which the upstream had just closed, one must know whether it was a used one. So: undici's Client, one for each connection,
- * and the stack of idle ones is here.
+ * The connections to one upstream, and the stack of those that are idle. Whether a connection has carried a request before decides
+ * whether what was lost on it may be sent again.
  */
 import type { Socket } from 'node:net';
 import { InFlight, type Tracked } from '../in-flight.js';
-import type { Client, Dispatcher } from 'undici';
+import { Connection, type AnswerListener } from './connection.js';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
-import { guardSocket, type ExpectAnswer } from './guarded-socket.js';
+import type { WireRequest } from './wire-request.js';
 import { readBeforeWriteFaults } from './write-faults.js';
-import { clientClass } from './undici-client.js';
 
 /**
  * uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75: ours end before, or the upstream's closing
  * would meet a request of ours half-way. An upstream's `Keep-Alive: timeout=` goes before this; in milliseconds.
  */
 const IDLE_MS = 4000;
+/** So much before an upstream would end it; in milliseconds. */
+const IDLE_MARGIN_MS = 1000;
+const LONGEST_IDLE_MS = 600_000;
+/** How often to look for idle connections whose time is over; in milliseconds. */
+const LOOK_MS = 500;
 /** From then on a connection is used before it ends; in milliseconds. */
 const AGING_MS = 2000;
-
-/** Heads of answers; Node's own bound of 16 KB is too near to what gateways with cookies and policies send. */
-const LARGEST_HEAD_BYTES = 65_536;
-
-/** Where the connections of a pool lead. */
-export interface PoolTarget {
-  /** The URL that undici derives the Host header from. */
-  readonly origin: string;
-  readonly destination: Destination;
-}
 
 /** One connection, or the intention to make one. Carries one request at a time. */
 export class Link implements Tracked {
   inFlightIndex = -1;
   /** When it was given back. */
   idleSince = 0;
-  readonly #client: Client;
-  /** Requests that were begun on the present connection. */
-  #begun = 0;
+  readonly #destination: Destination;
+  readonly #sessions: TlsSessions;
+  readonly #onClosed: (link: Link) => void;
   #cancelOpening: (() => void) | null = null;
-  #expectAnswer: ExpectAnswer | null = null;
-  #socket: Socket | null = null;
+  #connection: Connection | null = null;
+  /** Requests that were sent over it. */
+  #sent = 0;
 
-  constructor(target: PoolTarget, sessions: TlsSessions, onDisconnect: (link: Link) => void) {
-    const open = (done: (error: ConnectError | null, socket: Socket | null) => void) => {
-      this.#cancelOpening = openConnection(target.destination, sessions, (error, socket) => {
-        this.#cancelOpening = null;
-        this.#socket = socket;
-        if (socket !== null) {
-          readBeforeWriteFaults(socket);
-          this.#expectAnswer = guardSocket(socket);
-        }
-        done(error, socket);
-      });
-    };
-    const UndiciClient = clientClass();
-    this.#client = new UndiciClient(target.origin, {
-      connect: (_options, callback) => {
-        open((error, socket) =>
-          socket === null ? callback(error ?? new Error('no socket'), null) : callback(null, socket),
-        );
-      },
-      pipelining: 1,
-      allowH2: false,
-      // Both are done by BoundsClock, per deployment.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: IDLE_MS,
-      maxHeaderSize: LARGEST_HEAD_BYTES,
-    });
-    this.#client.on('disconnect', () => {
-      this.#begun = 0;
-      onDisconnect(this);
-    });
+  /** @param onClosed its connection has ended while nobody used it. */
+  constructor(destination: Destination, sessions: TlsSessions, onClosed: (link: Link) => void) {
+    this.#destination = destination;
+    this.#sessions = sessions;
+    this.#onClosed = onClosed;
   }
 
   /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
   get hasWrittenAll(): boolean {
-    return this.#socket?.writableLength === 0;
+    return this.#connection?.hasWrittenAll === true;
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#client.dispatch(options, handler);
+  /** Whether there is a connection. */
+  get isOpen(): boolean {
+    return this.#connection !== null;
   }
 
-  /** A request is being written. @returns whether the connection has carried another one before. */
-  begin(): boolean {
-    this.#begun += 1;
-    this.#expectAnswer?.();
-    return this.#begun > 1;
+  /** Whether it has carried another request before the present one. */
+  get isUsed(): boolean {
+    return this.#sent > 1;
   }
 
-  /** Ends it at once, whatever it is doing. A request on it gets an error. */
+  /** How long it may lie idle, in milliseconds. */
+  get idleMs(): number {
+    const kept = this.#connection?.keepAliveMs ?? null;
+    return kept === null ? IDLE_MS : Math.min(Math.max(0, kept - IDLE_MARGIN_MS), LONGEST_IDLE_MS);
+  }
+
+  /** Sends a request, over a connection that is made for it unless there is one. */
+  send(request: WireRequest, listener: AnswerListener): void {
+    this.#sent += 1;
+    if (this.#connection !== null) this.#connection.send(request, listener);
+    else {
+      this.#cancelOpening = openConnection(
+        this.#destination,
+        this.#sessions,
+        (error, socket) => {
+          this.#cancelOpening = null;
+          if (socket === null) {
+            listener.onError(error ?? new Error('no socket'));
+            return;
+          }
+          readBeforeWriteFaults(socket);
+          this.#connection = new Connection(socket, () => this.#onClosed(this));
+          this.#connection.send(request, listener);
+        },
+        (bytes) => this.#connection?.received(bytes),
+      );
+    }
+  }
+
+  /** More of the answer may be told. Not from within a callback. */
+  resume(): void {
+    this.#connection?.resume();
+  }
+
+  /** Ends it at once, whatever it is doing. Nobody is told. */
   destroy(): void {
     this.#cancelOpening?.();
-    this.#client.destroy(null, () => undefined);
+    this.#connection?.destroy();
   }
 }
 
 /** Connections to one upstream with one TLS identity. As many as there are requests at a time: nothing queues. */
 export class ConnectionPool {
-  readonly #target: PoolTarget;
+  readonly #destination: Destination;
   readonly #sessions = new TlsSessions();
   /** In the order in which they became idle. */
   readonly #idle: Link[] = [];
   readonly #busy = new InFlight<Link>();
   readonly #now: () => number;
   #retired = false;
+  #timer: NodeJS.Timeout | undefined;
   #onEmpty: (() => void) | null = null;
 
   /** @param now milliseconds from any moment on; default: Node's clock. */
-  constructor(target: PoolTarget, now: () => number = () => performance.now()) {
-    this.#target = target;
+  constructor(destination: Destination, now: () => number = () => performance.now()) {
+    this.#destination = destination;
     this.#now = now;
   }
 
@@ -120,12 +122,12 @@ export class ConnectionPool {
   }
 
   /**
-   * A connection that is not undici's and not this pool's to keep: for what is passed through raw. Shares TLS sessions with the others.
+   * A connection that is not this pool's to keep: for what is passed through raw. Shares TLS sessions with the others.
    * @param done called once, unless cancelled; the socket is the caller's.
    * @returns cancels the attempt.
    */
   open(done: (error: ConnectError | null, socket: Socket | null) => void): () => void {
-    return openConnection(this.#target.destination, this.#sessions, (error, socket) => {
+    return openConnection(this.#destination, this.#sessions, (error, socket) => {
       if (socket !== null) readBeforeWriteFaults(socket);
       done(error, socket);
     });
@@ -137,8 +139,13 @@ export class ConnectionPool {
    */
   take(): Link {
     const [oldest] = this.#idle;
-    const isAging = oldest !== undefined && this.#now() - oldest.idleSince > AGING_MS;
+    const now = this.#now();
+    const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
     const link = (isAging ? this.#idle.shift() : this.#idle.pop()) ?? this.#make();
+    if (now - link.idleSince >= link.idleMs && link.isOpen) {
+      link.destroy();
+      return this.take();
+    }
     this.#busy.add(link);
     return link;
   }
@@ -157,6 +164,7 @@ export class ConnectionPool {
     else {
       link.idleSince = this.#now();
       this.#idle.push(link);
+      this.#timer ??= setInterval(() => this.#endIdle(), LOOK_MS).unref();
     }
     this.#checkEmpty();
   }
@@ -172,6 +180,7 @@ export class ConnectionPool {
   retire(): Promise<void> {
     this.#retired = true;
     for (const link of this.#idle.splice(0)) link.destroy();
+    this.#endIdle();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
       this.#checkEmpty();
@@ -179,12 +188,23 @@ export class ConnectionPool {
   }
 
   #make(): Link {
-    return new Link(this.#target, this.#sessions, (link) => {
+    return new Link(this.#destination, this.#sessions, (link) => {
       const at = this.#idle.indexOf(link);
       if (at === -1) return;
       this.#idle.splice(at, 1);
-      link.destroy();
     });
+  }
+
+  /** Ends those that have lain idle for as long as they may. */
+  #endIdle(): void {
+    const now = this.#now();
+    for (const link of this.#idle.filter(({ idleSince, idleMs }) => now - idleSince >= idleMs)) {
+      this.#idle.splice(this.#idle.indexOf(link), 1);
+      link.destroy();
+    }
+    if (this.#idle.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #checkEmpty(): void {

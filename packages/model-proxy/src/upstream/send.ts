@@ -4,15 +4,15 @@ import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 import { BodyStream } from './body-stream.js';
-import { authorityOf, unusableDeployment, type Peer } from './connection-faults.js';
+import type { Destination } from './connect.js';
+import { connectionFault, unusableDeployment, type Peer } from './connection-faults.js';
 import { ConnectionPool } from './connection-pool.js';
 import { proxyOf, unbracket, type ForwardProxy } from './environment-proxy.js';
-import { Exchange } from './exchange.js';
+import { RoundTrip } from './round-trip.js';
 import { BoundsClock } from './time-bounds.js';
 import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
-import { clientClass } from './undici-client.js';
 import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
-import { wireRequest, type AbsoluteForm } from './wire-request.js';
+import { UnsendableError, wireRequest, type AbsoluteForm } from './wire-request.js';
 
 export interface UpstreamOptions {
   /** Their certificates are read at once, so that what is wrong with them shows before the first request. */
@@ -43,12 +43,8 @@ export interface Way {
   readonly absolute: AbsoluteForm | null;
 }
 
-/** A daemon listens by then. Requests that come earlier load undici themselves; in milliseconds. */
-const LOAD_AFTER_MS = 250;
-
 /** Makes the one way to all upstreams. Connects to nobody yet. Whoever made it closes it. */
 export function createUpstream(options: UpstreamOptions): PooledUpstream {
-  setTimeout(clientClass, LOAD_AFTER_MS).unref();
   return new Upstreams(options);
 }
 
@@ -56,6 +52,8 @@ export function createUpstream(options: UpstreamOptions): PooledUpstream {
 interface Target extends Way {
   /** Scheme and authority as they stand in the URLs of its requests. */
   readonly prefix: string;
+  /** Its Host header. */
+  readonly host: string;
 }
 
 /** Errors that have to do with files and variables of this process: the request is not sent. */
@@ -95,14 +93,18 @@ class Upstreams implements PooledUpstream {
       return failing(target?.fault ?? shuttingDown(), handler);
     }
     const path = request.url.slice(target.prefix.length);
-    const wire = wireRequest(request, path === '' ? '/' : path, target);
-    const exchange = new Exchange(
-      { pool: target.pool, clock: this.#clock, peer: target.peer, request, upload },
-      wire,
-      handler,
-    );
-    exchange.start();
-    return exchange;
+    let wire;
+    try {
+      wire = wireRequest(request, path === '' ? '/' : path, target);
+    } catch (error) {
+      if (!(error instanceof UnsendableError)) throw error;
+      upload?.destroy();
+      return failing(connectionFault(error, { answerBegun: false, reused: false }, target.peer), handler);
+    }
+    const { pool, peer } = target;
+    const trip = new RoundTrip({ pool, clock: this.#clock, peer, request, upload }, wire, handler);
+    trip.start();
+    return trip;
   }
 
   wayTo(deployment: Deployment, url: string): Way | ProxyError {
@@ -166,6 +168,7 @@ class Upstreams implements PooledUpstream {
       const pool = this.#poolOf(origin, peer, formerPools);
       return {
         prefix,
+        host: origin.host,
         pool,
         peer,
         absolute: proxy === null || isTls ? null : { host: origin.host, authorization: proxy.authorization },
@@ -181,22 +184,19 @@ class Upstreams implements PooledUpstream {
     const { hostname, port, tls, proxy } = peer;
     const key = JSON.stringify([origin.protocol, hostname, port, tls?.digest, proxy]);
     const present = this.#pools.get(key) ?? formerPools?.get(key);
-    const pool = present ?? new ConnectionPool(this.#targetFor(origin, peer, proxy));
+    const pool = present ?? new ConnectionPool(this.#destinationOf(peer, proxy));
     this.#pools.set(key, pool);
     return pool;
   }
 
-  #targetFor(origin: URL, { hostname, port, tls }: Peer, proxy: ForwardProxy | null) {
+  #destinationOf({ hostname, port, tls }: Peer, proxy: ForwardProxy | null): Destination {
     // A forward proxy's own certificate has nothing to do with a deployment's settings.
     const proxyTls =
       proxy?.protocol === 'https:' ? this.#readIdentity({ verify: true, clientCertificate: null }) : null;
     if (proxy !== null && tls === null) {
-      return {
-        origin: `${proxy.protocol}//${authorityOf(proxy)}`,
-        destination: { hostname: proxy.hostname, port: proxy.port, tls: proxyTls, tunnel: null, tunnelTls: null },
-      };
+      return { hostname: proxy.hostname, port: proxy.port, tls: proxyTls, tunnel: null, tunnelTls: null };
     }
-    return { origin: origin.origin, destination: { hostname, port, tls, tunnel: proxy, tunnelTls: proxyTls } };
+    return { hostname, port, tls, tunnel: proxy, tunnelTls: proxyTls };
   }
 
   /** @throws {Error} when a file cannot be read, or could not the last time. */

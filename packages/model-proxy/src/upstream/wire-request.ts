@@ -1,15 +1,19 @@
-/** A request as undici takes it: one body, of an exact length where there is one, and only the headers that it does not write itself. */
-import type { Dispatcher } from 'undici';
+/** A request as it goes over the wire: its head as one text, and the pieces of its body. */
 import { BodyStream } from './body-stream.js';
 import type { UpstreamRequest } from './upstream.js';
 
 /** What goes over the wire. */
-export type WireRequest = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'body'> & { readonly headers: string[] };
+export interface WireRequest {
+  /** Latin1, with the empty line behind it. */
+  readonly head: string;
+  /** Together as long as the head says. A stream that has no length is sent in chunks, as the head says then. */
+  readonly body: readonly Buffer[] | BodyStream;
+}
 
-/** Up to here one write of joined chunks is cheaper than several writes; in bytes. */
-const JOINED_BYTES = 65_536;
-/** Of a larger body, neighbours up to here. */
+/** Of a body of several pieces, neighbours up to here are joined; in bytes. */
 const SMALL_BYTES = 4_096;
+/** Up to here all of it is one write anyway; in bytes. */
+const ONE_WRITE_BYTES = 65_536;
 
 /** How a forward proxy wants to be asked for plain HTTP: by the whole URL (RFC 9112 §3.2.2). */
 export interface AbsoluteForm {
@@ -19,44 +23,64 @@ export interface AbsoluteForm {
   readonly authorization: string | null;
 }
 
-/** @param path path and query. */
+/** A request that would not be one on the wire, or two. Names the header, not its value. */
+export class UnsendableError extends Error {
+  override readonly name = 'UnsendableError';
+}
+
+/**
+ * @param path path and query.
+ * @param host of the URL, with its port where it is not the scheme's.
+ * @throws {UnsendableError}
+ */
 export function wireRequest(
   request: UpstreamRequest,
   path: string,
-  { absolute }: { readonly absolute: AbsoluteForm | null },
+  { host, absolute }: { readonly host: string; readonly absolute: AbsoluteForm | null },
 ): WireRequest {
-  const headers = [...request.headers];
+  const { method, headers, body } = request;
+  const target = withoutFragment(absolute === null ? path : `http://${absolute.host}${path}`);
+  if (/[^\x21-\x7e\x80-\xff]/.test(target)) throw new UnsendableError('invalid request path');
+  let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  let hasCoding = false;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? '';
+    head += headerLine(name, headers[at + 1] ?? '');
+    if (name === 'accept-encoding') hasCoding = true;
+  }
   // What comes compressed has to be decoded before the model's name can be found in it.
-  if (!hasHeader(headers, 'accept-encoding')) headers.push('accept-encoding', 'identity');
-  if (absolute !== null) {
-    headers.push('host', absolute.host);
-    if (absolute.authorization !== null) headers.push('proxy-authorization', absolute.authorization);
+  if (!hasCoding) head += 'accept-encoding: identity\r\n';
+  if (absolute !== null && absolute.authorization !== null)
+    head += headerLine('proxy-authorization', absolute.authorization);
+  if (body instanceof BodyStream) {
+    const { byteLength } = body;
+    head += byteLength === null ? 'transfer-encoding: chunked\r\n\r\n' : `content-length: ${byteLength}\r\n\r\n`;
+    return { head, body };
   }
-  return {
-    method: request.method,
-    path: withoutFragment(absolute === null ? path : `http://${absolute.host}${path}`),
-    headers,
-    body: wireBody(request.body, headers),
-  };
+  let length = 0;
+  for (const piece of body) length += piece.length;
+  // A request without a body says so where one is to be expected (RFC 9110 §8.6).
+  head += length > 0 || method !== 'GET' ? `content-length: ${length}\r\n\r\n` : '\r\n';
+  return { head, body: length <= ONE_WRITE_BYTES ? body : fewer(body) };
 }
 
-function wireBody(chunks: UpstreamRequest['body'], headers: string[]): Buffer | BodyStream | null {
-  if (chunks instanceof BodyStream) {
-    if (chunks.byteLength !== null) headers.push('content-length', String(chunks.byteLength));
-    return chunks;
+/** Names that have been found to be proper ones; they are ours and the configuration's, and a few of clients. */
+const properNames = new Set<string>();
+const MAX_NAMES = 1000;
+/** They say where a request ends, and on what connection. */
+const framing = /^(?:host|connection|keep-alive|transfer-encoding|content-length|upgrade|expect|te|trailer)$/;
+
+function headerLine(name: string, value: string): string {
+  if (!properNames.has(name)) {
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framing.test(name))
+      throw new UnsendableError(`invalid ${JSON.stringify(name)} header`);
+    if (properNames.size < MAX_NAMES) properNames.add(name);
   }
-  const [first] = chunks;
-  if (first === undefined) return null;
-  if (chunks.length === 1) return first;
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (length <= JOINED_BYTES) return Buffer.concat(chunks, length);
-  headers.push('content-length', String(length));
-  // undici takes any iterable of buffers and writes them one after the other, as the connection takes them; its declaration
-  // does not say so.
-  return fewer(chunks) as unknown as Buffer;
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new UnsendableError(`invalid ${name} header`);
+  return `${name}: ${value}\r\n`;
 }
 
-/** Each piece is a write. Views of one memory that follow each other become one view, small pieces next to each other are joined. */
+/** Each piece is written by itself. Views of one memory that follow each other become one view, small pieces next to each other are joined. */
 function fewer(chunks: readonly Buffer[]): readonly Buffer[] {
   const joined: Buffer[] = [];
   let last: Buffer | undefined;
@@ -73,11 +97,6 @@ function fewer(chunks: readonly Buffer[]): readonly Buffer[] {
     joined[joined.length - 1] = last;
   }
   return joined;
-}
-
-function hasHeader(headers: readonly string[], name: string): boolean {
-  for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) return true;
-  return false;
 }
 
 function withoutFragment(path: string): string {

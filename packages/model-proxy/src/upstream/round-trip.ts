@@ -1,6 +1,8 @@
-/** One request to an upstream and its answer: the handler that undici calls, and the bounds that hold for it. */
+/** One request to an upstream and its answer, over one connection or, where that had been closed, a second one; and the bounds that hold for it. */
 import type { ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
+import { AnswerFault } from './answer-fault.js';
+import type { AnswerHead } from './answer-head.js';
 import type { BodyStream } from './body-stream.js';
 import {
   codeOf,
@@ -10,14 +12,15 @@ import {
   type Bound,
   type Peer,
 } from './connection-faults.js';
+import type { AnswerListener } from './connection.js';
 import type { ConnectionPool, Link } from './connection-pool.js';
 import { decoderOf, type DecodedSink, type Decoder } from './content-coding.js';
 import type { Bounded, BoundsClock } from './time-bounds.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './wire-request.js';
 
-/** Everything that an exchange needs and does not own. */
-export interface ExchangeContext {
+/** Everything that a round trip needs and does not own. */
+export interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;
@@ -35,9 +38,9 @@ const STALE_WITHIN_MS = 1000;
 type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
 
 /** Begins when it is constructed, ends with the last callback or with {@link abort}. */
-export class Exchange implements SentCall, Bounded {
+export class RoundTrip implements SentCall, Bounded, AnswerListener {
   inFlightIndex = -1;
-  readonly #context: ExchangeContext;
+  readonly #context: RoundTripContext;
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;
   #timeouts: Timeouts;
@@ -50,18 +53,14 @@ export class Exchange implements SentCall, Bounded {
   /** The clock when the phase began, or when a byte last moved in it. */
   #markedAt: number;
   #writtenAt = 0;
-  #dispatching = false;
   #reused = false;
   #repeated = false;
-  #requestSent = false;
   #answerBegun = false;
   #paused = false;
   #hasLeftBody = false;
-  #abortRequest: (() => void) | null = null;
-  #resumeParser: (() => void) | null = null;
   #decoder: Decoder | null = null;
 
-  constructor(context: ExchangeContext, wire: WireRequest, handler: UpstreamHandler) {
+  constructor(context: RoundTripContext, wire: WireRequest, handler: UpstreamHandler) {
     this.#context = context;
     this.#wire = wire;
     this.#handler = handler;
@@ -70,7 +69,7 @@ export class Exchange implements SentCall, Bounded {
     this.#startedAt = this.#checkedAt = this.#markedAt = context.clock.now;
   }
 
-  /** Hands the request to undici. No callback comes before it has returned. */
+  /** Begins. No callback of the handler comes before it has returned. */
   start(): void {
     const { pool, upload } = this.#context;
     // What could not be repeated does not go where it may have to be.
@@ -127,12 +126,10 @@ export class Exchange implements SentCall, Bounded {
     }
   }
 
-  // What undici calls. These are the callbacks that it has inside; the newer ones with a controller are a wrapper around them, which
-  // also parses the headers into an object that nobody here needs.
+  // What the connection calls.
 
-  onConnect(abort: () => void): void {
-    this.#abortRequest = abort;
-    this.#reused = this.#link?.begin() ?? false;
+  onWriting(): void {
+    this.#reused = this.#link?.isUsed === true;
     this.#phase = 'sending';
     this.#writtenAt = this.#markedAt = this.#context.clock.now;
   }
@@ -142,19 +139,14 @@ export class Exchange implements SentCall, Bounded {
   }
 
   onRequestSent(): void {
-    this.#requestSent = true;
     if (this.#phase === 'sending') this.#phase = 'waiting';
   }
 
-  onResponseStarted(): void {
+  onAnswerBegun(): void {
     this.#answerBegun = true;
   }
 
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
-    // RFC 9110 §15.2: interim answers may be ignored.
-    if (status < 200 || this.#phase === 'over') return true;
-    this.#resumeParser = resume;
-    const headers = headersOf(raw);
+  onHead({ status, headers }: AnswerHead): boolean {
     const coding = takeContentEncoding(headers);
     if (coding !== null) {
       const decoder = decoderOf(coding, this.#decodedSink());
@@ -169,7 +161,6 @@ export class Exchange implements SentCall, Bounded {
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#phase === 'over') return true;
     this.#phase = 'receiving';
     this.#markedAt = this.#context.clock.now;
     if (this.#decoder !== null) return this.#decoder.write(chunk) && !this.#paused;
@@ -177,25 +168,22 @@ export class Exchange implements SentCall, Bounded {
     return !this.#paused;
   }
 
-  onComplete(): void {
-    if (this.#phase === 'over') return;
+  onAnswerEnd(isReusable: boolean): void {
     // The connection is free before the end is told: whoever asks next from there gets it.
+    const { pool } = this.#context;
     if (this.#link !== null) {
       // An upstream may answer before it has read all. Of a connection that broke nobody knows.
       this.#hasLeftBody = !this.#repeated && this.#link.hasWrittenAll;
-      this.#giveBack(this.#link);
+      if (isReusable) pool.giveBack(this.#link);
+      else pool.drop(this.#link);
     }
     this.#link = null;
-    this.#resumeParser = null;
     if (this.#decoder === null) this.#end();
     else this.#decoder.end();
   }
 
   onError(error: Error): void {
-    if (this.#phase === 'over') return;
-    // Only where undici finds fault with the request itself does it call back before dispatch has returned.
-    if (this.#dispatching) queueMicrotask(() => this.onError(error));
-    else if (this.#isStale(error)) this.#repeat();
+    if (this.#isStale(error)) this.#repeat();
     else this.#fail(this.#faultOf(error));
   }
 
@@ -218,9 +206,7 @@ export class Exchange implements SentCall, Bounded {
   #dispatch(link: Link): void {
     this.#link = link;
     this.#phase = 'connecting';
-    this.#dispatching = true;
-    link.dispatch(this.#wire, this);
-    this.#dispatching = false;
+    link.send(this.#wire, this);
   }
 
   /** The time that a client takes to send its body is not the upstream's. */
@@ -234,17 +220,10 @@ export class Exchange implements SentCall, Bounded {
     if (upload.isWhole) this.#timeouts = this.#context.request.timeoutsOfWhole?.() ?? this.#timeouts;
   }
 
-  /** An upstream that answers before it has the whole request reads no other behind it; undici ends that connection itself. */
-  #giveBack(link: Link): void {
-    const { pool, upload } = this.#context;
-    if (upload === null || this.#requestSent) pool.giveBack(link);
-    else queueMicrotask(() => pool.drop(link));
-  }
-
-  /** Later: undici's parser of one connection may not be woken from within that of another. */
+  /** Later: who resumes may be in a callback. */
   #read(): void {
     queueMicrotask(() => {
-      if (!this.#paused) this.#resumeParser?.();
+      if (!this.#paused) this.#link?.resume();
     });
   }
 
@@ -297,21 +276,8 @@ export class Exchange implements SentCall, Bounded {
   #dropLink(): void {
     const link = this.#link;
     this.#link = null;
-    this.#resumeParser = null;
-    if (link === null) return;
-    this.#abortRequest?.();
-    this.#abortRequest = null;
-    this.#context.pool.drop(link);
+    if (link !== null) this.#context.pool.drop(link);
   }
-}
-
-/** Name, value, name, value; undici gives them as bytes and as they were sent. */
-function headersOf(raw: readonly Buffer[]): string[] {
-  const headers: string[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    headers.push((raw[at]?.toString('latin1') ?? '').toLowerCase(), raw[at + 1]?.toString('latin1') ?? '');
-  }
-  return headers;
 }
 
 /** @returns null when there is none. Otherwise it is removed, and Content-Length with it: both are untrue once it is decoded. */
@@ -329,8 +295,7 @@ function takeContentEncoding(headers: string[]): string | null {
 }
 
 function isConnectionEnd(error: Error): boolean {
+  if (error instanceof AnswerFault) return error.kind === 'closed';
   const code = codeOf(error);
-  return (
-    code === 'RACKLESS_RESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && error.message.endsWith('closed'))
-  );
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { AnswerFault } from './answer-fault.js';
+import { AnswerReader } from './answer-reader.js';
+
+/** What a reader tells of answers that arrive in pieces; each sink call may ask for a rest. */
+function readAll(pieces: readonly Buffer[], { ends = false, rests = false } = {}) {
+  const told: string[] = [];
+  let body = '';
+  let rest: Buffer = Buffer.alloc(0);
+  const reader: AnswerReader = new AnswerReader({
+    onAnswerBegun: () => void told.push('begun'),
+    onHead: ({ status, headers, keepsAlive, keepAliveMs }) => {
+      told.push(`${status} ${headers.join('|')} ${keepsAlive} ${keepAliveMs}`);
+      return !rests;
+    },
+    onData: (bytes) => {
+      body += bytes.toString('latin1');
+      return !rests;
+    },
+    onAnswerEnd: (isFollowed) => void told.push(`end ${isFollowed}`),
+  });
+  reader.expect();
+  try {
+    for (const piece of pieces) {
+      rest = Buffer.concat([rest, piece]);
+      while (rest.length > 0 && !reader.isIdle) rest = rest.subarray(reader.read(rest));
+    }
+    if (ends) reader.finish();
+  } catch (error) {
+    if (!(error instanceof AnswerFault)) throw error;
+    told.push(error.kind);
+  }
+  return { told, body };
+}
+
+function cutAt(text: string, ...places: readonly number[]): Buffer[] {
+  const bytes = Buffer.from(text, 'latin1');
+  const sorted = [0, ...places.map((place) => place % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to));
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunked = `${ok}Transfer-Encoding: Chunked\r\n\r\n`;
+const answers: readonly [string, string, boolean, readonly string[], string][] = [
+  [
+    'a length',
+    `${ok}Content-Length: 3\r\nX:\t y z \r\n\r\nabc`,
+    false,
+    ['200 content-length|3|x|y z true null', 'end false'],
+    'abc',
+  ],
+  ['a length of nothing', `${ok}content-length: 0\r\n\r\n`, false, ['200 content-length|0 true null', 'end false'], ''],
+  ['no body', 'HTTP/1.1 204 None\r\n\r\n', false, ['204  true null', 'end false'], ''],
+  ['no reason', 'HTTP/1.1 204\r\n\r\n', false, ['204  true null', 'end false'], ''],
+  [
+    'chunks, extensions and a trailer',
+    `${chunked}3;a="b"\r\nabc\r\n0A \r\n0123456789\r\n000\r\nx: y\r\nz: \r\n\r\n`,
+    false,
+    ['200 transfer-encoding|Chunked true null', 'end false'],
+    'abc0123456789',
+  ],
+  ['the end of the connection', `${ok}\r\nabc`, true, ['200  false null', 'end false'], 'abc'],
+  [
+    'HTTP/1.0',
+    'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na',
+    false,
+    ['200 content-length|1 false null', 'end false'],
+    'a',
+  ],
+  [
+    'a connection that is kept for a while',
+    'HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nKeep-Alive: timeout=5, max=9\r\ncontent-length: 1\r\n\r\na',
+    false,
+    ['200 connection|Keep-Alive|keep-alive|timeout=5, max=9|content-length|1 true 5000', 'end false'],
+    'a',
+  ],
+  [
+    'interim answers before it',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\nconnection: x, close\r\ncontent-length: 1\r\n\r\na',
+    false,
+    ['200 connection|x, close|content-length|1 false null', 'end false'],
+    'a',
+  ],
+];
+
+describe('an answer', () => {
+  it.each(answers)(
+    'with %s is the same wherever it is cut, and held back after each piece (C7)',
+    (_name, text, ends, told, body) => {
+      for (let first = 0; first <= text.length; first += 1)
+        for (const second of [first, first + 1, first + 2, text.length])
+          for (const rests of [false, true]) {
+            const read = readAll(cutAt(text, first, Math.min(second, text.length)), { ends, rests });
+            expect(read).toEqual({ told: ['begun', ...told], body });
+          }
+    },
+  );
+
+  it('in chunks of any size is what was sent (C7)', () => {
+    const pieces = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
+    const property = fc.property(pieces, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (texts, places, rests) => {
+      const sent = texts.map((text) => Buffer.from(text).toString('latin1'));
+      const text = `${chunked}${sent.map((one) => `${one.length.toString(16)}\r\n${one}\r\n`).join('')}0\r\n\r\n`;
+      const read = readAll(cutAt(text, ...places), { rests });
+      expect(read).toEqual({
+        told: ['begun', '200 transfer-encoding|Chunked true null', 'end false'],
+        body: sent.join(''),
+      });
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  it('that something follows ends where it ends, and says so (P1)', () => {
+    for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
+      expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).told.at(-1)).toBe('end true');
+  });
+
+  it.each([
+    ['http', 'HTTP/2 200\r\n\r\n'],
+    ['http', 'HTTP/1.1 2000 OK\r\n\r\n'],
+    ['http', 'HTTP/1.1 600 OK\r\n\r\n'],
+    ['http', 'HTTP/1.2 200 OK\r\n\r\n'],
+    ['http', 'http/1.1 200 OK\r\n\r\n'],
+    ['http', ' HTTP/1.1 200 OK\r\n\r\n'],
+    ['http', 'HTTP/1.1 200 OK\n\n'],
+    ['http', 'HTTP/1.1 101 Upgrade\r\n\r\n'],
+    ['http', `${ok}no colon\r\n\r\n`],
+    ['http', `${ok}a : b\r\n\r\n`],
+    ['http', `${ok}: b\r\n\r\n`],
+    ['http', `${ok}a: b\r\n folded\r\n\r\n`],
+    ['http', `${ok}a: b\rc\r\n\r\n`],
+    ['http', `${ok}a: b\nc: d\r\n\r\n`],
+    ['http', `${ok}a: \0\r\n\r\n`],
+    ['http', `${ok}transfer-encoding: gzip, chunked\r\n\r\n`],
+    ['http', `${ok}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n`],
+    ['http', `${ok}transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n`],
+    ['length', `${ok}content-length: 3\r\ncontent-length: 3\r\n\r\n`],
+    ['length', `${ok}content-length: +3\r\n\r\n`],
+    ['length', `${ok}content-length: 3, 3\r\n\r\n`],
+    ['length', `${ok}content-length: \r\n\r\n`],
+    ['head', `${ok}x: ${'y'.repeat(70_000)}\r\n\r\n`],
+    ['http', `${chunked}\r\n`],
+    ['http', `${chunked}-1\r\n`],
+    ['http', `${chunked}0x1\r\n`],
+    ['http', `${chunked}1\na`],
+    ['http', `${chunked}1\r\nab`],
+    ['http', `${chunked}1;a\nb\r\n`],
+    ['http', `${chunked}1\ra`],
+    ['http', `${chunked}ffffffffffffffff\r\n`],
+    ['http', `${chunked}0\r\nx: y\n\r\n`],
+    ['http', `${chunked}1;${'x'.repeat(20_000)}`],
+    ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
+  ])('that can be read in two ways, or in none, is a fault (%s) wherever it is cut: %j (C11, P1)', (kind, text) => {
+    for (let at = 0; at <= Math.min(text.length, 120); at += 1) expect(readAll(cutAt(text, at)).told.at(-1)).toBe(kind);
+  });
+
+  it.each([
+    ['closed', ''],
+    ['closed', ok],
+    ['closed', `${ok}content-length: 3\r\n\r\nab`],
+    ['length', `${ok}connection: close\r\ncontent-length: 3\r\n\r\nab`],
+    ['closed', `${chunked}3\r\nab`],
+    ['closed', `${chunked}3\r\nabc\r\n`],
+    ['closed', `${chunked}0\r\n`],
+  ])('that breaks off is one (%s): %j (C11, P1)', (kind, text) => {
+    expect(readAll([Buffer.from(text)], { ends: true }).told.at(-1)).toBe(kind);
+  });
+});
