@@ -26,6 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
+  const { volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -40,6 +41,16 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
     setBoot: async (id, ...rest) => driver.setBoot(await resolve(id), ...rest),
     setIndicator: async (id, ...rest) => driver.setIndicator(await resolve(id), ...rest),
+    ...(volumes === undefined
+      ? {}
+      : {
+          volumes: {
+            createVolume: async (id, ...rest) => volumes.createVolume(await resolve(id), ...rest),
+            removeVolume: async (id, ...rest) => volumes.removeVolume(await resolve(id), ...rest),
+            setDriveIndicator: async (id, ...rest) => volumes.setDriveIndicator(await resolve(id), ...rest),
+            provideVolume: (...words) => volumes.provideVolume(...words),
+          },
+        }),
     insertMedia: async (id, ...rest) => driver.insertMedia(await resolve(id), ...rest),
     ejectMedia: async (id, ...rest) => driver.ejectMedia(await resolve(id), ...rest),
   };

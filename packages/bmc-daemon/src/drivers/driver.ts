@@ -4,6 +4,7 @@
  */
 import type { ImageRequest } from '../media/image.js';
 import type { MachineChangeListener } from './machine-change.js';
+import type { VolumeControl } from './volume-control.js';
 
 /** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
 export type DomainState =
@@ -66,6 +67,14 @@ export interface DiskSnapshot {
   readonly readonly: boolean;
   /** Virtual size; null when the hypervisor does not say (an empty drive, a missing file). */
   readonly capacityBytes: number | null;
+  /** Null: nobody has set it. */
+  readonly indicator: IndicatorState | null;
+  /** Name of a volume that was made over Redfish. */
+  readonly label: string | null;
+  /** Id of the configured storage that such a volume was made in; null: the disk is shown with its bus. */
+  readonly storage: string | null;
+  /** In the definition, and the machine that runs gets it when it is switched off and on. */
+  readonly pending: boolean;
 }
 
 export interface InterfaceSnapshot {
@@ -201,6 +210,9 @@ export interface HypervisorDriver {
    * @returns a function that ends it. What the listener throws is its own affair: it must not throw.
    */
   onChange(listener: MachineChangeListener): () => void;
+
+  /** Making and removing disks; absent where the hypervisor has no storage pools. */
+  readonly volumes?: VolumeControl;
 
   /** All machines, in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;

@@ -1,18 +1,11 @@
 /** The disks of a machine by the bus that they are on: what SimpleStorage and Storage both show. */
 import type { DiskSnapshot, SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
-import type { Services } from './services.js';
 
 export interface DiskBus {
   /** libvirt's name, `virtio`, which is the id of the SimpleStorage and the Storage. */
   readonly id: string;
   readonly disks: readonly DiskSnapshot[];
-}
-
-/** What the paths below a Storage lead to. */
-export interface StorageEntity {
-  readonly system: SystemSnapshot;
-  readonly bus: DiskBus;
 }
 
 /** How people spell the buses. */
@@ -36,6 +29,9 @@ export function busProtocol(id: string): string {
 
 const protocols: Readonly<Record<string, string>> = { sata: 'SATA', usb: 'USB', nvme: 'NVMe' };
 
+/** Where the first disk of a machine goes: every machine type of QEMU that is in use has it. */
+export const defaultBus = 'virtio';
+
 /**
  * Buses with at least one disk, in the order of the definition. Drives with removable media stay out: Ironic would take a large
  * ISO image for a disk that it can install to.
@@ -46,31 +42,8 @@ export function diskBuses(disks: readonly DiskSnapshot[]): readonly DiskBus[] {
 }
 
 /** @throws {RedfishError} 404 where the machine has no disk on such a bus. */
-export function findBus(system: SystemSnapshot, id: string, type: 'SimpleStorage' | 'Storage'): DiskBus {
+export function findBus(system: SystemSnapshot, id: string): DiskBus {
   const bus = diskBuses(system.disks).find((candidate) => candidate.id === id);
-  if (bus === undefined) throw refuse('ResourceNotFound', type, id);
+  if (bus === undefined) throw refuse('ResourceNotFound', 'SimpleStorage', id);
   return bus;
-}
-
-/**
- * `load` of a Storage and of what is below it.
- * @throws {RedfishError} 404 where the machine has no disk on such a bus.
- * @throws {DriverError} notFound, unavailable.
- */
-export async function loadStorage({
-  params,
-  services,
-}: {
-  readonly params: { readonly systemId: string; readonly storageId: string };
-  readonly services: Pick<Services, 'driver'>;
-}): Promise<StorageEntity> {
-  const system = await services.driver.getSystem(params.systemId);
-  return { system, bus: findBus(system, params.storageId, 'Storage') };
-}
-
-/** @throws {RedfishError} 404 where the bus has no such disk. */
-export function findDisk(bus: DiskBus, target: string, type: 'Drive' | 'Volume'): DiskSnapshot {
-  const disk = bus.disks.find((candidate) => candidate.target === target);
-  if (disk === undefined) throw refuse('ResourceNotFound', type, target);
-  return disk;
 }

@@ -25,7 +25,7 @@ const simpleStorage = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/SimpleStorage/{simpleStorageId}',
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; bus: DiskBus }> => {
     const system = await services.driver.getSystem(params.systemId);
-    return { system, bus: findBus(system, params.simpleStorageId, 'SimpleStorage') };
+    return { system, bus: findBus(system, params.simpleStorageId) };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ system, bus }, { services }) => ({

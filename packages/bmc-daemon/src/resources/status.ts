@@ -8,6 +8,12 @@ export const enabled: JsonObject = { State: 'Enabled', Health: 'OK' };
 /** A part that a virtual machine does not have: no Health, for there is nothing that could be well. */
 export const absent: JsonObject = { State: 'Absent' };
 
+/** A part that the machine gets with its next power-on. */
+export const waiting: JsonObject = { State: 'StandbyOffline', Health: 'OK' };
+
+/** A part that is to be there, and is not. */
+export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'Critical' };
+
 /** A whole whose parts are well, too. */
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 

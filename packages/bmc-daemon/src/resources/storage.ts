@@ -1,21 +1,31 @@
-/** Storage by bus: one controller, its drives, and a volume on each drive. */
+/** Storage of a machine with its controllers: storage-unit.ts says which there are; drives and volumes have files of their own. */
+import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
 import { chassisReference } from './chassis-place.js';
-import { busName, busProtocol, diskBuses, loadStorage, type StorageEntity } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled, enabledWithParts } from './status.js';
+import {
+  loadStorage,
+  storageUnits,
+  type ControllerUnit,
+  type StorageEntity,
+  type StorageUnit,
+} from './storage-unit.js';
 
 const storageCollection = defineResource({
   entity: 'StorageCollection',
   odataType: '#StorageCollection.StorageCollection',
   uri: '/redfish/v1/Systems/{systemId}/Storage',
-  load: ({ params, services }) => services.driver.getSystem(params.systemId),
-  canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ disks }, { self }) =>
+  load: async ({ params, services }): Promise<{ system: SystemSnapshot; units: readonly StorageUnit[] }> => {
+    const system = await services.driver.getSystem(params.systemId);
+    return { system, units: storageUnits(system, services.settings, services.driver.volumes !== undefined) };
+  },
+  canonicalParams: ({ system }) => ({ systemId: system.uuid }),
+  render: ({ units }, { self }) =>
     renderCollection(
       'Storage Collection',
-      diskBuses(disks).map(({ id }) => `${self}/${id}`),
+      units.map(({ id }) => `${self}/${id}`),
     ),
 });
 
@@ -25,18 +35,21 @@ const storage = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}',
   load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, bus }, { self, services }) => ({
-    Id: bus.id,
-    Name: `${busName(bus.id)} Storage`,
+  render: ({ system, storage: { id, name, drives, configured } }, { self, services }) => ({
+    Id: id,
+    Name: name,
     Controllers: reference(`${self}/Controllers`),
-    'Drives@odata.count': bus.disks.length,
-    Drives: bus.disks.map(({ target }) => reference(`${self}/Drives/${target}`)),
+    'Drives@odata.count': drives.length,
+    Drives: drives.map((drive) => reference(`${self}/Drives/${drive.id}`)),
     Volumes: reference(`${self}/Volumes`),
     Status: enabledWithParts,
     Links: {
       Enclosures: [chassisReference(system.uuid, services.settings)],
       'Enclosures@odata.count': 1,
-      SimpleStorage: reference(`/redfish/v1/Systems/${system.uuid}/SimpleStorage/${bus.id}`),
+      // A bus without a disk has no short form.
+      ...(configured !== null || drives.length === 0
+        ? {}
+        : { SimpleStorage: reference(`/redfish/v1/Systems/${system.uuid}/SimpleStorage/${id}`) }),
     },
   }),
 });
@@ -47,28 +60,35 @@ const storageControllerCollection = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Controllers',
   load: loadStorage,
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ bus }, { self }) => renderCollection('Storage Controller Collection', [`${self}/${bus.id}`]),
+  render: ({ storage: { controllers } }, { self }) =>
+    renderCollection(
+      'Storage Controller Collection',
+      controllers.map(({ id }) => `${self}/${id}`),
+    ),
 });
 
-/** The one controller of a bus has the bus's name. libvirt may spread disks over several; the guest's driver is the same. */
 const storageController = defineResource({
   entity: 'StorageController',
   odataType: '#StorageController.v1_11_0.StorageController',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Controllers/{controllerId}',
-  load: async (request): Promise<StorageEntity> => {
+  load: async (request): Promise<StorageEntity & { readonly controller: ControllerUnit }> => {
     const entity = await loadStorage(request);
     const { controllerId } = request.params;
-    if (controllerId !== entity.bus.id) throw refuse('ResourceNotFound', 'StorageController', controllerId);
-    return entity;
+    const controller = entity.storage.controllers.find(({ id }) => id === controllerId);
+    if (controller === undefined) throw refuse('ResourceNotFound', 'StorageController', controllerId);
+    return { ...entity, controller };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ bus }) => ({
-    Id: bus.id,
-    Name: `${busName(bus.id)} Controller`,
-    SupportedDeviceProtocols: [busProtocol(bus.id)],
+  render: ({ controller: { id, name, speedGbps, protocols } }) => ({
+    Id: id,
+    Name: name,
+    ...(speedGbps === null ? {} : { SpeedGbps: speedGbps }),
+    SupportedDeviceProtocols: protocols,
+    // A volume is one disk of the host's; what is below that is the host's business.
+    SupportedRAIDTypes: ['None'],
     Status: enabled,
   }),
 });
 
-/** Storage and its controllers under a system; drives and volumes have files of their own. */
+/** Storage and its controllers under a system. */
 export const storageResources = [storageCollection, storage, storageControllerCollection, storageController];

@@ -1,45 +1,174 @@
-/** Volumes: each drive is one, whole and without redundancy. Ironic looks for the disk to install to here first. */
-import type { DiskSnapshot } from '../drivers/driver.js';
-import { busName, findDisk, loadStorage, type StorageEntity } from './disk-bus.js';
+/**
+ * Volumes of a storage: each disk is one, whole and without redundancy (Ironic looks for the disk to install to here first), and
+ * those that EMULATOR_VOLUMES names. A new one is made in a storage pool of the host and attached to the machine.
+ */
+import { z } from 'zod';
+import { DriverError } from '../drivers/driver.js';
+import type { NewVolume } from '../drivers/volume-control.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { runLongOperation } from '../redfish/long-operation.js';
+import { message, withDetail } from '../redfish/messages.js';
+import type { JsonObject, WriteResult } from '../redfish/resource.js';
+import { provideConfigured } from './provided-volumes.js';
 import { reference, renderCollection } from './reference.js';
-import { defineResource } from './services.js';
-import { enabled } from './status.js';
+import { defineResource, type Services } from './services.js';
+import { enabled, unavailable, waiting } from './status.js';
+import { loadStorage, type StorageEntity, type VolumeUnit } from './storage-unit.js';
+
+/** What a disk of the host's is counted in. */
+const SECTOR_BYTES = 512;
+/** libvirt's own limit for a qcow2 is beyond it; nothing that is larger is meant. */
+const MAX_BYTES = 2 ** 53 - SECTOR_BYTES;
+
+/** DMTF's words for a volume without redundancy, the old type and the new one. */
+const plainTypes = { VolumeType: ['RawDevice', 'NonRedundant'], RAIDType: ['None'] } as const;
+
+/** RAIDType of a configured volume's VolumeType, which it has replaced. */
+const raidTypes: Readonly<Record<string, string>> = {
+  RawDevice: 'None',
+  NonRedundant: 'RAID0',
+  Mirrored: 'RAID1',
+  StripedWithParity: 'RAID5',
+  SpannedMirrors: 'RAID10',
+  SpannedStripesWithParity: 'RAID50',
+};
+
+const newVolume = z.strictObject({
+  CapacityBytes: z.int().min(1).max(MAX_BYTES),
+  Name: z.string().min(1).max(255).optional(),
+  RAIDType: z.enum(plainTypes.RAIDType).optional(),
+  VolumeType: z.enum(plainTypes.VolumeType).optional(),
+  ProvisioningPolicy: z.enum(['Thin', 'Fixed']).optional(),
+  '@Redfish.OperationApplyTime': z.enum(['Immediate']).optional(),
+});
 
 const volumeCollection = defineResource({
   entity: 'VolumeCollection',
   odataType: '#VolumeCollection.VolumeCollection',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Volumes',
-  load: loadStorage,
+  load: async (request): Promise<StorageEntity> => {
+    const entity = await loadStorage(request);
+    await provideConfigured(entity.storage.volumes, request.services);
+    return entity;
+  },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ bus }, { self }) =>
-    renderCollection(
+  render: ({ storage: { volumes } }, { self }): JsonObject => ({
+    ...renderCollection(
       'Volume Collection',
-      bus.disks.map(({ target }) => `${self}/${target}`),
+      volumes.map(({ id }) => `${self}/${id}`),
     ),
+    '@Redfish.OperationApplyTimeSupport': {
+      '@odata.type': '#Settings.v1_4_0.OperationApplyTimeSupport',
+      SupportedValues: ['Immediate'],
+    },
+  }),
+  post: {
+    body: newVolume,
+    run: (entity, body, { services }) =>
+      createVolume(
+        entity,
+        {
+          bus: entity.storage.bus,
+          name: body.Name ?? null,
+          capacityBytes: Math.ceil(body.CapacityBytes / SECTOR_BYTES) * SECTOR_BYTES,
+          provisioning: body.ProvisioningPolicy === 'Fixed' ? 'fixed' : 'thin',
+          storage: entity.storage.configured?.Id ?? null,
+        },
+        services,
+      ),
+  },
 });
+
+interface VolumeEntity extends StorageEntity {
+  readonly volume: VolumeUnit;
+  /** False for a configured one that libvirt has nothing behind. */
+  readonly isProvided: boolean;
+}
 
 const volume = defineResource({
   entity: 'Volume',
   odataType: '#Volume.v1_10_2.Volume',
   uri: '/redfish/v1/Systems/{systemId}/Storage/{storageId}/Volumes/{volumeId}',
-  load: async (request): Promise<StorageEntity & { readonly disk: DiskSnapshot }> => {
+  load: async (request): Promise<VolumeEntity> => {
     const entity = await loadStorage(request);
-    return { ...entity, disk: findDisk(entity.bus, request.params.volumeId, 'Volume') };
+    const { volumeId } = request.params;
+    const found = entity.storage.volumes.find(({ id }) => id === volumeId);
+    if (found === undefined) throw refuse('ResourceNotFound', 'Volume', volumeId);
+    return { ...entity, volume: found, isProvided: await provideConfigured([found], request.services) };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, bus, disk }) => ({
-    Id: disk.target,
-    Name: `${busName(bus.id)} Volume ${disk.target}`,
-    CapacityBytes: disk.capacityBytes,
+  render: ({ system, storage, volume: { id, name, capacityBytes, disk, configured, driveIds }, isProvided }) => ({
+    Id: id,
+    Name: name,
+    CapacityBytes: capacityBytes,
     // DMTF: no redundancy at the level of the device.
-    RAIDType: 'None',
-    Status: enabled,
+    RAIDType: raidTypes[configured?.VolumeType ?? 'RawDevice'] ?? null,
+    ...(configured?.VolumeType === undefined ? {} : { VolumeType: configured.VolumeType }),
+    Status: !isProvided ? unavailable : disk?.pending === true ? waiting : enabled,
     Links: {
-      Drives: [reference(`/redfish/v1/Systems/${system.uuid}/Storage/${bus.id}/Drives/${disk.target}`)],
-      'Drives@odata.count': 1,
+      Drives: driveIds.map((drive) =>
+        reference(`/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Drives/${drive}`),
+      ),
+      'Drives@odata.count': driveIds.length,
     },
   }),
+  delete: (entity, { services }) => deleteVolume(entity, services),
 });
+
+/** 201 with the volume, or a task where the host takes its time. */
+async function createVolume(
+  { system, storage }: StorageEntity,
+  wanted: NewVolume,
+  { driver, operations }: Services,
+): Promise<WriteResult | undefined> {
+  const { volumes } = driver;
+  const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Volumes`;
+  if (volumes === undefined) throw refuse('OperationNotAllowed');
+  let target: string | undefined;
+  const result = await runLongOperation(
+    {
+      name: `Create a volume of ${system.name}`,
+      context: { path, body: { CapacityBytes: wanted.capacityBytes } },
+      run: async () => {
+        target = await volumes.createVolume(system.uuid, wanted);
+        return [message('Created')];
+      },
+    },
+    operations,
+  );
+  return target === undefined || result?.task !== undefined ? result : { created: { location: `${path}/${target}` } };
+}
+
+/** @throws {RedfishError} 409, where it is not ours to delete. */
+async function deleteVolume(
+  { system, storage, volume: { id, disk } }: VolumeEntity,
+  { driver, operations }: Services,
+): Promise<WriteResult | undefined> {
+  const { volumes } = driver;
+  if (disk === null || volumes === undefined) throw undeletable('The configuration names it.');
+  return await runLongOperation(
+    {
+      name: `Delete volume ${id} of ${system.name}`,
+      context: { path: `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Volumes/${id}` },
+      run: async () => {
+        try {
+          await volumes.removeVolume(system.uuid, id);
+        } catch (error) {
+          if (error instanceof DriverError && error.kind === 'unsupported')
+            throw undeletable(`${error.message}.`, error);
+          throw error;
+        }
+        return undefined;
+      },
+    },
+    operations,
+  );
+}
+
+/** 409 and not the message's usual 405: the method is one of the resource's, and other volumes take it. */
+function undeletable(detail: string, cause?: unknown): RedfishError {
+  return new RedfishError(409, [withDetail(message('ResourceCannotBeDeleted'), detail)], {}, cause);
+}
 
 /** Volumes under a storage. */
 export const volumeResources = [volumeCollection, volume];

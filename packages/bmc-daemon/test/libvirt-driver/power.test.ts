@@ -160,6 +160,7 @@ describe('what others do to a machine', () => {
     const machine = await driver.getSystem(guest.uuid);
     expect(await driver.getSystem(guest.uuid.toUpperCase())).toBe(machine);
     expect(await driver.getSystem(guest.name)).toBe(machine);
+    const untouched = { indicator: null, label: null, storage: null, pending: false };
     expect(machine.disks).toEqual([
       {
         target: 'vda',
@@ -169,8 +170,18 @@ describe('what others do to a machine', () => {
         serial: null,
         readonly: false,
         capacityBytes: 1_048_576,
+        ...untouched,
       },
-      { target: 'sda', device: 'cdrom', bus: 'sata', source: null, serial: null, readonly: true, capacityBytes: null },
+      {
+        target: 'sda',
+        device: 'cdrom',
+        bus: 'sata',
+        source: null,
+        serial: null,
+        readonly: true,
+        capacityBytes: null,
+        ...untouched,
+      },
     ]);
   });
 });

@@ -21,6 +21,7 @@ import {
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
+import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
 
@@ -38,6 +39,10 @@ export class FakeDriver implements HypervisorDriver {
   /** The same object until the machines change: what is rendered from it can be kept. */
   #list: readonly SystemRef[] | undefined;
   readonly #bootedFrom = new Map<string, BootDevice>();
+  readonly volumes = new FakeVolumes({
+    find: (id) => this.#find(id),
+    update: (uuid, change) => this.#update(uuid, change),
+  });
   readonly #turns = new Turns();
   readonly #closing = new AbortController();
   readonly #listeners = new Set<MachineChangeListener>();

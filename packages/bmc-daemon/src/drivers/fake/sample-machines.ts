@@ -15,6 +15,9 @@ export const emptyDrive: MediaSnapshot = {
   viaUri: false,
 };
 
+/** What nobody has said anything of. */
+const untouchedDisk = { indicator: null, label: null, storage: null, pending: false } as const;
+
 const cdrom: DiskSnapshot = {
   target: 'sda',
   device: 'cdrom',
@@ -23,6 +26,7 @@ const cdrom: DiskSnapshot = {
   serial: null,
   readonly: true,
   capacityBytes: null,
+  ...untouchedDisk,
 };
 
 function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
@@ -34,6 +38,7 @@ function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
     serial: null,
     readonly: false,
     capacityBytes: capacityGib * gibiBytes,
+    ...untouchedDisk,
   };
 }
 

@@ -16,6 +16,7 @@ import {
 import type { MachineChangeListener } from '../machine-change.js';
 import { OperationQueue } from '../operation-queue.js';
 import { Turns } from '../turns.js';
+import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
@@ -30,6 +31,7 @@ import { Inventory, type Machine } from './inventory.js';
 import { MediaControl } from './media-control.js';
 import { PowerControl } from './power-control.js';
 import { SystemReader } from './system-reader.js';
+import { LibvirtVolumes } from './volume-control.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata } from './xml/metadata.js';
 
@@ -70,6 +72,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #coldStart: ColdStart;
   readonly #power: PowerControl;
   readonly #media: MediaControl;
+  readonly volumes: VolumeControl;
   readonly #store: ImageStore;
   readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
@@ -115,6 +118,7 @@ class LibvirtDriver implements HypervisorDriver {
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store });
+    this.volumes = this.#volumeControl(options);
   }
 
   start(): Promise<void> {
@@ -214,16 +218,35 @@ class LibvirtDriver implements HypervisorDriver {
     });
   }
 
+  #volumeControl({ uri, storagePool: name, timeoutMs }: LibvirtDriverOptions): VolumeControl {
+    const { hypervisor } = this.#host;
+    const volumes = new LibvirtVolumes({
+      host: this.#host,
+      openPool: async () => {
+        const opened = await openPool({ hypervisor, uri, name, create: true, timeoutMs });
+        if (opened === null) throw new DriverError('internal', 'opening the storage pool: there is none');
+        return opened.pool;
+      },
+    });
+    return {
+      createVolume: (id, volume, words = {}) => this.#changing(id, (machine) => volumes.create(machine, volume, words)),
+      removeVolume: (id, target) => this.#changing(id, (machine) => volumes.remove(machine, target)),
+      setDriveIndicator: (id, target, state) =>
+        this.#changing(id, (machine) => volumes.setIndicator(machine, target, state)),
+      provideVolume: (volume, capacityBytes) => volumes.provide(volume, capacityBytes),
+    };
+  }
+
   async #find(id: string): Promise<Machine> {
     this.#assertReachable();
     return await this.#host.inventory.find(id);
   }
 
-  async #changing(id: string, change: (machine: Machine) => Promise<void>): Promise<void> {
+  async #changing<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);
     try {
       await this.#takeUp(machine);
-      await change(machine);
+      return await change(machine);
     } finally {
       this.#reader.forget(machine.uuid);
     }

@@ -15,6 +15,9 @@ const record: MachineRecord = {
     source: '/pool/x.iso',
     writeProtected: true,
   },
+  disks: [
+    { target: 'vdb', source: `/p/it's.img`, indicator: 'off', name: 'data "1"', capacityBytes: 4096, storage: null },
+  ],
   restarting: 7,
   resetNvram: true,
   unknown: [],
@@ -49,6 +52,18 @@ describe('the metadata record', () => {
       ),
       media: fc.option(
         fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
+      ),
+      disks: fc.option(
+        fc.array(
+          fc.record({
+            target: text,
+            source: fc.option(text),
+            indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
+            name: fc.option(text),
+            capacityBytes: fc.option(fc.nat()),
+            storage: fc.option(text),
+          }),
+        ),
       ),
       restarting: fc.option(fc.nat()),
       resetNvram: fc.boolean(),

@@ -14,6 +14,7 @@
 import type { BootDevice, BootOverrideEnabled, IndicatorState } from '../../driver.js';
 import type { BootOverride } from '../../boot-override.js';
 import type { SavedBootOrder } from './boot-order.js';
+import { readDiskRecords, renderDiskRecords, type DiskRecord } from './disk-record.js';
 import { attribute, child, encodeAttribute, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
@@ -44,6 +45,7 @@ export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
   readonly media: MediaRecord | null;
+  readonly disks: readonly DiskRecord[] | null;
   /**
    * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
    * has to finish that. Null where no restart is under way.
@@ -60,6 +62,7 @@ export const emptyRecord: MachineRecord = {
   indicator: null,
   boot: null,
   media: null,
+  disks: null,
   restarting: null,
   resetNvram: false,
   unknown: [],
@@ -101,10 +104,8 @@ export function withMetadata(xml: string, record: MachineRecord): string {
 }
 
 /** Whether there is nothing to keep. */
-function isEmpty({ indicator, boot, media, restarting, resetNvram, unknown }: MachineRecord): boolean {
-  return (
-    indicator === null && boot === null && media === null && restarting === null && !resetNvram && unknown.length === 0
-  );
+function isEmpty({ resetNvram, unknown, ...others }: MachineRecord): boolean {
+  return !resetNvram && unknown.length === 0 && Object.values(others).every((value) => value === null);
 }
 
 function findElement({ root }: XmlDocument): XmlElement | undefined {
@@ -119,16 +120,17 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
       (node): node is XmlElement =>
         node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
     );
-  const [boot, media] = [own('boot'), own('media')];
+  const [boot, media, disks] = [own('boot'), own('media'), own('disks')];
   const restarting = attribute(element, 'restarting');
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
     media: media === undefined ? null : readMedia(media),
+    disks: disks === undefined ? null : readDiskRecords(disks),
     restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
-      node.kind === 'element' && node !== boot && node !== media ? [withoutPrefix(document, element, node)] : [],
+      node.kind === 'element' && ![boot, media, disks].includes(node) ? [withoutPrefix(document, element, node)] : [],
     ),
   };
 }
@@ -163,11 +165,12 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, restarting, unknown } = record;
+  const { indicator, boot, media, disks, restarting, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
     ...(media === null ? [] : [renderMedia(media, prefix)]),
+    ...(disks === null ? [] : [`<${prefix}disks${attributes(renderDiskRecords(disks))}/>`]),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
   const start = `<${prefix}machine${namespace}${attributes({ indicator, restarting, resetNvram })}`;

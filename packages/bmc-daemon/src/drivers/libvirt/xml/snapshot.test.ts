@@ -9,7 +9,8 @@ import { readSnapshot } from './snapshot.js';
 const off = { state: 'shutoff', persistent: true, capacityBytes: new Map([['vda', 4096]]) } as const;
 const running = { ...off, state: 'running' } as const;
 
-const disk = { device: 'disk', serial: null, readonly: false, capacityBytes: null } as const;
+const untouched = { indicator: null, label: null, storage: null, pending: false } as const;
+const disk = { device: 'disk', serial: null, readonly: false, capacityBytes: null, ...untouched } as const;
 const emptyDrive = {
   device: 'cdrom',
   inserted: false,

@@ -1,10 +1,11 @@
 /** A machine's XML, inactive and live, as the snapshot that the resources render. */
-import type { BootSnapshot, DomainState, MediaSnapshot, SystemSnapshot } from '../../driver.js';
+import type { BootSnapshot, DiskSnapshot, DomainState, MediaSnapshot, SystemSnapshot } from '../../driver.js';
 import { availableBootDevices, effectiveBootOrder, firstBootDevice } from './boot-order.js';
 import { untouchedOverride } from '../../boot-override.js';
 import { firstCdrom } from './cdrom.js';
 import { devicePath } from './device-path.js';
 import type { Disk } from './device.js';
+import { diskRecord } from './disk-record.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
 import { readMetadata } from './metadata.js';
@@ -44,15 +45,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
     memoryKiB: present.memoryKiB,
     boot: bootSnapshot(defined, record),
     media: [mediaSnapshot(defined, present, record.media)],
-    disks: present.devices.disks.map(({ target, device, bus, source, serial, readonly }) => ({
-      target,
-      device,
-      bus,
-      source: source.name,
-      serial,
-      readonly,
-      capacityBytes: extras.capacityBytes.get(target) ?? null,
-    })),
+    disks: diskSnapshots(defined, present, record.disks, extras.capacityBytes),
     interfaces: present.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
       mac,
       type,
@@ -76,6 +69,33 @@ function bootSnapshot(domain: Domain, { boot }: MachineRecord): BootSnapshot {
     firmware: domain.firmware,
     firstDevicePath: first === undefined ? null : devicePath(first.device, domain.devices),
   };
+}
+
+function diskSnapshots(
+  defined: Domain,
+  present: Domain,
+  records: MachineRecord['disks'],
+  capacities: ReadonlyMap<string, number>,
+): readonly DiskSnapshot[] {
+  const targets = new Set(present.devices.disks.map(({ target }) => target));
+  const waiting = defined.devices.disks.filter(({ target }) => !targets.has(target));
+  return [...present.devices.disks, ...waiting].map((disk) => {
+    const { target, device, bus, source, serial, readonly } = disk;
+    const record = diskRecord(records, { target, source: source.name });
+    return {
+      target,
+      device,
+      bus,
+      source: source.name,
+      serial,
+      readonly,
+      capacityBytes: capacities.get(target) ?? record?.capacityBytes ?? null,
+      indicator: record?.indicator ?? null,
+      label: record?.name ?? null,
+      storage: record?.storage ?? null,
+      pending: waiting.includes(disk),
+    };
+  });
 }
 
 function mediaSnapshot(defined: Domain, present: Domain, media: MediaRecord | null): MediaSnapshot {

@@ -1,0 +1,90 @@
+/** Disks of machines in memory. */
+import { setImmediate } from 'node:timers/promises';
+import { DriverError, type DiskSnapshot, type IndicatorState, type SystemSnapshot } from '../driver.js';
+import type { NewVolume, PoolVolume, VolumeControl } from '../volume-control.js';
+
+export interface FakeVolumesOptions {
+  /** @throws {DriverError} notFound. */
+  readonly find: (id: string) => SystemSnapshot;
+  readonly update: (uuid: string, change: Pick<SystemSnapshot, 'disks'>) => void;
+}
+
+/** Where the sample machines' disks are, as if it were a pool's. */
+const FOLDER = '/var/lib/libvirt/images';
+
+const PREFIXES: Readonly<Record<string, string>> = { virtio: 'vd', sata: 'sd', scsi: 'sd', usb: 'sd', ide: 'hd' };
+
+/** A {@link VolumeControl} whose pool has every disk below {@link FOLDER}. */
+export class FakeVolumes implements VolumeControl {
+  readonly #options: FakeVolumesOptions;
+  /** Names of volumes that are attached to no machine. */
+  readonly #loose = new Set<string>();
+
+  constructor(options: FakeVolumesOptions) {
+    this.#options = options;
+  }
+
+  async createVolume(id: string, volume: NewVolume): Promise<string> {
+    await setImmediate();
+    const { uuid, name, disks, state } = this.#options.find(id);
+    const { bus, capacityBytes, provisioning, storage } = volume;
+    const prefix = PREFIXES[bus];
+    const target = Array.from({ length: 26 }, (_, index) => `${prefix ?? ''}${String.fromCharCode(97 + index)}`).find(
+      (candidate) => !disks.some((disk) => disk.target === candidate),
+    );
+    if (prefix === undefined || target === undefined) {
+      throw new DriverError('unsupported', `adding a disk to ${name}: no place on bus ${bus}`);
+    }
+    const added: DiskSnapshot = {
+      target,
+      device: 'disk',
+      bus,
+      source: `${FOLDER}/${name}-${target}.${provisioning === 'thin' ? 'qcow2' : 'img'}`,
+      serial: null,
+      readonly: false,
+      capacityBytes,
+      indicator: null,
+      label: volume.name,
+      storage,
+      // As with QEMU, some buses can be plugged into and some can not.
+      pending: state !== 'shutoff' && (bus === 'sata' || bus === 'ide'),
+    };
+    this.#options.update(uuid, { disks: [...disks, added] });
+    return target;
+  }
+
+  async removeVolume(id: string, target: string): Promise<void> {
+    await setImmediate();
+    const { uuid, name, disks } = this.#options.find(id);
+    const disk = this.#disk(id, target);
+    if (disk.source?.startsWith(`${FOLDER}/`) !== true) {
+      const why = `no storage pool of the host has ${disk.source ?? 'it'}`;
+      throw new DriverError('unsupported', `removing disk ${target} of machine ${name}: ${why}`);
+    }
+    this.#options.update(uuid, { disks: disks.filter((candidate) => candidate !== disk) });
+  }
+
+  async setDriveIndicator(id: string, target: string, indicator: IndicatorState): Promise<void> {
+    await setImmediate();
+    const { uuid, disks } = this.#options.find(id);
+    const disk = this.#disk(id, target);
+    this.#options.update(uuid, { disks: disks.map((each) => (each === disk ? { ...each, indicator } : each)) });
+  }
+
+  async provideVolume({ pool, name }: PoolVolume): Promise<void> {
+    await setImmediate();
+    this.#loose.add(`${pool ?? ''}/${name}`);
+  }
+
+  /** Volumes that are attached to nothing, `pool/name`. */
+  get loose(): readonly string[] {
+    return [...this.#loose];
+  }
+
+  #disk(id: string, target: string): DiskSnapshot {
+    const { name, disks } = this.#options.find(id);
+    const disk = disks.find((candidate) => candidate.target === target);
+    if (disk === undefined) throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: none`);
+    return disk;
+  }
+}

@@ -1,0 +1,254 @@
+/** Disks of real machines: volumes are made in a pool and plugged in, unplugged and deleted. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DomainDeviceModifyFlags,
+  DomainXmlFlags,
+  isLibvirtError,
+  type StoragePool,
+  type StorageVolume,
+} from '@rackless/libvirt';
+import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
+import type { NewVolume, PoolVolume } from '../volume-control.js';
+import { readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
+import { makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { attempt } from './failure.js';
+import type { Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { diskLines, diskMarkup, findDisk, freeDiskTarget, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
+import { diskRecord, withDiskRecord, withoutDiskRecord } from './xml/disk-record.js';
+import type { Disk } from './xml/device.js';
+import { readDomain } from './xml/domain.js';
+import { readMetadata, withMetadata } from './xml/metadata.js';
+import { encodeAttribute } from './xml/parse.js';
+
+export interface LibvirtVolumesOptions {
+  readonly host: Host;
+  /** The pool that new volumes are made in; made where it is not there. */
+  readonly openPool: () => Promise<StoragePool>;
+}
+
+/** Volumes of ours begin like this; the image store's names are others, so that it leaves these alone. */
+const NAME_PREFIX = 'rackless-volume-';
+
+/** A guest is asked to let go of a disk, and may take its time. */
+const UNPLUG_TIMEOUT_MS = 10_000;
+const UNPLUG_POLL_MS = 50;
+
+const DELETE_TIMEOUT_MS = 60_000;
+
+export class LibvirtVolumes {
+  readonly #host: Host;
+  readonly #openPool: () => Promise<StoragePool>;
+
+  constructor({ host, openPool }: LibvirtVolumesOptions) {
+    this.#host = host;
+    this.#openPool = openPool;
+  }
+
+  /** @see VolumeControl.createVolume */
+  async create(machine: Machine, volume: NewVolume, { signal }: OperationOptions): Promise<string> {
+    const { timeoutMs, edits } = this.#host;
+    const { capacityBytes, provisioning } = volume;
+    // Before anything is made: a bus that takes no disk leaves nothing behind.
+    const present = await readDefinition(machine, timeoutMs);
+    freeDiskTarget(domainsOf(present), volume.bus);
+    const pool = await this.#openPool();
+    const spec = volumeSpec(
+      `${NAME_PREFIX}${machine.uuid}-${randomBytes(4).toString('hex')}`,
+      capacityBytes,
+      provisioning,
+    );
+    return await attempt(`making a volume for machine ${machine.name} in pool ${pool.name}`, async () => {
+      const made = await makeVolume(pool, spec);
+      try {
+        signal?.throwIfAborted();
+        const place = await placeOfVolume(made, timeoutMs);
+        return await edits.run(machine.uuid, () => this.#attach(machine, volume, { format: spec.format, place }));
+      } catch (error) {
+        await made.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }).catch((reason: unknown) => {
+          this.#host.log.warn(`volume ${made.key} is left over`, { error: reason });
+        });
+        throw error;
+      }
+    });
+  }
+
+  /** @see VolumeControl.removeVolume */
+  async remove(machine: Machine, target: string): Promise<void> {
+    const { hypervisor, timeoutMs, edits } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, timeoutMs);
+      const disk = diskOf(definition, machine, target);
+      const doing = `removing disk ${target} of machine ${machine.name}`;
+      const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
+      const user = await this.#userOf(volume, { except: machine.uuid });
+      if (user !== null) {
+        throw new DriverError('conflict', `${doing}: machine ${user} uses its volume, too`);
+      }
+      await this.#unplug(machine, target);
+      await this.#forget(machine, target);
+      await attempt(doing, () => volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }));
+    });
+  }
+
+  /** @see VolumeControl.setDriveIndicator */
+  async setIndicator(machine: Machine, target: string, indicator: IndicatorState): Promise<void> {
+    const { hypervisor, timeoutMs, edits } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const definition = await readDefinition(machine, timeoutMs);
+      const source = diskOf(definition, machine, target).source.name;
+      const record = readMetadata(definition.xml);
+      const known = diskRecord(record.disks, { target, source }) ?? { name: null, capacityBytes: null, storage: null };
+      const disks = withDiskRecord(record.disks, { ...known, target, source, indicator });
+      await saveRecord(hypervisor, machine, definition.xml, { ...record, disks }, timeoutMs);
+    });
+  }
+
+  /** @see VolumeControl.provideVolume */
+  async provide({ pool: poolName, name }: PoolVolume, capacityBytes: number): Promise<void> {
+    const { timeoutMs } = this.#host;
+    await attempt(`looking for volume ${name}`, async () => {
+      const pool = await this.#poolNamed(poolName);
+      try {
+        await pool.storageVolLookupByName(name, { timeoutMs });
+      } catch (error) {
+        if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+        await makeVolume(pool, { name, capacityBytes, format: 'raw', allocationBytes: 0 }).catch((reason: unknown) => {
+          // Somebody else was quicker.
+          if (!isLibvirtError(reason, 'STORAGE_VOL_EXIST')) throw reason;
+        });
+      }
+    });
+  }
+
+  async #poolNamed(name: string | null): Promise<StoragePool> {
+    if (name === null) return await this.#openPool();
+    const { hypervisor, timeoutMs } = this.#host;
+    try {
+      return await hypervisor.storagePoolLookupByName(name, { timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
+      throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
+    }
+  }
+
+  /** Plugs it into the guest where that can be done, and writes it into the definition. */
+  async #attach(machine: Machine, volume: NewVolume, disk: Pick<NewDisk, 'format' | 'place'>): Promise<string> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const definition = await readDefinition(machine, timeoutMs);
+    const { bus, name, capacityBytes, storage } = volume;
+    const added: NewDisk = { ...disk, bus, target: freeDiskTarget(domainsOf(definition), bus) };
+    const { target } = added;
+    const plugged = definition.instance !== null && (await this.#plugIn(machine, added));
+    try {
+      // Read again: libvirt writes addresses into it as devices come.
+      const { xml: from } = await readDefinition(machine, timeoutMs);
+      const xml = machine.persistent ? withDisk(from, added) : from;
+      const source = sourceName(added);
+      const record = readMetadata(from);
+      const disks = withDiskRecord(record.disks, { target, source, indicator: null, name, capacityBytes, storage });
+      await saveDefinition(hypervisor, machine, { from, to: withMetadata(xml, { ...record, disks }) }, timeoutMs);
+    } catch (error) {
+      if (plugged) await this.#unplug(machine, target).catch(() => undefined);
+      throw error;
+    }
+    return target;
+  }
+
+  /** @returns false where the guest gets it with its next power-on. */
+  async #plugIn(machine: Machine, disk: NewDisk): Promise<boolean> {
+    const { log, timeoutMs } = this.#host;
+    try {
+      await attempt(`adding a disk to machine ${machine.name}`, () =>
+        machine.domain.attachDeviceFlags(diskLines(disk).join('\n'), DomainDeviceModifyFlags.LIVE, { timeoutMs }),
+      );
+      return true;
+    } catch (error) {
+      // Without a definition there is no next power-on. One that does not answer may have it or not: nothing is known to be so.
+      if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
+      log.info(`machine ${machine.name} can not be given a disk while it runs: it is there from its next power-on`, {
+        error,
+      });
+      return false;
+    }
+  }
+
+  /**
+   * Returns when the guest has let go of it; at once where it does not have it.
+   * @throws {DriverError} unavailable, where it keeps it.
+   */
+  async #unplug(machine: Machine, target: string): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    const markup = instance === null ? undefined : diskMarkup(instance.xml, target);
+    if (instance === null || markup === undefined) return;
+    const doing = `unplugging disk ${target} of machine ${machine.name}`;
+    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
+    await attempt(doing, () =>
+      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
+    );
+    const isPlugged = async (): Promise<boolean> => {
+      const { instance: now } = await readDefinition(machine, timeoutMs);
+      return now?.id === instance.id && findDisk(now.domain, target) !== undefined;
+    };
+    while (await isPlugged()) {
+      if (performance.now() > deadline)
+        throw new DriverError('unavailable', `${doing}: its guest has not let go of it`);
+      await sleep(UNPLUG_POLL_MS);
+    }
+  }
+
+  async #forget(machine: Machine, target: string): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml: from } = await readDefinition(machine, timeoutMs);
+    const record = readMetadata(from);
+    const to = withMetadata(withoutDisk(from, target), { ...record, disks: withoutDiskRecord(record.disks, target) });
+    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+  }
+
+  /** Name of a machine whose XML names the volume, as a disk or as what a disk is based on; null: there is none. */
+  async #userOf(volume: StorageVolume, { except }: { readonly except: string }): Promise<string | null> {
+    const { inventory, timeoutMs } = this.#host;
+    const path = await attempt(`looking up volume ${volume.name}`, () => volume.getPath({ timeoutMs }));
+    const pattern = new RegExp(`=(['"])${escape(encodeAttribute(path))}\\1`);
+    const others = (await inventory.list()).filter(({ uuid }) => uuid !== except);
+    for (const { domain, name } of others) {
+      const texts = await attempt(`reading machine ${name}`, () =>
+        Promise.all([domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), domain.getXmlDesc(0, { timeoutMs })]),
+      ).catch((error: unknown) => {
+        // One that is gone uses nothing. Of any other it is not known, and nothing may be deleted.
+        if (error instanceof DriverError && error.kind === 'notFound') return [];
+        throw error;
+      });
+      const uses = (text: string): boolean =>
+        pattern.test(text) ||
+        readDomain(text).devices.disks.some(
+          ({ source }) => source.pool === volume.pool && source.volume === volume.name,
+        );
+      if (texts.some(uses)) return name;
+    }
+    return null;
+  }
+}
+
+function domainsOf({ xml, instance }: Definition) {
+  return [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
+}
+
+/** The disk that the guest has, else the one that it will have. @throws {DriverError} notFound. */
+function diskOf({ xml, instance }: Definition, { name }: Machine, target: string): Disk {
+  const disk = (instance === null ? undefined : findDisk(instance.domain, target)) ?? findDisk(readDomain(xml), target);
+  if (disk === undefined)
+    throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: there is none`);
+  return disk;
+}
+
+/** As {@link DiskSource.name}. */
+function sourceName({ place }: NewDisk): string {
+  return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

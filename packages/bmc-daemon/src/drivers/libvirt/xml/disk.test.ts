@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
+import { DriverError } from '../../driver.js';
+import { diskMarkup, findDisk, freeDiskTarget, withDisk, withoutDisk, type NewDisk } from './disk.js';
+import { readDomain } from './domain.js';
+
+const added: NewDisk = {
+  target: 'vdb',
+  bus: 'virtio',
+  format: 'qcow2',
+  place: { type: 'file', path: `/pool/it's & more.qcow2` },
+};
+
+const machine = (disks: string, type = 'q35'): string =>
+  `<domain type='qemu'><name>m</name><os><type arch='x86_64' machine='${type}'>hvm</type></os><devices>${disks}</devices></domain>`;
+const disk = (target: string, bus: string, address = ''): string =>
+  `<disk type='file' device='disk'><source file='/x'/><target dev='${target}' bus='${bus}'/>${address}</disk>`;
+const drive = (controller: number, bus: number, unit: number): string =>
+  `<address type='drive' controller='${controller}' bus='${bus}' target='0' unit='${unit}'/>`;
+
+describe('a disk in a definition', () => {
+  it('is added behind the others and taken out again without a trace (S4)', () => {
+    for (const xml of [q35Xml, unusualXml]) {
+      const target = freeDiskTarget([readDomain(xml)], 'virtio');
+      const more = withDisk(xml, { ...added, target });
+      const { disks } = readDomain(more).devices;
+      expect(disks.at(-1)).toMatchObject({
+        target,
+        bus: 'virtio',
+        device: 'disk',
+        format: 'qcow2',
+        source: { type: 'file', name: `/pool/it's & more.qcow2` },
+        bootOrder: null,
+      });
+      expect(disks).toHaveLength(readDomain(xml).devices.disks.length + 1);
+      expect(withoutDisk(more, target)).toBe(xml);
+      expect(diskMarkup(more, target)).toMatch(/^<disk [\s\S]*<\/disk>$/);
+    }
+  });
+
+  it('may be a device or a volume that has no path (S4)', () => {
+    const sources = (
+      [
+        { type: 'block', path: '/dev/vg/lv' },
+        { type: 'volume', pool: 'ceph', volume: 'v' },
+      ] as const
+    ).map((place) => readDomain(withDisk(q35Xml, { ...added, place })).devices.disks.at(-1)?.source);
+    expect(sources).toEqual([
+      { type: 'block', name: '/dev/vg/lv', pool: null, volume: null },
+      { type: 'volume', name: 'ceph/v', pool: 'ceph', volume: 'v' },
+    ]);
+  });
+
+  it('is no drive with removable media (S4)', () => {
+    const xml = machine(disk('sda', 'sata').replace(`device='disk'`, `device='cdrom'`));
+    expect(findDisk(readDomain(xml), 'sda')).toBeUndefined();
+    expect(withoutDisk(xml, 'sda')).toBe(xml);
+    expect(diskMarkup(xml, 'sda')).toBeUndefined();
+  });
+});
+
+describe('the name of a new disk', () => {
+  const free = (bus: string, ...disks: readonly string[]) => freeDiskTarget([readDomain(machine(disks.join('')))], bus);
+
+  it('is the first that no disk has, neither in the definition nor in the running machine (S4)', () => {
+    expect(free('virtio')).toBe('vda');
+    expect(free('virtio', disk('vda', 'virtio'), disk('vdc', 'virtio'))).toBe('vdb');
+    const [defined, running] = [machine(disk('vda', 'virtio')), machine(disk('vdb', 'virtio'))].map((xml) =>
+      readDomain(xml),
+    );
+    if (defined === undefined || running === undefined) throw new Error('two domains expected');
+    expect(freeDiskTarget([defined, running], 'virtio')).toBe('vdc');
+    // One name is one disk, whatever the bus.
+    expect(free('sata', disk('sda', 'scsi'))).toBe('sdb');
+  });
+
+  it('stands for a place on the bus that is free, too (S4)', () => {
+    expect(free('sata', disk('sdf', 'sata', drive(0, 0, 0)))).toBe('sdb');
+    expect(
+      free('scsi', disk('sdx', 'scsi', drive(0, 0, 8)), ...Array.from('abcdefg').map((c) => disk(`sd${c}`, 'usb'))),
+    ).toBe('sdi');
+    expect(free('ide', disk('hdx', 'ide', drive(0, 0, 0)), disk('hdy', 'ide', drive(0, 0, 1)))).toBe('hdc');
+  });
+
+  it.each([
+    ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide'))],
+    ['fdc', []],
+  ])('is refused where bus %s has no place for it (S4)', (bus, disks) => {
+    expect(() => free(bus, ...disks)).toThrow(
+      new DriverError('unsupported', `adding a disk to m: no place on bus ${bus}`),
+    );
+  });
+});

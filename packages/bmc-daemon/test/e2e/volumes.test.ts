@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { property } from './bmc.js';
+import { becomes, Lab, type Guest } from './lab.js';
+import { describeEndToEnd } from './prerequisites.js';
+
+const mib = 1024 ** 2;
+const linux = /RACKLESS-DISK .*linux/;
+
+describeEndToEnd('volumes over Redfish', () => {
+  let lab: Lab;
+  let guest: Guest;
+  let volumes: string;
+
+  beforeAll(async () => {
+    lab = await Lab.start();
+    guest = await lab.guest({ system: 'linux' });
+    volumes = `${guest.path}/Storage/virtio/Volumes`;
+  });
+  afterAll(() => lab.stop());
+
+  const create = async (body: object): Promise<string> => {
+    const answer = await lab.bmc.send('POST', volumes, body);
+    expect([answer.status, property(answer.body, 'Status', 'State')]).toEqual([201, 'Enabled']);
+    return answer.headers.get('location') ?? '';
+  };
+  /** What the guest's kernel says of a disk: its size in sectors, or that there is none. */
+  const sectors = async (disk: string): Promise<string> => {
+    // In two parts: what is typed is echoed, and is not what the guest says.
+    await guest.type(`echo RACK''LESS-SIZE $(cat /sys/block/${disk}/size || echo none)`);
+    return (await guest.tells()).replace('RACKLESS-SIZE ', '');
+  };
+  const members = async (): Promise<unknown> => property(await lab.bmc.get(volumes), 'Members@odata.count');
+
+  it('are found by a guest that was off and by one that runs, and gone when they are deleted (P1, S4)', async () => {
+    const definition = await guest.definition();
+    const fixed = await create({ CapacityBytes: 8 * mib, Name: 'before', ProvisioningPolicy: 'Fixed' });
+    await guest.reset('On');
+    expect(await guest.tells()).toMatch(linux);
+    expect(await sectors('vdb')).toBe(String((8 * mib) / 512));
+
+    const thin = await create({ CapacityBytes: 24 * mib, Name: 'while it runs' });
+    expect([fixed, thin]).toEqual([`${volumes}/vdb`, `${volumes}/vdc`]);
+    expect(await lab.bmc.get(thin)).toMatchObject({ Name: 'while it runs', CapacityBytes: 24 * mib });
+    await becomes(() => sectors('vdc'), String((24 * mib) / 512));
+    await guest.type("dd if=/dev/urandom of=/dev/vdc bs=1M count=24 && sync && echo RACK''LESS-WRITTEN");
+    await guest.says('RACKLESS-WRITTEN');
+    const made = (await lab.volumes()).filter((name) => name.startsWith(`rackless-volume-${guest.uuid}-`));
+    expect(made.map((name) => name.split('.').at(-1)).toSorted()).toEqual(['img', 'qcow2']);
+
+    // One while it runs, the other when it is off.
+    expect((await lab.bmc.finish(await lab.bmc.send('DELETE', thin))).status).toBe(204);
+    await becomes(() => sectors('vdc'), 'none');
+    await guest.reset('ForceOff');
+    expect((await lab.bmc.finish(await lab.bmc.send('DELETE', fixed))).status).toBe(204);
+    expect([await members(), await lab.volumes(), await guest.definition()]).toEqual([1, [], definition]);
+  });
+});

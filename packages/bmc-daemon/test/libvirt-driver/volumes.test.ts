@@ -1,0 +1,151 @@
+/** Volumes on libvirt's test driver, whose pools are real enough; its machines can not be plugged into while they run. */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type DiskSnapshot, type HypervisorDriver } from '../../src/drivers/driver.js';
+import type { NewVolume, VolumeControl } from '../../src/drivers/volume-control.js';
+import { TestHost } from './host.js';
+
+const mib = 1024 ** 2;
+const [first, second] = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start('test');
+  driver = await host.driver({ storagePool: 'default-pool' });
+  for (const [name, uuid] of [
+    ['one', first],
+    ['two', second],
+  ]) {
+    const file = host.file(`${name ?? ''}.xml`);
+    const disk = `<disk type='file' device='disk'><source file='/x.img'/><target dev='vda' bus='virtio'/></disk>`;
+    await writeFile(
+      file,
+      `<domain type='test'><name>${name}</name><uuid>${uuid}</uuid><memory unit='MiB'>64</memory>` +
+        `<os><type arch='x86_64'>hvm</type></os><devices>${disk}</devices></domain>`,
+    );
+    await host.virsh('define', file);
+  }
+});
+afterAll(() => host.stop());
+
+const wanted: NewVolume = { bus: 'virtio', name: 'data', capacityBytes: 8 * mib, provisioning: 'thin', storage: null };
+
+function control(): VolumeControl {
+  if (driver.volumes === undefined) throw new Error('a driver with volumes expected');
+  return driver.volumes;
+}
+const diskOf = async (uuid: string, name: string): Promise<DiskSnapshot | undefined> =>
+  (await driver.getSystem(uuid)).disks.find(({ target }) => target === name);
+const names = async (): Promise<readonly string[]> =>
+  (await host.virsh('vol-list', 'default-pool')).split(/\s+/).filter((word) => word.startsWith('rackless-volume-'));
+const failure = async (promise: Promise<unknown>): Promise<unknown> => {
+  const error: unknown = await promise.then(
+    () => 'resolved',
+    (reason: unknown) => reason,
+  );
+  return error instanceof DriverError ? [error.kind, error.message] : error;
+};
+
+describe('a volume on a libvirt host', () => {
+  it('is made in the configured pool, attached to a machine that is off, and removed without a trace (S4)', async () => {
+    const before = await host.virsh('dumpxml', '--inactive', 'one');
+    expect(await control().createVolume('one', wanted)).toBe('vdb');
+    const [name, ...others] = await names();
+    expect([name, others]).toEqual([
+      expect.stringMatching(new RegExp(`^rackless-volume-${first}-[0-9a-f]{8}\\.qcow2$`)),
+      [],
+    ]);
+    // The test driver gives every disk of a machine the same size.
+    expect({ ...(await diskOf(first, 'vdb')), capacityBytes: null }).toEqual({
+      target: 'vdb',
+      device: 'disk',
+      bus: 'virtio',
+      source: `/default-pool/${name ?? ''}`,
+      serial: null,
+      readonly: false,
+      capacityBytes: null,
+      indicator: null,
+      label: 'data',
+      storage: null,
+      pending: false,
+    });
+    await control().removeVolume(first, 'vdb');
+    expect([await names(), await diskOf(first, 'vdb')]).toEqual([[], undefined]);
+    expect((await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata\/>/, '')).toBe(before);
+  });
+
+  it('is there from the next power-on where the machine runs and can not be plugged into (S4)', async () => {
+    await driver.power(first, 'create');
+    const target = await control().createVolume(first, { ...wanted, provisioning: 'fixed', storage: 'raid' });
+    const { disks } = await driver.getSystem(first);
+    expect(disks).toMatchObject([
+      { target: 'vda', pending: false },
+      { target, pending: true, storage: 'raid' },
+    ]);
+    expect(host.messages.filter((text) => text.includes('can not be given a disk while it runs'))).toHaveLength(1);
+    await driver.power(first, 'destroy');
+    await driver.power(first, 'create');
+    expect(await diskOf(first, target)).toMatchObject({ pending: false });
+    await driver.power(first, 'destroy');
+    expect((await names())[0]).toMatch(/\.img$/);
+    await control().removeVolume(first, target);
+  });
+
+  it('that another machine uses, and what is in no pool, is left alone (S4)', async () => {
+    expect(await failure(control().removeVolume(first, 'vda'))).toEqual([
+      'unsupported',
+      'looking up the volume of a disk: no storage pool of the host has /x.img',
+    ]);
+    const target = await control().createVolume(first, wanted);
+    const source = (await diskOf(first, target))?.source ?? '';
+    await host.virsh('attach-disk', 'two', source, 'vdb', '--config').catch(async () => {
+      // The test driver can not attach, but it can define.
+      const xml = await host.virsh('dumpxml', '--inactive', 'two');
+      await writeFile(host.file('shared.xml'), xml.replace('/x.img', source));
+      await host.virsh('define', host.file('shared.xml'));
+    });
+    expect(await failure(control().removeVolume(first, target))).toEqual([
+      'conflict',
+      `removing disk ${target} of machine one: machine two uses its volume, too`,
+    ]);
+    expect(await diskOf(first, target)).toBeDefined();
+    await host.virsh('undefine', 'two');
+    await control().removeVolume(first, target);
+    expect(await names()).toEqual([]);
+  });
+
+  it('leaves nothing where it can not be attached (S4)', async () => {
+    const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
+    expect(await kind({ bus: 'fdc' })).toEqual(['unsupported', 'adding a disk to one: no place on bus fdc']);
+    expect(await kind({ capacityBytes: 2 ** 52, provisioning: 'fixed' })).toEqual([
+      'storageFull',
+      expect.stringContaining('Not enough free space'),
+    ]);
+    expect(await failure(control().createVolume('nobody', wanted))).toEqual(['notFound', expect.anything()]);
+    expect(await names()).toEqual([]);
+  });
+
+  it('is made once where a configuration asks for it, in the pool that it names (S4)', async () => {
+    for (let round = 0; round < 2; round += 1) {
+      await control().provideVolume({ pool: null, name: 'configured' }, mib);
+      await control().provideVolume({ pool: 'default-pool', name: 'configured' }, mib);
+    }
+    expect(await host.virsh('vol-list', 'default-pool')).toMatch(/^\s*configured\s+\S+\s*$/);
+    expect(await failure(control().provideVolume({ pool: 'absent', name: 'x' }, mib))).toEqual([
+      'unsupported',
+      'opening storage pool absent: the host has no such pool',
+    ]);
+  });
+
+  it('has an indicator that is kept with its machine until another disk takes its place (S4)', async () => {
+    await control().setDriveIndicator(first, 'vda', 'blinking');
+    expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');
+    const xml = await host.virsh('dumpxml', '--inactive', 'one');
+    await writeFile(host.file('other.xml'), xml.replace(`<source file='/x.img'/>`, `<source file='/y.img'/>`));
+    await host.virsh('define', host.file('other.xml'));
+    expect((await diskOf(first, 'vda'))?.indicator).toBeNull();
+    expect(await failure(control().setDriveIndicator(first, 'vdz', 'lit'))).toEqual(['notFound', expect.anything()]);
+  });
+});
