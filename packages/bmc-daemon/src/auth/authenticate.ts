@@ -6,7 +6,7 @@ import type { AccessSettings } from './access-state.js';
 import type { Account, Accounts } from './accounts.js';
 import { readBasicCredentials } from './basic-credentials.js';
 import { closedReason, type Login } from './login.js';
-import type { Sessions } from './sessions.js';
+import type { Session, Sessions } from './sessions.js';
 
 export interface AuthenticationOptions {
   readonly accounts: Pick<Accounts, 'find'>;
@@ -24,13 +24,20 @@ export function createAuthentication({ accounts, sessions, login, settings }: Au
   const knownHeaders = new Map<string, { readonly user: string; readonly hash: string }>();
   const headerKey = randomBytes(32).toString('base64');
 
+  /** What was answered for a session, for as long as its account is as it was. */
+  const ofSessions = new WeakMap<Session, { readonly account: Account; readonly who: Authenticated }>();
+
   const byToken = (token: string): Authenticated | Refusal => {
     const session = sessions.use(token);
     const user = session?.user ?? null;
     const account = user === null ? undefined : accounts.find(user);
     // Neither the token nor whose it was: who guesses tokens learns nothing.
     if (session === undefined || account === undefined) return { refused: 'no such session' };
-    return { ...account.who, session: session.id };
+    const known = ofSessions.get(session);
+    if (known?.account === account) return known.who;
+    const who = { ...account.who, session: session.id };
+    ofSessions.set(session, { account, who });
+    return who;
   };
 
   const byPassword = (request: IncomingMessage, authorization: string): ReturnType<Authenticate> => {

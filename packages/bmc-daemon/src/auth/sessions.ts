@@ -56,9 +56,9 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
     byId.delete(kept.session.id);
     byDigest.delete(kept.digest);
   };
-  const alive = (kept: Kept | undefined): Kept | undefined => {
+  const alive = (kept: Kept | undefined, time = now()): Kept | undefined => {
     if (kept === undefined) return undefined;
-    if (now() - kept.usedAt <= idleMs() && hashOf(kept.session.user) === kept.hash) return kept;
+    if (time - kept.usedAt <= idleMs() && hashOf(kept.session.user) === kept.hash) return kept;
     drop(kept);
     return undefined;
   };
@@ -86,9 +86,10 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
       return { session, token };
     },
     use(token) {
-      const kept = alive(byDigest.get(digestOf(token)));
+      const time = now();
+      const kept = alive(byDigest.get(digestOf(token)), time);
       if (kept === undefined) return undefined;
-      kept.usedAt = now();
+      kept.usedAt = time;
       return kept.session;
     },
     find: (id) => alive(byId.get(id))?.session,

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { looksRandom, newSessionToken } from './session-token.js';
+
+describe('tokens of sessions', () => {
+  it('are 64 hexadecimal digits, each another, and all pass what validators test of them (S2)', () => {
+    const tokens = Array.from({ length: 2000 }, newSessionToken);
+    expect(new Set(tokens).size).toBe(2000);
+    for (const token of tokens) {
+      expect(token).toMatch(/^[0-9a-f]{64}$/);
+      expect(looksRandom(Buffer.from(token, 'hex'))).toBe(true);
+    }
+  });
+
+  it.each([
+    ['only zeros', '00'.repeat(32)],
+    ['far too many ones', 'ff'.repeat(20) + '5a'.repeat(12)],
+    // As many ones as zeros: only the runs give these away.
+    ['bits that alternate', 'aa'.repeat(32)],
+    ['two long runs', 'ff'.repeat(16) + '00'.repeat(16)],
+  ])('are drawn again where they have %s (S2)', (_, token) => {
+    expect(looksRandom(Buffer.from(token, 'hex'))).toBe(false);
+  });
+
+  it('are drawn again about twice in a hundred: the tests are those of NIST, not stricter ones (S2)', () => {
+    // A generator of our own with a fixed seed, so that this never fails by chance.
+    let state = 20_261_120;
+    const next = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state >>> 24;
+    };
+    const failed = Array.from({ length: 5000 }, () => looksRandom(Uint8Array.from({ length: 32 }, next)));
+    const share = failed.filter((passed) => !passed).length / failed.length;
+    expect(share).toBeGreaterThan(0.01);
+    expect(share).toBeLessThan(0.03);
+  });
+});

@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createSessions, type Sessions } from './sessions.js';
+
+let time: number;
+let hashes: Map<string | null, string>;
+let sessions: Sessions;
+
+beforeEach(() => {
+  time = 0;
+  hashes = new Map([
+    ['admin', 'hash 1'],
+    ['eve', 'hash 2'],
+  ]);
+  sessions = createSessions({
+    now: () => time,
+    idleMs: () => 1000,
+    hashOf: (user) => hashes.get(user),
+    perUser: 3,
+    inAll: 5,
+  });
+});
+
+function open(user: string | null) {
+  const opened = sessions.create({ user, address: '192.0.2.1' });
+  if (opened === undefined) throw new Error(`${String(user)} may not come in`);
+  return opened;
+}
+
+describe('sessions', () => {
+  it('are found by their token, and only by that (S2)', () => {
+    const { session, token } = open('admin');
+    expect(session).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{16}$/) as unknown,
+      user: 'admin',
+      createdAt: expect.any(Date) as unknown,
+      address: '192.0.2.1',
+    });
+    expect(token).not.toContain(session.id);
+    expect(sessions.use(token)).toBe(session);
+    expect(sessions.find(session.id)).toBe(session);
+    expect(sessions.use(session.id)).toBeUndefined();
+    expect(sessions.use('')).toBeUndefined();
+    expect(sessions.use(token.toUpperCase())).toBeUndefined();
+  });
+
+  it('end when they are idle for too long, which use puts off and reading the list does not (S2)', () => {
+    const { session, token } = open('admin');
+    time = 1000;
+    expect(sessions.use(token)).toBe(session);
+    time = 2000;
+    expect(sessions.list()).toEqual([session]);
+    time = 2001;
+    expect(sessions.list()).toEqual([]);
+    expect([sessions.use(token), sessions.find(session.id), sessions.end(session.id)]).toEqual([
+      undefined,
+      undefined,
+      false,
+    ]);
+  });
+
+  it('end when the account is gone or has another password, but not the one it was changed from (S2)', () => {
+    const [one, two] = [open('admin'), open('admin')];
+    const other = open('eve');
+    hashes.set('admin', 'hash 3');
+    sessions.keep(one.session.id);
+    expect(sessions.use(one.token)).toBe(one.session);
+    expect(sessions.use(two.token)).toBeUndefined();
+    hashes.delete('eve');
+    expect(sessions.use(other.token)).toBeUndefined();
+    expect(sessions.create({ user: 'eve', address: '' })).toBeUndefined();
+    sessions.keep('unknown');
+  });
+
+  it('make room: of one user, and of all, the one unused for longest goes (S2)', () => {
+    const [first, second, third] = [open('admin'), open('admin'), open('admin')];
+    time = 10;
+    sessions.use(first.token);
+    const fourth = open('admin');
+    expect(sessions.list()).toEqual([first.session, third.session, fourth.session]);
+    expect(sessions.use(second.token)).toBeUndefined();
+    const [fifth, sixth] = [open('eve'), open('eve')];
+    time = 20;
+    const seventh = open('eve');
+    expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
+  });
+
+  it('are ended by id, once (S2)', () => {
+    const { session, token } = open('admin');
+    expect([sessions.end(session.id), sessions.end(session.id)]).toEqual([true, false]);
+    expect(sessions.use(token)).toBeUndefined();
+  });
+});
