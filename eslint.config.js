@@ -18,7 +18,7 @@ const floors = {
   ],
   libvirt: [
     ['index.ts'],
-    ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'events.ts'],
+    ['hypervisor.ts', 'domain.ts', 'storage-pool.ts', 'storage-volume.ts', 'network.ts', 'interface.ts', 'events.ts'],
     ['event-iterator.ts', 'hypervisor-options.ts'],
     ['link.ts'],
     ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],

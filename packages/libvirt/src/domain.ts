@@ -263,6 +263,15 @@ export class Domain implements DomainRef {
   }
 
   /**
+   * The guest's own name. The machine must run.
+   * @param flags `DomainGetHostnameFlags`; 0 lets the hypervisor choose.
+   * @throws {LibvirtError} AGENT_UNRESPONSIVE, NO_HOSTNAME.
+   */
+  getHostname(flags = 0, options?: CallOptions): Promise<string> {
+    return this.#work(domainProcedures.getHostname, { domain: this, flags }, options);
+  }
+
+  /**
    * Sends a line to the QEMU monitor and gives back its answer, uninterpreted: an error of QEMU is inside the answer. libvirt
    * marks a machine as tainted (`custom-monitor`) from then on. QEMU only.
    * @param flags `DomainQemuMonitorCommandFlags`: 0 for QMP (JSON), HMP for a human monitor line.

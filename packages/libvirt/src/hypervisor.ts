@@ -4,9 +4,11 @@ import { Domain } from './domain.js';
 import { DomainEvents } from './events.js';
 import { type CallOptions, type ConnectedOptions, type Link, type LinkState, openLink } from './link.js';
 import type { DomainCapabilitiesQuery, HypervisorOptions, OpenOptions } from './hypervisor-options.js';
+import { Interface } from './interface.js';
 import { Network } from './network.js';
 import { connectProcedures } from './protocol/connect.js';
 import { domainProcedures } from './protocol/domain.js';
+import { interfaceProcedures } from './protocol/interface.js';
 import { networkProcedures } from './protocol/network.js';
 import type { DomainRef, StorageVolumeRef } from './protocol/object.js';
 import { storagePoolProcedures, storageVolumeProcedures } from './protocol/storage.js';
@@ -272,6 +274,16 @@ export class Hypervisor {
   async listAllNetworks(flags = 0, options?: CallOptions): Promise<readonly Network[]> {
     const { networks } = await this.#link.call(connectProcedures.listAllNetworks, { needResults: 1, flags }, options);
     return networks.map((network) => new Network(this.#link, network));
+  }
+
+  /** A network interface of the host. @throws {LibvirtError} NO_INTERFACE. */
+  async interfaceLookupByName(name: string, options?: CallOptions): Promise<Interface> {
+    return new Interface(this.#link, await this.#link.call(interfaceProcedures.lookupByName, { name }, options));
+  }
+
+  /** @param mac as in `00:16:3e:12:34:56`. @throws {LibvirtError} NO_INTERFACE, MULTIPLE_INTERFACES. */
+  async interfaceLookupByMacString(mac: string, options?: CallOptions): Promise<Interface> {
+    return new Interface(this.#link, await this.#link.call(interfaceProcedures.lookupByMacString, { mac }, options));
   }
 
   /** @throws {LibvirtError} NO_NETWORK. */

@@ -1,6 +1,7 @@
 /** libvirt for Node: a client of libvirt's RPC protocol, without native code. */
 export * from './constants/domain.js';
 export * from './constants/event.js';
+export * from './constants/interface.js';
 export * from './constants/network.js';
 export * from './constants/storage.js';
 export {
@@ -31,10 +32,17 @@ export {
 } from './events.js';
 export { type DomainStats, Hypervisor } from './hypervisor.js';
 export { type DomainCapabilitiesQuery, type HypervisorOptions, type OpenOptions } from './hypervisor-options.js';
+export { Interface } from './interface.js';
 export { type KeepaliveOptions } from './keepalive.js';
 export { type CallOptions, type ConnectedOptions, type LinkState } from './link.js';
 export { Network, type NetworkDhcpLease } from './network.js';
-export { type DomainRef, type NetworkRef, type StoragePoolRef, type StorageVolumeRef } from './protocol/object.js';
+export {
+  type DomainRef,
+  type InterfaceRef,
+  type NetworkRef,
+  type StoragePoolRef,
+  type StorageVolumeRef,
+} from './protocol/object.js';
 export { type Parameters, type ParameterValue } from './protocol/typed-parameter.js';
 export { type BackoffOptions } from './standing-connection.js';
 export { StoragePool, type StoragePoolInfo } from './storage-pool.js';

@@ -132,6 +132,9 @@ export const DomainMetadataType = { DESCRIPTION: 0, TITLE: 1, ELEMENT: 2 } as co
 /** Who is asked for addresses: libvirt's dnsmasq, the guest agent, the host's ARP table. @see virDomainInterfaceAddressesSource */
 export const DomainInterfaceAddressesSource = { LEASE: 0, AGENT: 1, ARP: 2 } as const;
 
+/** Who is asked for the guest's name: the DHCP server of its network, or the guest agent. @see virDomainGetHostnameFlags */
+export const DomainGetHostnameFlags = { LEASE: 1, AGENT: 2 } as const;
+
 /** Kind of an address. @see virIPAddrType */
 export const IpAddrType = { IPV4: 0, IPV6: 1 } as const;
 

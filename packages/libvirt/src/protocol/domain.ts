@@ -80,6 +80,8 @@ export const domainProcedures = procedures(PROGRAM.remote, 'domain', {
     result: array(struct({ name: string, hwaddr: optional(string), addresses: array(ipAddress) })),
   },
 
+  getHostname: { number: 277, args: domainFlags, result: string },
+
   openConsole: {
     number: 201,
     args: struct({ domain, deviceName: optional(string), flags }),

@@ -47,6 +47,14 @@ export interface StorageVolumeRef {
 }
 export const storageVolume: Codec<StorageVolumeRef> = struct({ pool: string, name: string, key: string });
 
+/** Names a network interface of the host. */
+export interface InterfaceRef {
+  /** `eth0`. */
+  readonly name: string;
+  readonly mac: string;
+}
+export const hostInterface: Codec<InterfaceRef> = struct({ name: string, mac: string });
+
 /** Names a network. */
 export interface NetworkRef {
   readonly name: string;

@@ -5,6 +5,7 @@ import { connectProcedures } from './connect.js';
 import { domainProcedures } from './domain.js';
 import { domainEvents, eventProcedures } from './event.js';
 import { uuid } from './object.js';
+import { interfaceProcedures } from './interface.js';
 import { networkProcedures } from './network.js';
 import { PROGRAM } from './procedure.js';
 import { qemuProcedures } from './qemu.js';
@@ -23,6 +24,7 @@ const all: readonly Line[] = [
   ...Object.values<Line>(domainProcedures),
   ...Object.values<Line>(eventProcedures),
   ...Object.values<Line>(domainEvents),
+  ...Object.values<Line>(interfaceProcedures),
   ...Object.values<Line>(networkProcedures),
   ...Object.values<Line>(qemuProcedures),
   ...Object.values<Line>(storagePoolProcedures),

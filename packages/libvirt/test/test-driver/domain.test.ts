@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type Domain,
   DomainDefineFlags,
+  DomainGetHostnameFlags,
   DomainInterfaceAddressesSource,
   DomainMetadataType,
   DomainModificationImpact,
@@ -184,6 +185,15 @@ describe('interface addresses', () => {
       }
     }
     expect(interfaces.map(({ hwaddr, addresses }) => [hwaddr, addresses.length])).toEqual([['aa:bb:cc:dd:ee:ff', 1]]);
+    await domain.destroy();
+  });
+});
+
+describe("a guest's name", () => {
+  it('comes from the hypervisor, and from nobody where it can not be asked (L2)', async () => {
+    const domain = await hypervisor.domainCreateXml(xmlOf('named'));
+    expect(await domain.getHostname()).toBe((await virsh(daemon, 'domhostname', 'named')).trim());
+    expect(await codeOf(domain.getHostname(DomainGetHostnameFlags.AGENT))).toBe('INVALID_ARG');
     await domain.destroy();
   });
 });

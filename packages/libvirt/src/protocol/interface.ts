@@ -1,0 +1,12 @@
+/** Calls that concern network interfaces of the host. */
+import { string, struct } from '../xdr.js';
+import { flags } from './integer.js';
+import { hostInterface } from './object.js';
+import { PROGRAM } from './procedure.js';
+import { procedures } from './table.js';
+
+export const interfaceProcedures = procedures(PROGRAM.remote, 'interface', {
+  lookupByName: { number: 128, args: struct({ name: string }), result: hostInterface },
+  lookupByMacString: { number: 129, args: struct({ mac: string }), result: hostInterface },
+  getXmlDesc: { number: 130, args: struct({ interface: hostInterface, flags }), result: string },
+});
