@@ -326,3 +326,34 @@ describe('metrics', () => {
     expect((await client.get('/metrics')).headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 });
+
+describe('plain HTTP at the port of HTTPS', () => {
+  let plain: Client;
+  beforeAll(async () => {
+    plain = await serve(app.redirect);
+  });
+  afterAll(() => plain.close());
+
+  it('is sent to HTTPS with its method, path and query, and logged without a user or a token (S1)', async () => {
+    const answer = await plain.send('POST', '/redfish/v1/Systems?a=b&token=x', {
+      headers: { ...authorization, Host: 'bmc:8443' },
+    });
+    expect([answer.status, answer.headers.location, answer.text, answer.headers['odata-version']]).toEqual([
+      308,
+      'https://bmc:8443/redfish/v1/Systems?a=b&token=x',
+      '',
+      '4.0',
+    ]);
+    const line = { method: 'POST', path: '/redfish/v1/Systems', status: 308, user: null, refused: 'no TLS' };
+    expect(lines()).toEqual([expect.objectContaining(line)]);
+  });
+
+  it.each([
+    ['GET / HTTP/1.0\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
+    ['OPTIONS * HTTP/1.1\r\nHost: bmc\r\nConnection: close\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n', 308],
+  ])('is not sent elsewhere by %j (S1)', async (bytes, status) => {
+    expect(await plain.raw(bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+});

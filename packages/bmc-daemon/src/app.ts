@@ -10,7 +10,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { createMetrics } from './metrics.js';
 import { createPages, type PagesDriver } from './pages/routes.js';
-import { errorAnswer, send } from './redfish/answer.js';
+import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate } from './redfish/authenticate.js';
 import { refuse } from './redfish/errors.js';
 import { createPipeline, type Outcome, type Pipeline } from './redfish/pipeline.js';
@@ -41,6 +41,8 @@ export interface App {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** For `server.on('clientError', app.clientError)`: a Redfish error to what the parser gives up on. */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+  /** For plain HTTP at the port of HTTPS: where it is to be said again. */
+  readonly redirect: (request: IncomingMessage, response: ServerResponse) => void;
   /** Gives back what the app holds; the server, the driver and the log are their owners' to close. */
   close(): void;
 }
@@ -99,7 +101,36 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       refused: error.code ?? 'unreadable',
     });
   };
-  return { handler, clientError, close: () => metrics.clear() };
+  const redirect = (request: IncomingMessage, response: ServerResponse): void => {
+    const id = nextId();
+    const answer = redirection(request);
+    send(response, answer, id);
+    const { method = '', url = '/' } = request;
+    // Who sent it is not looked at: whoever else was on the way may have read the password.
+    log.request({
+      id,
+      user: null,
+      method,
+      path: pathOf(maskUrl(url)),
+      status: answer.status,
+      ms: 0,
+      refused: 'no TLS',
+    });
+  };
+  return { handler, clientError, redirect, close: () => metrics.clear() };
+}
+
+/** 308, for it leaves the method and the body as they are (RFC 9110 §15.4.9). */
+function redirection(request: IncomingMessage): Answer {
+  const path = originForm(request);
+  const { host } = request.headers;
+  if (host === undefined) return errorAnswer(refuse('HeaderMissing', 'Host'));
+  const target = `https://${host}${path}`;
+  // What is no host or no path (`*`) would make another address of it.
+  if (!/^[\w.:[\]-]+$/.test(host) || !path.startsWith('/') || !URL.canParse(target)) {
+    return errorAnswer(refuse('HeaderInvalid', 'Host'));
+  }
+  return emptyAnswer(308, { Location: target, 'Content-Length': '0' });
 }
 
 /** Ids that tell the requests of a process apart, and those of two processes. */

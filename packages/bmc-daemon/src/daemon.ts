@@ -88,6 +88,7 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
       ...(tls === undefined ? {} : { tls }),
       handle: app.handler,
       onClientError: app.clientError,
+      onPlainHttp: app.redirect,
       onError: (error) => log.error('accepting a connection', { error }),
     });
   } catch (error) {

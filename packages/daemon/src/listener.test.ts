@@ -1,6 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { Agent, get, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  get,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { connect, createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
@@ -30,7 +37,7 @@ async function listen(
   handle: RequestListener,
   ip = '127.0.0.1',
   port = 0,
-  more: Pick<ListenOptions, 'onUpgrade' | 'onExpectContinue' | 'server' | 'interfaces' | 'tls'> = {},
+  more: Pick<ListenOptions, 'onUpgrade' | 'onExpectContinue' | 'onPlainHttp' | 'server' | 'interfaces' | 'tls'> = {},
 ): Promise<Listener> {
   const listener = await openListener({
     ...more,
@@ -274,6 +281,108 @@ describe('closing', () => {
     const ended = Promise.all([mute, agreed, used].map((socket) => once(socket, 'close')));
     await listener.close(60_000);
     await ended;
+  });
+});
+
+describe('plain HTTP at a port of TLS', () => {
+  const onPlainHttp: RequestListener = ({ url, headers }, response) => {
+    response.writeHead(308, { Location: `https://${headers.host ?? ''}${url ?? ''}` }).end();
+  };
+  const secured = async (handle: RequestListener = (_request, response) => response.end('secret')) => {
+    const listener = await listen(handle, '127.0.0.1', 0, { tls: selfSigned(), onPlainHttp });
+    return { listener, port: Number(new URL(listener.addresses[0] ?? '').port) };
+  };
+  const all = async (socket: Duplex): Promise<string> => {
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    await once(socket, 'close');
+    return answer;
+  };
+
+  it('is answered by who redirects, once for each connection (S1)', async () => {
+    const { port } = await secured();
+    const socket = connect(port, '127.0.0.1');
+    const ask = `GET /redfish/v1?a=b HTTP/1.1\r\nHost: bmc:${port}\r\n\r\n`;
+    socket.write(ask + ask);
+    const answer = await all(socket);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 308']);
+    expect(answer).toContain(`\r\nLocation: https://bmc:${port}/redfish/v1?a=b\r\n`);
+    expect(answer).toContain('\r\nConnection: close\r\n');
+  });
+
+  it('takes nothing from those who speak TLS: long bodies both ways, several requests of a connection (S1)', async () => {
+    const { port } = await secured((request, response) => request.pipe(response));
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+    const body = 'x'.repeat(300_000);
+    const head = (connection: string) =>
+      `POST / HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.write(head('keep-alive') + body + head('close') + body);
+    const answer = await all(socket);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+    expect(answer.match(/x/g)?.length).toBeGreaterThanOrEqual(600_000);
+  });
+
+  it('sees the first byte alone, and the rest later (S1)', async () => {
+    const { port } = await secured();
+    const socket = connect(port, '127.0.0.1');
+    socket.setNoDelay(true);
+    socket.write('G');
+    // The byte has been read when another connection has been answered whole.
+    await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
+    socket.write('ET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await all(socket)).toMatch(/^HTTP\/1\.1 308 /);
+  });
+
+  it('closes what is neither, and what has nothing to say (S1)', async () => {
+    const { port } = await secured();
+    const [nonsense, empty] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    nonsense.write('\x00\x01\x02');
+    empty.end();
+    expect(await Promise.all([all(nonsense), all(empty)])).toEqual(['', '']);
+  });
+
+  it.each([
+    ['nothing for a minute', '', 60_000],
+    ['half a request for ten seconds', 'GET / HTTP/1.1\r\nHost', 10_000],
+  ])('closes who sends %s (S1)', async (_what, bytes, ms) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+    try {
+      const { port } = await secured();
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.write(bytes);
+      const ended = all(socket);
+      // Its bytes have been read when another connection has been answered.
+      await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
+      jest.advanceTimersByTime(ms - 1);
+      expect(socket.destroyed).toBe(false);
+      jest.advanceTimersByTime(1);
+      expect(await ended).toBe('');
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('does not hold up the end of the service (S1)', async () => {
+    const { listener, port } = await secured();
+    const [mute, half] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    for (const socket of [mute, half]) socket.on('error', () => undefined);
+    half.write('GET / HTTP/1.1\r\n');
+    await Promise.all([once(mute, 'connect'), once(half, 'connect')]);
+    // A reset, where bytes were not read any more, is an end as well.
+    const ended = Promise.all([mute, half].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+    await listener.close(100);
+    await ended;
+  });
+
+  it('is closed without an answer where nobody redirects (S1)', async () => {
+    const listener = await listen((_request, response) => response.end('secret'), '127.0.0.1', 0, {
+      tls: selfSigned(),
+    });
+    const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await all(socket)).not.toContain('secret');
   });
 });
 

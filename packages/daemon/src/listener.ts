@@ -35,6 +35,11 @@ export interface ListenOptions {
    * `response.writeContinue()`. Absent: `handle` answers, and the leave is given to everybody.
    */
   readonly onExpectContinue?: RequestListener;
+  /**
+   * Answers who speaks plain HTTP at a port that speaks TLS, in one request of a connection: with a redirect, before the client
+   * gives up on bytes that it can not read. Absent: such a connection is closed, as Node does.
+   */
+  readonly onPlainHttp?: RequestListener;
   /** What is not as Node has it. */
   readonly server?: ServerTuning;
   /** The machine's interfaces. Default: those that Node finds. */
@@ -79,6 +84,12 @@ const DRAIN_STEP_MS = 50;
 /** Until a connection that has asked for nothing is not waited for: its first request may be on its way. */
 const SILENT_MS = 1000;
 
+/** For the first byte of a connection, and for the whole of a request that is to be redirected. */
+const FIRST_BYTE_MS = 60_000;
+const PLAIN_REQUEST_MS = 10_000;
+/** First byte of a TLS record that is a handshake (RFC 8446 §5.1); no method of HTTP begins with it. */
+const TLS_HANDSHAKE = 0x16;
+
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
   const { ip, port, tls, handle, onClientError, onError, onUpgrade, onExpectContinue } = options;
@@ -94,6 +105,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
   if (onUpgrade !== undefined) server.on('upgrade', onUpgrade);
+  if (secure !== undefined && options.onPlainHttp !== undefined) tellProtocolsApart(secure, options.onPlainHttp);
   const sockets = rememberSockets(server);
   await listen(server, ip, port);
   server.on('error', onError);
@@ -106,6 +118,46 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
     setTls: (next) => secure?.setSecureContext(next),
     close: (waitMs) => drain(server, sockets, waitMs),
   };
+}
+
+/**
+ * Looks at the first byte of each connection before TLS does. Nothing is in the way of a request: a connection is looked at once, and
+ * TLS takes its socket over as it came.
+ */
+function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void {
+  const toTls = secure.listeners('connection');
+  // It never listens: its sockets are given to it.
+  const plain = createHttpServer({ requireHostHeader: false }, (request, response) => {
+    response.shouldKeepAlive = false;
+    onPlainHttp(request, response);
+  });
+  plain.on('clientError', (_error, socket) => socket.destroy());
+  secure.removeAllListeners('connection');
+  secure.on('connection', (socket: Socket) => {
+    const silence = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
+    const fail = (): void => void socket.destroy();
+    socket.once('error', fail);
+    socket.once('close', () => clearTimeout(silence));
+    socket.once('readable', () => {
+      clearTimeout(silence);
+      // An end or an error is readable, too.
+      const first = socket.read(1) as Buffer | null;
+      if (first === null) {
+        socket.destroy();
+        return;
+      }
+      socket.unshift(first);
+      socket.removeListener('error', fail);
+      if (first[0] === TLS_HANDSHAKE) {
+        for (const listener of toTls) listener.call(secure, socket);
+        return;
+      }
+      // Node's own bounds hold for servers that listen.
+      const late = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
+      socket.once('close', () => clearTimeout(late));
+      plain.emit('connection', socket);
+    });
+  });
 }
 
 function listen(server: Server, ip: string, port: number): Promise<void> {

@@ -52,6 +52,19 @@ describe('HTTPS', () => {
     await expect(handshake(address, 'TLSv1.1')).rejects.toThrow(/protocol version|alert/);
   });
 
+  it('sends who speaks plain HTTP to its port to HTTPS (S1)', async () => {
+    makeCertificate('one');
+    const address = await start([...FAKE, '--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')]).address();
+    const plain = address.replace('https:', 'http:');
+    const { status, headers } = await fetch(`${plain}/redfish/v1/Systems?a=b`, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([308, `${address}/redfish/v1/Systems?a=b`]);
+    const { stdout } = await execute('curl', [
+      ...['--silent', '--show-error', '--location', '--cacert', at('one.pem')],
+      `${plain}/redfish`,
+    ]);
+    expect(JSON.parse(stdout)).toEqual({ v1: '/redfish/v1/' });
+  });
+
   it('takes a renewed pair on SIGHUP, and stays with the old one where the new can not be used (B11)', async () => {
     makeCertificate('one');
     makeCertificate('two');
