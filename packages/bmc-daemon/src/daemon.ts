@@ -129,6 +129,7 @@ function createHostDriver(
     return createLibvirtDriver({
       uri: settings.libvirtUri,
       bootLoaderMap: settings.bootLoaderMap,
+      secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
       storagePool: settings.storagePool,
       gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
       timeoutMs: settings.libvirtTimeoutSeconds * 1000,

@@ -159,6 +159,18 @@ export const settingsTable = {
     group: 'backend',
     doc: 'UUIDs or names of the machines to serve; all others are as if they did not exist. None: every machine.',
   } satisfies SettingDefinition<string[] | null>,
+  secureBootEnabledNvram: optionalPath({
+    name: 'EMULATOR_SECURE_BOOT_ENABLED_NVRAM',
+    default: null,
+    group: 'backend',
+    doc: "Master copy of UEFI variables with Secure Boot's keys in them, for firmware that `EMULATOR_BOOT_LOADER_MAP` or a machine's definition names. None: the one that the host's firmware descriptors name for it; where there is none, libvirt selects firmware and variables.",
+  }),
+  secureBootDisabledNvram: optionalPath({
+    name: 'EMULATOR_SECURE_BOOT_DISABLED_NVRAM',
+    default: null,
+    group: 'backend',
+    doc: 'The same without keys, for Secure Boot switched off and for a change to UEFI.',
+  }),
   disablePowerOff: boolean({
     name: 'EMULATOR_DISABLE_POWER_OFF',
     default: false,
@@ -263,8 +275,6 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_RESCUE_BUS: 'the OpenStack backend',
   OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
-  SECURE_BOOT_DISABLED_NVRAM: 'secure boot',
-  SECURE_BOOT_ENABLED_NVRAM: 'secure boot',
   VIRTUAL_MEDIA_IP_FAMILY: 'IPv4 or IPv6 for image downloads',
   VMEDIA_DEVICES: 'configured virtual media drives',
 };

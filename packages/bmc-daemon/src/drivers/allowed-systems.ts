@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { volumes } = driver;
+  const { firmware, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -41,6 +41,17 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
     setBoot: async (id, ...rest) => driver.setBoot(await resolve(id), ...rest),
     setIndicator: async (id, ...rest) => driver.setIndicator(await resolve(id), ...rest),
+    ...(firmware === undefined
+      ? {}
+      : {
+          firmware: {
+            setSecureBoot: async (id, ...rest) => firmware.setSecureBoot(await resolve(id), ...rest),
+            resetSecureBootKeys: async (id, ...rest) => firmware.resetSecureBootKeys(await resolve(id), ...rest),
+            setBootOrder: async (id, ...rest) => firmware.setBootOrder(await resolve(id), ...rest),
+            setPending: async (id, ...rest) => firmware.setPending(await resolve(id), ...rest),
+            resetSettings: async (id, ...rest) => firmware.resetSettings(await resolve(id), ...rest),
+          },
+        }),
     ...(volumes === undefined
       ? {}
       : {

@@ -2,12 +2,20 @@
  * The boot override as a value: what a change makes of it and what a boot leaves of it. Pure, shared by every driver, because
  * Ironic, sushy and DMTF's checkers each rely on another corner of these rules.
  */
-import type { BootChange, BootDevice, BootOverrideEnabled } from './driver.js';
+import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from './driver.js';
+import type { DeviceKey } from './firmware-control.js';
+
+/** What a boot is to come from: any device of a kind, or one device. */
+export type BootChoice = BootDevice | DeviceKey;
 
 export interface BootOverride {
   readonly enabled: BootOverrideEnabled;
   /** `none`: nothing to override with; the machine's own order holds whatever `enabled` says. */
-  readonly target: BootDevice | 'none';
+  readonly target: BootTarget;
+  /** The device that a target `path` or `next` names. */
+  readonly option?: DeviceKey;
+  /** The image that a target `http` boots, which is in the machine's CD drive then. */
+  readonly httpUri?: string;
 }
 
 /** What reads after a one-time boot has been used, and after a client has asked for `None`. */
@@ -21,19 +29,38 @@ export function untouchedOverride(firstDevice: BootDevice | 'none'): BootOverrid
 /**
  * The override after a client's change. Target alone keeps `enabled` (Ironic leaves it out when it already reads as wished) and
  * `enabled` alone keeps the target. An explicit target `none` means no override, whatever else the change says: Ansible's
- * DisableBootOverride sends both.
+ * DisableBootOverride sends both. The URI may be set before the target that uses it; another target forgets it, as it belongs to
+ * what the client has turned away from.
  */
-export function mergeBootOverride(current: BootOverride, change: Pick<BootChange, 'enabled' | 'target'>): BootOverride {
+export function mergeBootOverride(current: BootOverride, change: Omit<BootChange, 'firmware'>): BootOverride {
   if (change.target === 'none') return noOverride;
-  return { enabled: change.enabled ?? current.enabled, target: change.target ?? current.target };
+  const target = change.target ?? current.target;
+  const option = change.option ?? (target === current.target ? current.option : undefined);
+  const leaves = change.target !== undefined && change.target !== 'http';
+  const httpUri = change.httpUri === undefined ? (leaves ? undefined : current.httpUri) : change.httpUri;
+  return {
+    enabled: change.enabled ?? current.enabled,
+    target,
+    ...(namesOption(target) && option !== undefined ? { option } : {}),
+    ...(httpUri === undefined || httpUri === null ? {} : { httpUri }),
+  };
 }
 
-/** The device that the next boot is to come from; undefined: the machine's own order. */
-export function overrideDevice(override: BootOverride): BootDevice | undefined {
-  return override.enabled === 'disabled' || override.target === 'none' ? undefined : override.target;
+function namesOption(target: BootTarget): target is 'path' | 'next' {
+  return target === 'path' || target === 'next';
 }
 
-/** The override that a boot leaves behind: a one-time one is used up. */
+/** What the next boot is to come from; undefined: the machine's own order. */
+export function overrideDevice({ enabled, target, option, httpUri }: BootOverride): BootChoice | undefined {
+  if (enabled === 'disabled' || target === 'none') return undefined;
+  if (namesOption(target)) return option;
+  // Without a URI the firmware asks the network for one: OVMF's own HTTP boot stands behind its PXE boot of the same card.
+  if (target === 'http') return httpUri === undefined ? 'network' : 'cdrom';
+  return target;
+}
+
+/** The override that a boot leaves behind: a one-time one is used up. What it booted from stays in the drive, and named. */
 export function afterBoot(override: BootOverride): BootOverride {
-  return override.enabled === 'once' ? noOverride : override;
+  if (override.enabled !== 'once') return override;
+  return override.httpUri === undefined ? noOverride : { ...noOverride, httpUri: override.httpUri };
 }

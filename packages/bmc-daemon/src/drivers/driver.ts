@@ -3,6 +3,7 @@
  * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
  */
 import type { ImageRequest } from '../media/image.js';
+import type { BootOptionSnapshot, DeviceKey, FirmwareControl, FirmwareSnapshot } from './firmware-control.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { VolumeControl } from './volume-control.js';
 
@@ -27,6 +28,12 @@ export interface SystemRef {
   readonly name: string;
 }
 
+/**
+ * What an override names: a kind of device, one device (`path`, `next`: by the words that the client knows it by, UEFI path or
+ * boot option), an image at a URI (`http`), or nothing.
+ */
+export type BootTarget = BootDevice | 'none' | 'http' | 'path' | 'next';
+
 export interface BootSnapshot {
   /**
    * `network`, `cdrom` and `hd`, in that order and whether the machine has such a device or not, then those of `fd` and `usb`
@@ -35,7 +42,15 @@ export interface BootSnapshot {
   readonly available: readonly BootDevice[];
   readonly enabled: BootOverrideEnabled;
   /** The override's target; for a machine never touched, the XML's first boot device. */
-  readonly target: BootDevice | 'none';
+  readonly target: BootTarget;
+  /** The device of a target `path` or `next`; else absent. */
+  readonly option?: DeviceKey;
+  /** Where a target `http` boots from; absent: from wherever the network says. */
+  readonly httpUri?: string;
+  /** Every device that the machine can boot from, in the order of its definition. */
+  readonly options: readonly BootOptionSnapshot[];
+  /** The machine's own order, which no override changes: the devices that it tries. */
+  readonly order: readonly DeviceKey[];
   readonly firmware: FirmwareType;
   /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null where it has no address yet. */
   readonly firstDevicePath: string | null;
@@ -125,6 +140,7 @@ export interface SystemSnapshot extends SystemRef {
   /** `<memory>`: the memory that the machine boots with. */
   readonly memoryKiB: number;
   readonly boot: BootSnapshot;
+  readonly firmware: FirmwareSnapshot;
   readonly media: readonly MediaSnapshot[];
   readonly disks: readonly DiskSnapshot[];
   readonly interfaces: readonly InterfaceSnapshot[];
@@ -138,7 +154,11 @@ export type PowerAction = 'create' | 'destroy' | 'shutdown' | 'reboot' | 'reset'
 /** Absent members stay as they are. `target: 'none'` is the same as `enabled: 'disabled'`. */
 export interface BootChange {
   readonly enabled?: BootOverrideEnabled;
-  readonly target?: BootDevice | 'none';
+  readonly target?: BootTarget;
+  /** With a target `path` or `next`. */
+  readonly option?: DeviceKey;
+  /** Null: none any more. Another target than `http` forgets it, too. */
+  readonly httpUri?: string | null;
   readonly firmware?: FirmwareType;
 }
 
@@ -229,6 +249,9 @@ export interface HypervisorDriver {
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
   setBoot(id: string, change: BootChange): Promise<void>;
   setIndicator(id: string, state: IndicatorState): Promise<void>;
+
+  /** Secure Boot, the machine's own boot order and firmware settings; absent where the hypervisor has none of it. */
+  readonly firmware?: FirmwareControl;
 
   /** Downloads the image (once for all machines) and puts it into the drive. The same URL again resolves at once. */
   insertMedia(id: string, device: 'cdrom', image: ImageRequest, options?: InsertOptions): Promise<void>;

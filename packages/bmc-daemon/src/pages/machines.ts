@@ -121,6 +121,9 @@ const targets: Readonly<Record<BootSnapshot['target'], string>> = {
   fd: 'floppy',
   usb: 'USB',
   none: '–',
+  http: 'HTTP',
+  path: 'one device',
+  next: 'one device',
 };
 
 function boot({ enabled, target, firmware }: BootSnapshot): Html {

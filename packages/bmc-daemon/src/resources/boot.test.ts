@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { BootSnapshot } from '../drivers/driver.js';
 import { sampleMachines } from '../drivers/fake/sample-machines.js';
 import { bodyFaults } from '../redfish/body-faults.js';
+import type { JsonObject } from '../redfish/json.js';
 import { messageText } from '../redfish/messages.js';
 import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
 
@@ -11,14 +12,25 @@ const withBoot = (change: Partial<BootSnapshot>) => ({ ...machine, boot: { ...ma
 
 describe('Boot', () => {
   it('shows the override and what may be asked for (B6)', () => {
-    expect(renderBoot(machine.boot)).toEqual({
+    expect(renderBoot(machine.boot, '/redfish/v1/Systems/1')).toEqual({
       BootSourceOverrideEnabled: 'Continuous',
       'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Once', 'Continuous', 'Disabled'],
       BootSourceOverrideMode: 'UEFI',
       'BootSourceOverrideMode@Redfish.AllowableValues': ['UEFI', 'Legacy'],
       BootSourceOverrideTarget: 'Hdd',
-      'BootSourceOverrideTarget@Redfish.AllowableValues': ['Pxe', 'Cd', 'Hdd'],
+      'BootSourceOverrideTarget@Redfish.AllowableValues': [
+        'Pxe',
+        'Cd',
+        'Hdd',
+        'UefiHttp',
+        'UefiTarget',
+        'UefiBootNext',
+      ],
       UefiTargetBootSourceOverride: 'PciRoot(0x0)/Pci(0x2,0x2)/Pci(0x0,0x0)',
+      HttpBootUri: null,
+      BootNext: null,
+      BootOptions: { '@odata.id': '/redfish/v1/Systems/1/BootOptions' },
+      BootOrder: ['Hdd.vda'],
     });
   });
 
@@ -29,7 +41,7 @@ describe('Boot', () => {
       target: 'none',
       firmware: 'bios',
     });
-    expect(renderBoot(boot)).toMatchObject({
+    expect(renderBoot(boot, '/redfish/v1/Systems/1')).toMatchObject({
       BootSourceOverrideEnabled: 'Disabled',
       BootSourceOverrideMode: 'Legacy',
       BootSourceOverrideTarget: 'None',
@@ -38,7 +50,7 @@ describe('Boot', () => {
   });
 
   it('passes on what was asked for and nothing else (B6)', () => {
-    const change = (body: object) => bootChange(bootBody(machine.boot).parse(body));
+    const change = (body: object) => bootChange(bootBody(machine.boot).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'Cd' })).toEqual({ target: 'cdrom' });
     expect(change({ BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' })).toEqual({
       enabled: 'disabled',
@@ -68,7 +80,7 @@ describe('Boot', () => {
           related: ['#/BootSourceOverrideEnabled'],
         },
       ]);
-      expect(faults.map(messageText).join()).toContain('Pxe, Cd, Hdd, None');
+      expect(faults.map(messageText).join()).toContain('Pxe, Cd, Hdd, UefiHttp, UefiTarget, UefiBootNext, None');
     },
   );
 
@@ -76,10 +88,70 @@ describe('Boot', () => {
     const body = bootBody(machine.boot).parse({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideMode: 'UEFI' });
     expect(ignoredProperties(body)).toEqual(['BootSourceOverrideTarget']);
     expect(ignoredProperties({ BootSourceOverrideMode: 'UEFI' })).toEqual([]);
+    const further = bootBody(machine.boot).parse({ BootOrder: ['Hdd.vda'], HttpBootUri: null });
+    expect(ignoredProperties(further)).toEqual(['HttpBootUri', 'BootOrder']);
+  });
+
+  it("names one device by its UEFI path or as a boot option, which has to be the machine's (S5)", () => {
+    const path = 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)';
+    const change = (body: object) => bootChange(bootBody(machine.boot).parse(body), machine.boot);
+    expect(change({ BootSourceOverrideTarget: 'UefiTarget', UefiTargetBootSourceOverride: path })).toEqual({
+      target: 'path',
+      option: 'disk:sda',
+    });
+    // Without one, that which is shown.
+    expect(change({ BootSourceOverrideTarget: 'UefiTarget' })).toEqual({ target: 'path', option: 'disk:vda' });
+    // UEFI's BootNext is for one boot.
+    expect(change({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'cd.SDA' })).toEqual({
+      target: 'next',
+      enabled: 'once',
+      option: 'disk:sda',
+    });
+    const refused = (body: object) =>
+      bodyFaults(bootBody(machine.boot).safeParse(body).error?.issues ?? [], body as JsonObject, {
+        kind: 'resource',
+        shown: () => undefined,
+      }).map(({ key, args }) => [key, ...args]);
+    expect(refused({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Boot0001' })).toEqual([
+      ['PropertyValueNotInList', 'Boot0001', 'BootNext'],
+    ]);
+    expect(refused({ BootSourceOverrideTarget: 'UefiBootNext' })).toEqual([['PropertyMissing', 'BootNext']]);
+    expect(refused({ BootNext: 'Cd.sda' })).toEqual([
+      ['PropertyValueConflict', 'BootNext', 'BootSourceOverrideTarget'],
+    ]);
+    expect(
+      refused({
+        BootSourceOverrideTarget: 'UefiBootNext',
+        BootNext: 'Cd.sda',
+        BootSourceOverrideEnabled: 'Continuous',
+      }),
+    ).toEqual([['PropertyValueConflict', 'BootSourceOverrideEnabled', 'BootSourceOverrideTarget']]);
+    expect(refused({ UefiTargetBootSourceOverride: path })).toEqual([
+      ['PropertyValueConflict', 'UefiTargetBootSourceOverride', 'BootSourceOverrideTarget'],
+    ]);
+    expect(refused({ BootSourceOverrideTarget: 'UefiTarget', BootSourceOverrideMode: 'Legacy' })).toEqual([
+      ['PropertyValueConflict', 'BootSourceOverrideTarget', 'BootSourceOverrideMode'],
+    ]);
+    expect(refused({ BootOrder: ['Hdd.vda', 'Hdd.vda'] })).toEqual([['PropertyValueError', 'BootOrder']]);
+    expect(refused({ BootOrder: ['Hdd.vdb'] })).toEqual([['PropertyValueNotInList', 'Hdd.vdb', 'BootOrder/0']]);
+    expect(refused({ BootOrder: [] })).toEqual([['ArraySizeTooShort', 'BootOrder', 1]]);
+  });
+
+  it('keeps the URI of an HTTP boot without credentials (S5)', () => {
+    const body = { BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: 'https://u:secret@images.test/x.iso?token=t' };
+    expect(bootChange(bootBody(machine.boot).parse(body), machine.boot)).toEqual({
+      target: 'http',
+      httpUri: 'https://images.test/x.iso?token=t',
+    });
+    for (const none of ['', null]) {
+      expect(bootChange(bootBody(machine.boot).parse({ HttpBootUri: none }), machine.boot)).toEqual({ httpUri: null });
+    }
+    expect(bootBody(machine.boot).safeParse({ HttpBootUri: 'ftp://images.test/x.iso' }).success).toBe(false);
   });
 
   it('has no other writable properties (B6)', () => {
     expect(bootBody(machine.boot).safeParse({ UefiTargetBootSourceOverride: 'x' }).success).toBe(false);
+    expect(bootBody(machine.boot).safeParse({ TrustedModuleRequiredToBoot: 'Required' }).success).toBe(false);
     expect(bootBody(machine.boot).safeParse({ BootSourceOverrideEnabled: 'Twice' }).success).toBe(false);
   });
 });

@@ -1,7 +1,19 @@
 /** The `Boot` object of a ComputerSystem, both ways between DMTF's words and the hypervisor's. */
 import { z } from 'zod';
-import type { BootChange, BootDevice, BootOverrideEnabled, BootSnapshot, FirmwareType } from '../drivers/driver.js';
+import type {
+  BootChange,
+  BootDevice,
+  BootOverrideEnabled,
+  BootSnapshot,
+  BootTarget,
+  FirmwareType,
+} from '../drivers/driver.js';
+import type { DeviceKey } from '../drivers/firmware-control.js';
+import { storedUrl } from '../media/image.js';
+import { message, withDetail, type Message } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
+import { bootReference, optionOf } from './boot-reference.js';
+import { reference } from './reference.js';
 
 const targetOfDevice = {
   network: 'Pxe',
@@ -9,17 +21,19 @@ const targetOfDevice = {
   hd: 'Hdd',
   fd: 'Floppy',
   usb: 'Usb',
-  none: 'None',
-} as const satisfies Readonly<Record<BootDevice | 'none', string>>;
+} as const satisfies Readonly<Record<BootDevice, string>>;
 
-const deviceOfTarget = {
-  Pxe: 'network',
-  Cd: 'cdrom',
-  Hdd: 'hd',
-  Floppy: 'fd',
-  Usb: 'usb',
-  None: 'none',
-} as const satisfies Readonly<Record<(typeof targetOfDevice)[keyof typeof targetOfDevice], BootDevice | 'none'>>;
+/** Those that need no device of their own. The last three are UEFI's. */
+const otherTargets = {
+  none: 'None',
+  path: 'UefiTarget',
+  next: 'UefiBootNext',
+  http: 'UefiHttp',
+} as const satisfies Readonly<Record<Exclude<BootTarget, BootDevice>, string>>;
+
+const targetOut: Readonly<Record<BootTarget, string>> = { ...targetOfDevice, ...otherTargets };
+
+const uefiTargets = ['http', 'path', 'next'] as const satisfies readonly BootTarget[];
 
 const enabledOut = {
   once: 'Once',
@@ -36,67 +50,170 @@ const enabledIn = {
 const modeIn = { UEFI: 'efi', Legacy: 'bios' } as const satisfies Readonly<Record<string, FirmwareType>>;
 
 /**
- * What a PATCH may say of the `Boot` of a machine. A target that the machine has no device for is a fault that names those it has;
- * `UefiTargetBootSourceOverride` tells where the machine boots from and is not for writing.
+ * What a PATCH may say of the `Boot` of a machine. A target that the machine has no device for is a fault that names those it has,
+ * and so is a device that is none of its boot options.
  */
 export const bootBody = (boot: BootSnapshot) =>
-  z.strictObject({
-    BootSourceOverrideTarget: z
-      .string()
-      .transform((target, context) => {
-        const device = deviceOf(target);
-        if (device === 'none' || (device !== undefined && boot.available.includes(device))) return device;
-        context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: target });
-        return z.NEVER;
-      })
-      .optional(),
-    BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
-    BootSourceOverrideMode: z.enum(['UEFI', 'Legacy']).optional(),
-  });
+  z
+    .strictObject({
+      BootSourceOverrideTarget: z
+        .string()
+        .transform((text, context) => {
+          const target = targetNamed(text);
+          if (target === 'none' || isUefiTarget(target)) return target;
+          if (target !== undefined && boot.available.includes(target)) return target;
+          context.addIssue({ code: 'invalid_value', values: [...allowableTargets(boot), 'None'], input: text });
+          return z.NEVER;
+        })
+        .optional(),
+      BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
+      BootSourceOverrideMode: z.enum(['UEFI', 'Legacy']).optional(),
+      UefiTargetBootSourceOverride: z
+        .string()
+        .transform((path, context) => named(pathOptions(boot), path, context))
+        .optional(),
+      BootNext: z
+        .string()
+        .transform((name, context) => named(namedOptions(boot), name, context))
+        .nullish(),
+      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).nullish(),
+      BootOrder: z
+        .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
+        .min(1)
+        .refine((keys) => new Set(keys).size === keys.length, { error: 'a boot option is named twice' })
+        .optional(),
+    })
+    .superRefine((body, context) => {
+      for (const { path, fault } of conflicts(body, boot)) {
+        context.addIssue({ code: 'custom', path: [path], params: { message: fault } });
+      }
+    });
 
-/** The body with the target in the driver's word. */
-type BootBody = z.output<ReturnType<typeof bootBody>>;
+/** The body with its values in the driver's words. */
+export type BootBody = z.output<ReturnType<typeof bootBody>>;
 
-/** `Boot`, with the allowable values of this machine. */
-export function renderBoot(boot: BootSnapshot): JsonObject {
+/** What can not be had together, or with what the machine is. */
+function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof BootBody; fault: Message }[] {
+  const target = body.BootSourceOverrideTarget ?? boot.target;
+  const efi =
+    (body.BootSourceOverrideMode === undefined ? boot.firmware : modeIn[body.BootSourceOverrideMode]) === 'efi';
+  const faults: { path: keyof BootBody; fault: Message }[] = [];
+  const conflict = (path: keyof BootBody, other: string, why: string): void => {
+    faults.push({ path, fault: withDetail(message('PropertyValueConflict', path, other), why) });
+  };
+  if (isUefiTarget(body.BootSourceOverrideTarget) && !efi) {
+    conflict('BootSourceOverrideTarget', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
+  }
+  // What a target does not use would be shown and mean nothing.
+  if (body.UefiTargetBootSourceOverride !== undefined && target !== 'path') {
+    conflict('UefiTargetBootSourceOverride', 'BootSourceOverrideTarget', 'It is used with UefiTarget.');
+  }
+  if (typeof body.BootNext === 'string' && target !== 'next') {
+    conflict('BootNext', 'BootSourceOverrideTarget', 'It is used with UefiBootNext.');
+  }
+  if (body.BootSourceOverrideTarget === 'next') {
+    if (typeof body.BootNext !== 'string' && boot.target !== 'next') {
+      faults.push({ path: 'BootSourceOverrideTarget', fault: message('PropertyMissing', 'BootNext') });
+    }
+  }
+  if (target === 'next' && body.BootSourceOverrideEnabled === 'Continuous') {
+    conflict('BootSourceOverrideEnabled', 'BootSourceOverrideTarget', 'UefiBootNext is for one boot.');
+  }
+  return faults;
+}
+
+/** `Boot`, with the allowable values of this machine. @param self URI of the system. */
+export function renderBoot(boot: BootSnapshot, self: string): JsonObject {
+  const { option, httpUri } = boot;
+  const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;
   return {
     BootSourceOverrideEnabled: enabledOut[boot.enabled],
     'BootSourceOverrideEnabled@Redfish.AllowableValues': Object.keys(enabledIn),
     BootSourceOverrideMode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
     'BootSourceOverrideMode@Redfish.AllowableValues': Object.keys(modeIn),
-    BootSourceOverrideTarget: targetOfDevice[boot.target],
+    BootSourceOverrideTarget: targetOut[boot.target],
     'BootSourceOverrideTarget@Redfish.AllowableValues': allowableTargets(boot),
     UefiTargetBootSourceOverride: boot.firstDevicePath,
+    ...(boot.firmware === 'efi'
+      ? { HttpBootUri: httpUri ?? null, BootNext: next === undefined ? null : bootReference(next) }
+      : {}),
+    BootOptions: reference(`${self}/BootOptions`),
+    BootOrder: boot.order.flatMap((key) => boot.options.filter((known) => known.key === key).map(bootReference)),
   };
 }
 
 /**
- * The devices that the machine has. `None` is accepted, too, and not listed: the specification's list has devices only, and
- * the clients that send None (to end an override) do not look it up.
+ * The devices that the machine has, and where it has UEFI its ways to name one device or an image. `None` is accepted, too, and not
+ * listed: the specification's list has devices only, and the clients that send None (to end an override) do not look it up.
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
-  return boot.available.map((device) => targetOfDevice[device]);
+  const devices = boot.available.map((device) => targetOfDevice[device]);
+  return boot.firmware === 'efi' ? [...devices, ...uefiTargets.map((target) => otherTargets[target])] : devices;
 }
 
-/** What the client wants, in the driver's words. */
-export function bootChange(body: BootBody): BootChange {
+/**
+ * What the client wants of override and mode, in the driver's words; `BootOrder` is a matter of its own. Of a URI the credentials are
+ * left out: it is stored, and shown.
+ */
+export function bootChange(body: BootBody, boot: BootSnapshot): BootChange {
   const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled, BootSourceOverrideMode: mode } = body;
+  const { UefiTargetBootSourceOverride: path, BootNext: next, HttpBootUri: httpUri } = body;
+  // UefiTarget without a path: the one that is shown.
+  const shown = target === 'path' && boot.target !== 'path' ? boot.order[0] : undefined;
+  const option = path ?? next ?? shown;
+  // UEFI's BootNext is for one boot, whatever held before.
+  const once = target === 'next' && enabled === undefined ? 'once' : undefined;
   return {
     ...(target === undefined ? {} : { target }),
     ...(enabled === undefined ? {} : { enabled: enabledIn[enabled] }),
+    ...(once === undefined ? {} : { enabled: once }),
+    ...(option === undefined ? {} : { option }),
+    ...(httpUri === undefined
+      ? {}
+      : { httpUri: httpUri === '' || httpUri === null ? null : storedUrl(new URL(httpUri)) }),
+    // Setting BootNext to null ends what it asked for.
+    ...(next === null && boot.target === 'next' && target === undefined ? { target: 'none' as const } : {}),
     ...(mode === undefined ? {} : { firmware: modeIn[mode] }),
   };
 }
 
-function deviceOf(target: string): BootDevice | 'none' | undefined {
-  return Object.hasOwn(deviceOfTarget, target)
-    ? deviceOfTarget[target as keyof typeof deviceOfTarget] // one of its own keys, by the line above
-    : undefined;
+function targetNamed(text: string): BootTarget | undefined {
+  return (Object.keys(targetOut) as BootTarget[]) // the keys of a literal whose type lists them all
+    .find((target) => targetOut[target] === text);
 }
+
+function isUefiTarget(target: BootTarget | undefined): target is (typeof uefiTargets)[number] {
+  return uefiTargets.some((candidate) => candidate === target);
+}
+
+type Options = ReadonlyMap<string, DeviceKey>;
+
+function pathOptions({ options }: BootSnapshot): Options {
+  return new Map(options.flatMap(({ key, path }) => (path === null ? [] : [[path, key]])));
+}
+
+function namedOptions({ options }: BootSnapshot): Options {
+  return new Map(options.map((option) => [bootReference(option), option.key]));
+}
+
+/** The device that a body names, or a fault that lists those there are. */
+function named(options: Options, name: string, context: z.RefinementCtx): DeviceKey {
+  const key = optionOf(options, name);
+  if (key !== undefined) return key;
+  context.addIssue({ code: 'invalid_value', values: [...options.keys()], input: name });
+  return z.NEVER;
+}
+
+const overrideProperties = [
+  'BootSourceOverrideTarget',
+  'BootSourceOverrideEnabled',
+  'UefiTargetBootSourceOverride',
+  'BootNext',
+  'HttpBootUri',
+  'BootOrder',
+] as const satisfies readonly (keyof BootBody)[];
 
 /** The properties of a PATCH that EMULATOR_IGNORE_BOOT_DEVICE leaves undone; the boot mode is not one of them. */
 export function ignoredProperties(body: BootBody): readonly (keyof BootBody)[] {
-  return (['BootSourceOverrideTarget', 'BootSourceOverrideEnabled'] as const).filter(
-    (name) => body[name] !== undefined,
-  );
+  return overrideProperties.filter((name) => body[name] !== undefined);
 }

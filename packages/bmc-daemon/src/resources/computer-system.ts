@@ -6,7 +6,8 @@ import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { vendor, version } from '../version.js';
-import { bootBody, bootChange, ignoredProperties, renderBoot } from './boot.js';
+import { applyBoot } from './boot-change.js';
+import { bootBody, renderBoot } from './boot.js';
 import { chassisReference } from './chassis-place.js';
 import { indicatorBody, indicatorOf, renderIndicator, wantedIndicator } from './indicator.js';
 import { inOrder } from './members.js';
@@ -65,25 +66,9 @@ const computerSystem = defineResource({
         ...indicatorBody,
       }),
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
-      const change = body.Boot === undefined ? {} : bootChange(body.Boot);
       const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
       if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);
-      const ignored = services.settings.ignoreBootDevice && body.Boot !== undefined ? ignoredProperties(body.Boot) : [];
-      const wanted = ignored.length === 0 ? change : { ...(change.firmware && { firmware: change.firmware }) };
-      if (Object.keys(wanted).length > 0) await services.driver.setBoot(system.uuid, wanted);
-      if (ignored.length === 0) return undefined;
-      services.log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', {
-        system: system.uuid,
-        ignored,
-      });
-      return {
-        messages: ignored.map((name) =>
-          withDetail(
-            about(message('PropertyNotUpdated', name), `#/Boot/${name}`),
-            'EMULATOR_IGNORE_BOOT_DEVICE is set: the firmware of the machine chooses.',
-          ),
-        ),
-      };
+      return body.Boot === undefined ? undefined : await applyBoot(system, body.Boot, services);
     },
   },
   actions: {
@@ -112,7 +97,7 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
     BiosVersion: sysinfo.biosVersion,
     Status: systemStatus(system.state),
     PowerState: powerState(system.state),
-    Boot: renderBoot(system.boot),
+    Boot: renderBoot(system.boot, self),
     ProcessorSummary: {
       // The specification counts CPUs as the guest does, where DMTF counts packages; the members are packages.
       Count: processors.count,
@@ -122,6 +107,7 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
     },
     MemorySummary: { TotalSystemMemoryGiB: totalMemoryGiB(system.memoryKiB), Status: enabledWithParts },
     Bios: reference(`${self}/Bios`),
+    ...(system.firmware.secureBoot === null ? {} : { SecureBoot: reference(`${self}/SecureBoot`) }),
     Processors: reference(`${self}/Processors`),
     Memory: reference(`${self}/Memory`),
     EthernetInterfaces: reference(`${self}/EthernetInterfaces`),

@@ -1,7 +1,8 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
 import type { Resource } from '../redfish/resource.js';
 import { accountService } from './account-service.js';
-import { bios } from './bios.js';
+import { biosResources } from './bios.js';
+import { bootOptionResources } from './boot-option.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { drive } from './drive.js';
@@ -14,6 +15,7 @@ import { messageRegistries, registryResources } from './message-registry.js';
 import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
 import { roleResources } from './role.js';
+import { secureBoot } from './secure-boot.js';
 import { sensorResources } from './sensor.js';
 import { serviceRoot } from './service-root.js';
 import type { Services } from './services.js';
@@ -30,7 +32,9 @@ export type { ResourceSettings, Services } from './services.js';
 const served: readonly Resource<Services>[] = [
   serviceRoot,
   ...computerSystemResources,
-  bios,
+  ...biosResources,
+  secureBoot,
+  ...bootOptionResources,
   ...processorResources,
   ...memoryResources,
   ...ethernetInterfaceResources,

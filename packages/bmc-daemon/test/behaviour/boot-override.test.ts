@@ -78,7 +78,7 @@ describeSpec('boot override', (spec) => {
     const before = await spec().get(path());
     const usb = await patch({ BootSourceOverrideTarget: 'Usb', BootSourceOverrideEnabled: 'Once' });
     expect([usb.status, spec().messageIds(usb)]).toEqual([400, ['PropertyValueNotInList']]);
-    expect(JSON.stringify(usb.body)).toContain('Pxe, Cd, Hdd, None');
+    expect(JSON.stringify(usb.body)).toContain('Pxe, Cd, Hdd, UefiHttp, UefiTarget, UefiBootNext, None');
     const many = await spec().call('PATCH', path(), {
       Boot: { BootSourceOverrideEnabled: 'Twice', BootSourceOverrideMode: 'CSM' },
       IndicatorLED: 1,

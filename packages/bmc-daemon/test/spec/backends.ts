@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import type { BootChoice } from '../../src/drivers/boot-override.js';
 import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
@@ -25,7 +26,7 @@ export interface PreparedHost {
   /** Of every machine on the host, in no order. */
   readonly uuids: readonly string[];
   /** What the machine was last started from; undefined where it is off. */
-  startedFrom(): Promise<BootDevice | undefined>;
+  startedFrom(): Promise<BootChoice | undefined>;
   /** Removes what the test left on the host. */
   dispose(): Promise<void>;
 }

@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import { createLog } from '@rackless/daemon/log.js';
-import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
+import type { BootChoice } from '../../src/drivers/boot-override.js';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
@@ -62,7 +63,7 @@ export interface SpecDaemon extends BackendMachine {
   /** POSTs an InsertMedia that is expected to be 204. */
   insert(): Promise<void>;
   /** What the running machine was last started from. */
-  startedFrom(): Promise<BootDevice | undefined>;
+  startedFrom(): Promise<BootChoice | undefined>;
   /** The same machines served in the other mode of EMULATOR_DMTF_STRICT: every body by path. */
   crawlStrict(): Promise<ReadonlyMap<string, Body>>;
   objectAt(body: Body, name: string): Body;

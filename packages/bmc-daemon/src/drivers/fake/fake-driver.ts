@@ -4,11 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
-import { afterBoot, mergeBootOverride, overrideDevice } from '../boot-override.js';
+import { afterBoot, overrideDevice, type BootChoice } from '../boot-override.js';
 import {
   DriverError,
   type BootChange,
-  type BootDevice,
   type HypervisorDriver,
   type IndicatorState,
   type InsertOptions,
@@ -19,8 +18,16 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
+import type { FirmwareControl } from '../firmware-control.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
+import {
+  afterBootChange,
+  afterFirmwareStart,
+  afterFirmwareStop,
+  fakeFirmware,
+  withoutOverride,
+} from './fake-firmware.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
@@ -38,7 +45,8 @@ export class FakeDriver implements HypervisorDriver {
   readonly #machines: Map<string, SystemSnapshot>;
   /** The same object until the machines change: what is rendered from it can be kept. */
   #list: readonly SystemRef[] | undefined;
-  readonly #bootedFrom = new Map<string, BootDevice>();
+  readonly firmware: FirmwareControl;
+  readonly #bootedFrom = new Map<string, BootChoice>();
   readonly volumes = new FakeVolumes({
     find: (id) => this.#find(id),
     update: (uuid, change) => this.#update(uuid, change),
@@ -51,6 +59,10 @@ export class FakeDriver implements HypervisorDriver {
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
     this.#fetchImage = options.fetchImage ?? probeImage;
+    this.firmware = fakeFirmware(
+      (id) => this.#find(id),
+      (uuid, change) => this.#update(uuid, change),
+    );
   }
 
   async start(): Promise<void> {
@@ -100,15 +112,8 @@ export class FakeDriver implements HypervisorDriver {
 
   async setBoot(id: string, change: BootChange): Promise<void> {
     await setImmediate();
-    const { uuid, boot } = this.#find(id);
-    if (change.target !== undefined && change.target !== 'none' && !boot.available.includes(change.target)) {
-      throw new DriverError('invalid', `setting the boot target: the machine has no ${change.target} device`, {
-        field: 'Boot/BootSourceOverrideTarget',
-      });
-    }
-    this.#update(uuid, {
-      boot: { ...boot, ...mergeBootOverride(boot, change), firmware: change.firmware ?? boot.firmware },
-    });
+    const machine = this.#find(id);
+    this.#update(machine.uuid, afterBootChange(machine, change));
   }
 
   async setIndicator(id: string, state: IndicatorState): Promise<void> {
@@ -150,7 +155,7 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   /** What the guest last started from; undefined when it has not started since the driver was made. There is no guest to ask. */
-  bootedFrom(id: string): BootDevice | undefined {
+  bootedFrom(id: string): BootChoice | undefined {
     return this.#bootedFrom.get(this.#find(id).uuid);
   }
 
@@ -190,7 +195,9 @@ export class FakeDriver implements HypervisorDriver {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#tell(after, kind);
     if (before.media !== after.media) this.#tell(after, 'media');
-    const rest = (machine: SystemSnapshot) => JSON.stringify({ ...machine, state: null, media: null });
+    // What the firmware runs with is a part of the state.
+    const rest = (machine: SystemSnapshot) =>
+      JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
     if (rest(before) !== rest(after)) this.#tell(after, 'changed');
   }
 
@@ -218,7 +225,7 @@ export class FakeDriver implements HypervisorDriver {
         return;
       case 'destroy':
       case 'shutdown':
-        this.#update(uuid, { state: 'shutoff' });
+        this.#update(uuid, { state: 'shutoff', ...afterFirmwareStop(this.#find(uuid)) });
         return;
       case 'injectNmi':
         return;
@@ -226,10 +233,11 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   #boot(uuid: string): void {
-    const { boot } = this.#find(uuid);
+    const machine = { ...this.#find(uuid), ...afterFirmwareStart(this.#find(uuid)) };
+    const { boot } = machine;
     const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
-    this.#update(uuid, { state: 'running', boot: { ...boot, ...afterBoot(boot) } });
+    this.#update(uuid, { ...machine, state: 'running', boot: { ...withoutOverride(boot), ...afterBoot(boot) } });
   }
 
   /** The only drive that there is so far; `device` of the calls names it. */

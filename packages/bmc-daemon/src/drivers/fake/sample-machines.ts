@@ -1,5 +1,6 @@
 /** Machines that exist nowhere but in memory: three different ones by hand, and as many more as a test or a benchmark asks for. */
 import { untouchedOverride } from '../boot-override.js';
+import type { BootOptionSnapshot } from '../firmware-control.js';
 import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
 
 const gibiBytes = 1024 ** 3;
@@ -48,6 +49,17 @@ function network(machine: number, index: number): InterfaceSnapshot {
   return { mac: `52:54:00:${tail}`, type: 'network', source: 'default', model: 'virtio', linkUp: true };
 }
 
+const firstDisk = 'PciRoot(0x0)/Pci(0x2,0x2)/Pci(0x0,0x0)';
+
+function bootFrom({ mac }: InterfaceSnapshot, path: string): BootOptionSnapshot {
+  return {
+    key: `interface:${mac}`,
+    kind: 'network',
+    name: mac,
+    path: `${path}/MAC(${mac.replaceAll(':', '').toUpperCase()},0x1)`,
+  };
+}
+
 /** Deterministic, so that a bookmark and a client's configuration survive a restart of the daemon. */
 function sampleUuid(machine: number): string {
   return `5ac4fa6e-0000-4000-8000-${machine.toString(16).padStart(12, '0')}`;
@@ -79,8 +91,21 @@ function machine(number: number, name: string): SystemSnapshot {
     boot: {
       available: ['network', 'cdrom', 'hd'],
       ...untouchedOverride('hd'),
+      options: [
+        { key: 'disk:vda', kind: 'hd', name: 'vda', path: firstDisk },
+        { key: 'disk:sda', kind: 'cdrom', name: 'sda', path: 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)' },
+        bootFrom(network(number, 0), 'PciRoot(0x0)/Pci(0x2,0x0)/Pci(0x0,0x0)'),
+      ],
+      order: ['disk:vda'],
       firmware: 'efi',
-      firstDevicePath: 'PciRoot(0x0)/Pci(0x2,0x2)/Pci(0x0,0x0)',
+      firstDevicePath: firstDisk,
+    },
+    firmware: {
+      secureBoot: { enabled: false, current: null, enrolled: false },
+      settings: { cpuCount: 2, memoryMiB: 2048, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
+      pending: {},
+      failure: null,
+      limits: { cpuCount: 4, memoryMiB: 4096 },
     },
     media: [emptyDrive],
     disks: [disk('vda', 'virtio', 20), cdrom],
@@ -91,9 +116,24 @@ function machine(number: number, name: string): SystemSnapshot {
 
 /** A larger one with a vendor's name in its SMBIOS, two sockets, two disks on two buses and two networks, running. */
 function server(number: number, name: string): SystemSnapshot {
+  const small = machine(number, name);
   return {
-    ...machine(number, name),
+    ...small,
     state: 'running',
+    boot: {
+      ...small.boot,
+      options: [
+        ...small.boot.options,
+        { key: 'disk:sdb', kind: 'hd', name: 'sdb', path: 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x1,0xFFFF,0x0)' },
+        bootFrom(network(number, 1), 'PciRoot(0x0)/Pci(0x3,0x0)/Pci(0x0,0x0)'),
+      ],
+    },
+    firmware: {
+      ...small.firmware,
+      secureBoot: { enabled: true, current: true, enrolled: true },
+      settings: { ...small.firmware.settings, cpuCount: 8, memoryMiB: 24 * 1024, secureBoot: true },
+      limits: { cpuCount: 8, memoryMiB: 32 * 1024 },
+    },
     sysinfo: {
       manufacturer: 'Example Servers',
       product: 'ES-1000',
@@ -114,12 +154,29 @@ function server(number: number, name: string): SystemSnapshot {
 /** An old one: BIOS, half a GiB, an IDE disk, off. */
 function legacy(number: number, name: string): SystemSnapshot {
   const bios = machine(number, name);
+  const master = 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Primary,Master,0x0)';
   return {
     ...bios,
     machineType: 'pc-i440fx-7.2',
     processors: { count: 1, sockets: 1, coresPerSocket: 1, threadsPerCore: 1, model: 'qemu64' },
     memoryKiB: 512 * 1024,
-    boot: { ...bios.boot, firmware: 'bios', firstDevicePath: 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Primary,Master)' },
+    boot: {
+      ...bios.boot,
+      options: [
+        { key: 'disk:hda', kind: 'hd', name: 'hda', path: master },
+        { key: 'disk:hdc', kind: 'cdrom', name: 'hdc', path: 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Secondary,Master,0x0)' },
+        bootFrom(network(number, 0), 'PciRoot(0x0)/Pci(0x3,0x0)'),
+      ],
+      order: ['disk:hda', 'disk:hdc'],
+      firmware: 'bios',
+      firstDevicePath: master,
+    },
+    firmware: {
+      ...bios.firmware,
+      secureBoot: null,
+      settings: { ...bios.firmware.settings, cpuCount: 1, memoryMiB: 512, firmware: 'bios', secureBoot: null },
+      limits: { cpuCount: 1, memoryMiB: 512 },
+    },
     disks: [disk('hda', 'ide', 8), { ...cdrom, target: 'hdc', bus: 'ide' }],
   };
 }

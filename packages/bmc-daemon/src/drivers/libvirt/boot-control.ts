@@ -7,35 +7,47 @@
  * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import { DriverError, type BootChange, type BootDevice } from '../driver.js';
+import type { BootChoice } from '../boot-override.js';
+import { DriverError, type BootChange, type FirmwareType } from '../driver.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from './definition.js';
 import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { onceDevice, transientOrder, withBootChange, withOverrideUsed, type WantedFirmware } from './kept-override.js';
+import {
+  changesOverride,
+  onceDevice,
+  transientOrder,
+  withBootChange,
+  withOverrideUsed,
+  type WantedFirmware,
+} from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
 import {
-  availableBootDevices,
   bootableDevices,
   bootIndexes,
   deviceKeys,
   effectiveBootOrder,
+  hasChoice,
   orderWithFirst,
 } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
+import type { FirmwareChoice } from './xml/firmware.js';
 import { readMetadata } from './xml/metadata.js';
 
 export interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
+  /** Master copy of the variables for a UEFI image of the map. Default: the one that its name goes with. */
+  readonly variables?: string | null;
 }
 
 export class BootControl {
   readonly #host: Host;
   readonly #bootLoaderMap: BootLoaderMap;
+  readonly #variables: string | null;
   /** Machines whose QEMU has been told a once-order. */
   readonly #armed = new Set<string>();
   /** Machines that were reset, and whose once-order is being used if they have one. */
@@ -43,7 +55,8 @@ export class BootControl {
   readonly #background = new Set<Promise<void>>();
   #toldAboutMonitor = false;
 
-  constructor({ host, bootLoaderMap }: BootControlOptions) {
+  constructor({ host, bootLoaderMap, variables = null }: BootControlOptions) {
+    this.#variables = variables;
     this.#host = host;
     this.#bootLoaderMap = bootLoaderMap;
   }
@@ -62,7 +75,7 @@ export class BootControl {
       const xml = withBootChange(machine, definition.xml, { ...change, firmware });
       await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
       // A restart that came before the client asked has not used what it asks for.
-      if (change.enabled !== undefined || change.target !== undefined) this.#forgetReset(machine.uuid);
+      if (changesOverride(change)) this.#forgetReset(machine.uuid);
       if (definition.instance !== null) await this.#tellWhileItRuns(machine, definition.instance, xml);
     });
   }
@@ -133,6 +146,14 @@ export class BootControl {
     });
   }
 
+  /** As {@link tell}, for a caller that does not hold the machine's turn. */
+  async tellChanged(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, async () => {
+      const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+      if (instance !== null) await this.#tellWhileItRuns(machine, instance, xml);
+    });
+  }
+
   /**
    * The definition has changed, or a device has come to the running machine: its QEMU is told what it can be told now. The caller
    * holds the machine's turn in `edits`.
@@ -154,7 +175,9 @@ export class BootControl {
     const defined = readDomain(xml);
     const running = instance.domain;
     const loader = defined.os.loader?.path ?? null;
-    if (readMetadata(xml).resetNvram || defined.firmware !== running.firmware) return true;
+    const { resetNvram, settings } = readMetadata(xml);
+    if (resetNvram || defined.firmware !== running.firmware) return true;
+    if (settings !== null && Object.keys(settings.pending).length > 0) return true;
     if (loader !== null && loader !== running.os.loader?.path) return true;
     // A device that the user has plugged in for this run only is no reason to lose it.
     const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
@@ -163,12 +186,17 @@ export class BootControl {
     return !same(present, deviceKeys(effectiveBootOrder(defined)));
   }
 
+  /** The files that a boot mode means here. @throws {DriverError} invalid, where one of them does not exist. */
+  async wantedFirmware(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
+    return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables);
+  }
+
   /** Looked for before the definition is read that is put back changed: a file system may take its time. */
   async #chooseFirmware(machine: Machine, { firmware }: BootChange): Promise<WantedFirmware | null> {
     if (firmware === undefined) return null;
     needsDefinition(machine, 'the boot mode');
     const { os } = readDomain((await readDefinition(machine, this.#host.timeoutMs)).xml);
-    return { type: firmware, choice: await chooseFirmware(this.#bootLoaderMap, firmware, os.architecture) };
+    return { type: firmware, choice: await this.wantedFirmware(firmware, os.architecture) };
   }
 
   /** As {@link #tell}; one that goes off meanwhile has nobody to tell, and finds it all in its definition. */
@@ -187,7 +215,7 @@ export class BootControl {
     const domain = readDomain(xml);
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, xml));
     const pending = onceDevice(xml);
-    const once = pending !== null && availableBootDevices(instance.domain.devices).includes(pending) ? pending : null;
+    const once = pending !== null && hasChoice(instance.domain.devices, pending) ? pending : null;
     const known = readProcess(instance);
     const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
     if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
@@ -236,7 +264,7 @@ export class BootControl {
   }
 
   /** How often the drive that the override boots from has been read so far. */
-  async #evidence(machine: Machine, { domain }: Instance, target: BootDevice): Promise<Armed['evidence']> {
+  async #evidence(machine: Machine, { domain }: Instance, target: BootChoice): Promise<Armed['evidence']> {
     const [first] = orderWithFirst(domain, target);
     if (first?.device.kind !== 'disk') return null;
     const drive = first.device.target;

@@ -7,17 +7,17 @@
  * and nobody has to be there to see to it. Verified on libvirt 9.0 and QEMU 7.2, SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
-import { afterBoot } from '../boot-override.js';
 import { readDefinition, saveDefinition, saveProcess, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { hasDevice, onceDevice } from './kept-override.js';
+import { bootRecordAfterBoot, hasDevice, onceDevice } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
+import { settingsOrNull } from './xml/settings-record.js';
 
 interface StartOutcome {
   /** Whether the guest boots by the once-order now. */
@@ -26,12 +26,15 @@ interface StartOutcome {
 
 export class ColdStart {
   readonly #host: Host;
+  readonly #prepare: (machine: Machine) => Promise<void>;
   /** Machines that are being started here, and by id those that were: their events are not somebody else's doing. */
   readonly #starting = new Set<string>();
   readonly #started = new Map<string, number>();
 
-  constructor(host: Host) {
+  /** @param prepare what is done to a machine's definition before it is started. */
+  constructor(host: Host, prepare: (machine: Machine) => Promise<void> = () => Promise.resolve()) {
     this.#host = host;
+    this.#prepare = prepare;
   }
 
   /** Whether a lifecycle event tells of a start of ours. */
@@ -81,6 +84,7 @@ export class ColdStart {
 
   async #start(machine: Machine): Promise<Domain> {
     const { timeoutMs } = this.#host;
+    await this.#prepare(machine);
     const { xml } = await readDefinition(machine, timeoutMs);
     const doing = `starting machine ${machine.name}`;
     const flags = readMetadata(xml).resetNvram ? DomainCreateFlags.START_RESET_NVRAM : 0;
@@ -193,11 +197,14 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: StartOutcome): string {
   const record = readMetadata(xml);
   const { boot } = record;
   if (boot?.enabled !== 'once' || boot.saved === null) return xml;
-  const left = { ...(onceUsed ? afterBoot(boot) : boot), saved: null };
+  const left = { ...(onceUsed ? bootRecordAfterBoot(boot) : boot), saved: null };
   return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
 }
 
 function finished(record: MachineRecord, { onceUsed }: StartOutcome): MachineRecord {
-  const boot = record.boot === null || !onceUsed ? record.boot : { ...record.boot, ...afterBoot(record.boot) };
-  return { ...record, boot, restarting: null, resetNvram: false };
+  const boot = record.boot === null || !onceUsed ? record.boot : bootRecordAfterBoot(record.boot);
+  // Made anew, the variables are those of the definition.
+  const settings =
+    record.settings && record.resetNvram ? settingsOrNull({ ...record.settings, variables: null }) : record.settings;
+  return { ...record, boot, settings, restarting: null, resetNvram: false };
 }

@@ -31,6 +31,7 @@ describe('chooseFirmware', () => {
     expect(await chooseFirmware({ UEFI: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),
+      ...(loader.includes('secboot') ? { requiresSmm: true } : {}),
     });
   });
 

@@ -1,17 +1,33 @@
 /** Which firmware a boot mode means on an architecture: EMULATOR_BOOT_LOADER_MAP, checked against the host. */
 import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DriverError, type FirmwareType } from '../driver.js';
+import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
+import { DriverError, type FirmwareType, type SystemSnapshot } from '../driver.js';
+import { attempt } from './failure.js';
+import {
+  firmwareKnowledge,
+  knownByName,
+  readFirmwareImages,
+  type FirmwareKnowledge,
+  type SecureBootTemplates,
+} from './firmware-catalogue.js';
+import type { Machine } from './inventory.js';
+import { readDomain } from './xml/domain.js';
 import type { FirmwareChoice } from './xml/firmware.js';
+import { child, childElements, attribute, parseXml, textOf } from './xml/parse.js';
+import type { SecureBootFiles, SecureBootMode } from './xml/secure-boot.js';
 
 /** Mode to architecture (libvirt's name: `x86_64`) to a firmware file; null, or nothing: libvirt selects the firmware. */
 export type BootLoaderMap = Readonly<Partial<Record<'UEFI' | 'Legacy', Readonly<Record<string, string | null>>>>>;
 
-/** @throws {DriverError} invalid, naming architecture and path, where the mapped file does not exist. */
+/**
+ * @param variables master copy of the variables for a UEFI image of the map; null: the one that its name goes with.
+ * @throws {DriverError} invalid, naming architecture and path, where the mapped file does not exist. */
 export async function chooseFirmware(
   map: BootLoaderMap,
   firmware: FirmwareType,
   architecture: string,
+  variables: string | null = null,
 ): Promise<FirmwareChoice> {
   const mode = firmware === 'efi' ? 'UEFI' : 'Legacy';
   const loaderPath = map[mode]?.[architecture] ?? null;
@@ -23,7 +39,12 @@ export async function chooseFirmware(
       { field: 'Boot/BootSourceOverrideMode' },
     );
   }
-  return { loaderPath, nvramTemplate: firmware === 'efi' ? await variableStore(loaderPath) : null };
+  if (firmware === 'bios') return { loaderPath, nvramTemplate: null };
+  return {
+    loaderPath,
+    nvramTemplate: variables ?? (await variableStore(loaderPath)),
+    ...(knownByName.requiresSmm(loaderPath) ? { requiresSmm: true } : {}),
+  };
 }
 
 /**
@@ -47,5 +68,99 @@ async function exists(path: string): Promise<boolean> {
   } catch {
     // Whatever keeps it from being seen keeps it from being used.
     return false;
+  }
+}
+
+/** The part of a connection that tells what a host can run. */
+interface CapabilitiesSource {
+  getDomainCapabilities(query: DomainCapabilitiesQuery, options: CallOptions): Promise<string>;
+}
+
+export interface FirmwareChooserOptions {
+  readonly bootLoaderMap: BootLoaderMap;
+  readonly templates: SecureBootTemplates;
+  readonly hypervisor: CapabilitiesSource;
+  readonly timeoutMs: number;
+  /** How descriptors are read. Default: {@link readFirmwareImages}. */
+  readonly readImages?: typeof readFirmwareImages;
+}
+
+/** What the host has for Secure Boot. */
+export class FirmwareChooser {
+  readonly #options: FirmwareChooserOptions;
+  #knowledge: Promise<FirmwareKnowledge> | undefined;
+
+  constructor(options: FirmwareChooserOptions) {
+    this.#options = options;
+  }
+
+  /** After a new connection: packages may have been installed. */
+  forget(): void {
+    this.#knowledge = undefined;
+  }
+
+  /** Of this host's files. Never rejects. */
+  knowledge(): Promise<FirmwareKnowledge> {
+    const { readImages = readFirmwareImages, templates } = this.#options;
+    this.#knowledge ??= readImages().then((images) => firmwareKnowledge(images, templates));
+    return this.#knowledge;
+  }
+
+  /**
+   * Asks libvirt whether it has firmware with Secure Boot for the machine.
+   * @throws {DriverError} unsupported, saying what is missing.
+   */
+  async checkSecureBoot({ name, domain }: Machine, system: SystemSnapshot): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#options;
+    const doing = `switching Secure Boot of machine ${name} on`;
+    const { type, emulator } = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
+    const text = await attempt(doing, () =>
+      hypervisor.getDomainCapabilities(
+        {
+          arch: system.architecture,
+          machine: system.machineType,
+          virtType: type,
+          ...(emulator === null ? {} : { emulatorBinary: emulator }),
+        },
+        { timeoutMs },
+      ),
+    );
+    const loader = child(parseXml(text).root, 'os', 'loader');
+    const secure = childElements(loader, 'enum').find((candidate) => attribute(candidate, 'name') === 'secure');
+    if (childElements(secure, 'value').some((value) => textOf(value) === 'yes')) return;
+    throw new DriverError(
+      'unsupported',
+      `${doing}: its host has no firmware with Secure Boot for ${system.machineType}`,
+      {
+        field: 'secureBoot',
+      },
+    );
+  }
+
+  /**
+   * The files that a definition is to name for a mode, where it should: an image of the map, or the one that it names already, with
+   * the variables of the settings or of the descriptors. Null: libvirt selects them.
+   * @throws {DriverError} invalid, where a file of the map does not exist.
+   */
+  async secureBootFiles(
+    architecture: string,
+    mode: SecureBootMode,
+    presentLoader: string | null,
+  ): Promise<SecureBootFiles | null> {
+    const { bootLoaderMap, templates } = this.#options;
+    const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture)).loaderPath;
+    const keys = mode === 'on';
+    const named = keys ? templates.enabled : templates.disabled;
+    // A definition that names its files goes on doing so where the settings say which ones they are.
+    const loaderPath = mapped ?? (named === null ? null : presentLoader);
+    if (loaderPath === null) return null;
+    const knowledge = await this.knowledge();
+    const template = knowledge.templateOf(loaderPath, { keys }) ?? (keys ? null : await variableStore(loaderPath));
+    const requiresSmm = knowledge.requiresSmm(loaderPath);
+    if (mode === 'off' || (template !== null && requiresSmm)) {
+      return template === null ? null : { loaderPath, template, requiresSmm };
+    }
+    // The image has no Secure Boot, or nobody has told which variables have keys: libvirt finds a pair that belongs together.
+    return null;
   }
 }

@@ -14,6 +14,7 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import type { MachineChangeListener } from '../machine-change.js';
+import type { FirmwareControl } from '../firmware-control.js';
 import { OperationQueue } from '../operation-queue.js';
 import { Turns } from '../turns.js';
 import type { VolumeControl } from '../volume-control.js';
@@ -22,13 +23,16 @@ import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
 import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
-import type { BootLoaderMap } from './firmware-choice.js';
+import type { SecureBootTemplates } from './firmware-catalogue.js';
+import { FirmwareChooser, type BootLoaderMap } from './firmware-choice.js';
+import { LibvirtFirmware } from './firmware-control.js';
 import type { Host } from './host.js';
 import { openPool } from './image-pool.js';
 import { openShelf } from './image-shelf.js';
 import { ImageStore } from './image-store.js';
 import { Inventory, type Machine } from './inventory.js';
 import { MediaControl } from './media-control.js';
+import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { SystemReader } from './system-reader.js';
 import { LibvirtVolumes } from './volume-control.js';
@@ -39,6 +43,8 @@ export interface LibvirtDriverOptions {
   /** Connection URI, `qemu:///system`. */
   readonly uri: string;
   readonly bootLoaderMap: BootLoaderMap;
+  /** Master copies of UEFI variables with and without Secure Boot's keys, for images of the map. Default: those that belong to them. */
+  readonly secureBootTemplates?: SecureBootTemplates;
   /** libvirt storage pool for images; null for a directory pool of our own. */
   readonly storagePool: string | null;
   /** How long a graceful restart waits for the guest before it is a hard one. */
@@ -66,6 +72,8 @@ export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDr
 
 class LibvirtDriver implements HypervisorDriver {
   readonly name: string;
+  readonly firmware: FirmwareControl;
+  readonly #firmwareFiles: FirmwareChooser;
   readonly #host: Host;
   readonly #reader: SystemReader;
   readonly #boot: BootControl;
@@ -91,7 +99,19 @@ class LibvirtDriver implements HypervisorDriver {
     });
     const inventory = new Inventory(hypervisor, timeoutMs);
     this.#host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs };
-    this.#reader = new SystemReader({ inventory, timeoutMs, diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000 });
+    const templates = options.secureBootTemplates ?? { enabled: null, disabled: null };
+    this.#firmwareFiles = new FirmwareChooser({
+      bootLoaderMap: options.bootLoaderMap,
+      templates,
+      hypervisor,
+      timeoutMs,
+    });
+    this.#reader = new SystemReader({
+      inventory,
+      timeoutMs,
+      diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000,
+      knowledge: () => this.#firmwareFiles.knowledge(),
+    });
     this.#store = new ImageStore({
       openShelf: async ({ create }) => {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
@@ -107,8 +127,21 @@ class LibvirtDriver implements HypervisorDriver {
       warn: (message, error) => log.warn(message, { error }),
     });
     const [host, turns] = [this.#host, this.#turns];
-    this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap });
-    this.#coldStart = new ColdStart(host);
+    this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
+    const pending = new PendingSettings({
+      host,
+      firmware: this.#firmwareFiles,
+      wantedFirmware: (type, architecture) => this.#boot.wantedFirmware(type, architecture),
+      now: () => new Date(),
+    });
+    this.#coldStart = new ColdStart(host, (machine) => pending.apply(machine));
+    this.firmware = new LibvirtFirmware({
+      host,
+      boot: this.#boot,
+      firmware: this.#firmwareFiles,
+      changing: (id, change) => this.#changing(id, change),
+      snapshot: (machine) => this.#reader.read(machine),
+    });
     this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
     this.#power = new PowerControl({
       host,
@@ -141,6 +174,7 @@ class LibvirtDriver implements HypervisorDriver {
         log.info(`connected to ${this.name}`);
         this.#store.reopen();
         this.#takenUp.clear();
+        this.#firmwareFiles.forget();
         this.#coldStart.forgetStarted();
         this.#reconciling = this.#reconciling.then(() => this.#reconcile());
       } else if (state === 'connecting') {

@@ -9,6 +9,7 @@
  * </process>
  * ```
  */
+import type { BootChoice } from '../boot-override.js';
 import type { BootDevice } from '../driver.js';
 import type { Instance } from './instance.js';
 import { attribute, child, encodeAttribute, parseXml, type XmlElement } from './xml/parse.js';
@@ -20,7 +21,7 @@ export const PROCESS_PREFIX = 'rackless-process';
 
 /** An override that the process has been told, for its next reset. */
 export interface Armed {
-  readonly target: BootDevice;
+  readonly target: BootChoice;
   /**
    * The drive that the override boots from and how often it had been read by then: what a daemon that was away has to tell
    * whether the guest has restarted since. Null for a network boot, which leaves no such trace.
@@ -46,7 +47,7 @@ export function readProcess({ id: instance, xml }: Pick<Instance, 'id' | 'xml'>)
   return {
     instance,
     order: element.nodes.flatMap((node) => (node.kind === 'element' ? (attribute(node, 'key') ?? []) : [])),
-    armed: !isBootDevice(target)
+    armed: !isChoice(target)
       ? null
       : { target, evidence: drive === null || reads === null ? null : { drive, reads: Number(reads) } },
   };
@@ -62,7 +63,7 @@ export function renderProcess({ instance, order, armed }: ProcessRecord): string
   const evidence = armed?.evidence ?? null;
   const attributes = [
     ` instance='${instance}'`,
-    ...(armed === null ? [] : [` armed='${armed.target}'`]),
+    ...(armed === null ? [] : [` armed='${encodeAttribute(armed.target)}'`]),
     ...(evidence === null ? [] : [` drive='${encodeAttribute(evidence.drive)}' reads='${evidence.reads}'`]),
   ].join('');
   return `<process${attributes}>${order.map((key) => `<order key='${encodeAttribute(key)}'/>`).join('')}</process>`;
@@ -83,6 +84,7 @@ function findElement(xml: string): XmlElement | undefined {
   );
 }
 
-function isBootDevice(value: string | null): value is BootDevice {
-  return value === 'network' || value === 'cdrom' || value === 'hd' || value === 'fd' || value === 'usb';
+function isChoice(value: string | null): value is BootChoice {
+  const kinds: readonly (string | null)[] = ['network', 'cdrom', 'hd', 'fd', 'usb'] satisfies readonly BootDevice[];
+  return kinds.includes(value) || value?.includes(':') === true;
 }

@@ -6,6 +6,7 @@ import { DomainXmlFlags } from '@rackless/libvirt';
 import type { DomainState, SystemSnapshot } from '../driver.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from './failure.js';
+import { knownByName, type FirmwareKnowledge } from './firmware-catalogue.js';
 import type { Inventory, Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
@@ -30,19 +31,23 @@ export interface SystemReaderOptions {
   readonly timeoutMs: number;
   /** How long the first reader of a machine waits for the sizes of its disks. */
   readonly diskSizeWaitMs: number;
+  /** What is known of the host's firmware files. Default: their names say it. */
+  readonly knowledge?: () => Promise<FirmwareKnowledge>;
 }
 
 export class SystemReader {
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;
   readonly #capacity: DiskCapacity;
+  readonly #knowledge: () => Promise<FirmwareKnowledge>;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<SystemSnapshot>>();
 
-  constructor({ inventory, timeoutMs, diskSizeWaitMs }: SystemReaderOptions) {
+  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge }: SystemReaderOptions) {
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
     this.#capacity = new DiskCapacity(diskSizeWaitMs);
+    this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
   }
 
   /** @throws {DriverError} notFound, unavailable. */
@@ -77,7 +82,12 @@ export class SystemReader {
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
     const capacities = await this.#capacity.read(machine.domain, disks);
     if (unchanged && last.capacities === capacities) return last.snapshot;
-    const extras = { state, persistent: machine.persistent, capacityBytes: capacities };
+    const extras = {
+      state,
+      persistent: machine.persistent,
+      capacityBytes: capacities,
+      knowledge: await this.#knowledge(),
+    };
     const snapshot = readSnapshot(reading.inactiveXml, reading.liveXml, extras);
     this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot });
     return snapshot;

@@ -5,7 +5,9 @@
  * override always uses the second, because only it can name one device before another of the same kind.
  */
 import { DriverError } from '../../driver.js';
+import type { BootChoice } from '../../boot-override.js';
 import type { BootDevice } from '../../driver.js';
+import type { DeviceKey } from '../../firmware-control.js';
 import type { BootableDevice, Devices } from './device.js';
 import type { Domain } from './domain.js';
 import { readDomain } from './domain.js';
@@ -54,7 +56,7 @@ export function bootableDevices(devices: Devices): readonly BootableDevice[] {
 }
 
 /** What kind of boot device it is; null for a passed-through one, which may be anything. */
-function bootKind(device: BootableDevice): BootDevice | null {
+export function bootKind(device: BootableDevice): BootDevice | null {
   if (device.kind === 'interface') return 'network';
   if (device.kind !== 'disk') return null;
   if (device.device === 'cdrom') return 'cdrom';
@@ -94,10 +96,17 @@ export function firstBootDevice(domain: Domain): BootDevice {
   return first ?? 'hd';
 }
 
-/** The order with the devices of one kind first, those that were in it before the others, then the rest as it was. */
-export function orderWithFirst(domain: Domain, target: BootDevice): readonly BootStep[] {
+/** Whether the machine has what is to be booted from. */
+export function hasChoice(devices: Devices, choice: BootChoice): boolean {
+  return bootableDevices(devices).some((device) => isChosen(device, choice));
+}
+
+/**
+ * The order with the devices of one kind, or one device, first, those that were in it before the others, then the rest as it was.
+ */
+export function orderWithFirst(domain: Domain, target: BootChoice): readonly BootStep[] {
   const order = effectiveBootOrder(domain);
-  const all = bootableDevices(domain.devices).filter((device) => isOfKind(device, target));
+  const all = bootableDevices(domain.devices).filter((device) => isChosen(device, target));
   const known = order.filter((step) => all.includes(step.device));
   // A USB disk boots as `hd` only after the built-in ones: it is what the machine has if it has nothing else.
   const others = all
@@ -105,7 +114,7 @@ export function orderWithFirst(domain: Domain, target: BootDevice): readonly Boo
     .sort((a, b) => Number(bootKind(a) !== target) - Number(bootKind(b) !== target));
   return [
     ...known,
-    ...others.map((device) => ({ kind: target, device })),
+    ...others.map((device) => ({ kind: isKey(target) ? (bootKind(device) ?? 'hd') : target, device })),
     ...order.filter((step) => !all.includes(step.device)),
   ];
 }
@@ -137,36 +146,65 @@ export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readon
 }
 
 /** Device keys of an order, for {@link bootIndexes}. */
-export function deviceKeys(order: readonly BootStep[]): readonly string[] {
+export function deviceKeys(order: readonly BootStep[]): readonly DeviceKey[] {
   return order.map(({ device }) => device.key);
 }
 
 /**
- * The definition with the devices of one kind first, by `<boot order>` per device.
+ * The definition with the devices of one kind, or one device, first, by `<boot order>` per device.
  * @param saved what an earlier override took away: the new one is built on the user's own order, not on that override.
  * @returns `saved` to keep for {@link restoreBootOrder}.
- * @throws {DriverError} invalid, where the machine has no device of that kind.
+ * @throws {DriverError} invalid, where the machine has no such device.
  */
 export function withBootOrder(
   xml: string,
-  target: BootDevice,
+  target: BootChoice,
   saved?: SavedBootOrder,
 ): { readonly xml: string; readonly saved: SavedBootOrder } {
   const original = saved === undefined ? xml : restoreBootOrder(xml, saved);
   const document = parseXml(original);
   const domain = readDomain(document);
   const order = orderWithFirst(domain, target);
-  if (!order.some(({ device }) => isOfKind(device, target))) {
+  if (!order.some(({ device }) => isChosen(device, target))) {
     throw new DriverError('invalid', `setting the boot order of ${domain.name}: it has no ${target} device`, {
       field: 'Boot/BootSourceOverrideTarget',
     });
   }
-  const os = child(document.root, 'os');
-  const splices = [
-    ...childElements(os, 'boot').map((boot) => removeElement(document, boot)),
-    ...order.map(({ device }, index) => setBootOrder(document, device.element, index + 1)),
+  const devices = order.map(({ device }) => device);
+  return { xml: applySplices(original, putInOrder(document, devices)), saved: saveBootOrder(document, domain) };
+}
+
+/**
+ * The definition with exactly these devices in its own order, by `<boot order>` per device; the same text where they are in it
+ * already.
+ * @throws {DriverError} invalid, for a key that the machine does not have.
+ */
+export function withOwnOrder(xml: string, keys: readonly DeviceKey[]): string {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const own = deviceKeys(effectiveBootOrder(domain));
+  if (own.length === keys.length && own.every((key, index) => key === keys[index])) return xml;
+  const all = bootableDevices(domain.devices);
+  const devices = keys.map((key) => {
+    const device = all.find((candidate) => candidate.key === key);
+    if (device !== undefined) return device;
+    throw new DriverError('invalid', `setting the boot order of ${domain.name}: it has no device ${key}`, {
+      field: 'Boot/BootOrder',
+    });
+  });
+  const others = all.flatMap((device) => {
+    const boot = child(device.element, 'boot');
+    return boot === undefined || devices.includes(device) ? [] : [removeBootOrder(document, device.element, boot)];
+  });
+  return applySplices(xml, [...putInOrder(document, devices), ...others]);
+}
+
+/** `<boot order>` from 1 on; without `<boot dev>`, which libvirt refuses beside it. */
+function putInOrder(document: XmlDocument, devices: readonly BootableDevice[]): readonly Splice[] {
+  return [
+    ...childElements(child(document.root, 'os'), 'boot').map((boot) => removeElement(document, boot)),
+    ...devices.map((device, index) => setBootOrder(document, device.element, index + 1)),
   ];
-  return { xml: applySplices(original, splices), saved: saveBootOrder(document, domain) };
 }
 
 /** The user's own order again. Devices that were added since keep no number that the user's order has. */
@@ -219,6 +257,14 @@ function restoreOsBoot(document: XmlDocument, saved: SavedBootOrder): readonly S
 function isOfKind(device: BootableDevice, kind: BootDevice | undefined): boolean {
   const own = bootKind(device);
   return own === kind || (kind === 'hd' && own === 'usb');
+}
+
+function isChosen(device: BootableDevice, choice: BootChoice): boolean {
+  return isKey(choice) ? device.key === choice : isOfKind(device, choice);
+}
+
+function isKey(choice: BootChoice): choice is DeviceKey {
+  return choice.includes(':');
 }
 
 function setBootOrder(document: XmlDocument, device: XmlElement, order: number): Splice {

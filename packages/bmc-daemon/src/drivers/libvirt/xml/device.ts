@@ -1,4 +1,5 @@
 /** The devices of a domain that a machine boots from, that hold media, or that they are plugged into. */
+import type { DeviceKey } from '../../firmware-control.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
 import { attribute, child, childElements, textOf } from './parse.js';
@@ -9,7 +10,7 @@ interface Bootable {
    * Names the device within its domain as long as the device stays what it is, whatever is added or removed beside it:
    * `disk:vda`, `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`.
    */
-  readonly key: string;
+  readonly key: DeviceKey;
   /** `<boot order>`; null where it has none. */
   readonly bootOrder: number | null;
   /** QEMU's name of it, in live XML only. */
@@ -85,12 +86,12 @@ export interface Devices {
 export function readDevices(devices: XmlElement | undefined): Devices {
   const keys = new Map<string, number>();
   // Two interfaces may share a MAC, two redirdevs have nothing to tell them apart: the later ones get a number.
-  const uniqueKey = (key: string): string => {
+  const uniqueKey = (key: DeviceKey): DeviceKey => {
     const seen = keys.get(key) ?? 0;
     keys.set(key, seen + 1);
     return seen === 0 ? key : `${key}#${seen}`;
   };
-  const bootable = (element: XmlElement, key: string): Bootable => {
+  const bootable = (element: XmlElement, key: DeviceKey): Bootable => {
     const order = attribute(child(element, 'boot'), 'order');
     return {
       key: uniqueKey(key),

@@ -27,6 +27,8 @@ export interface OperatingSystem {
   readonly machineType: string;
   /** `<os firmware>`: libvirt selects the firmware; null where the definition names it itself or has none. */
   readonly firmware: string | null;
+  /** `<firmware><feature>` by name: what libvirt is to look for, or to avoid. */
+  readonly firmwareFeatures: ReadonlyMap<string, boolean>;
   readonly loader: Loader | null;
   readonly nvram: { readonly path: string | null; readonly template: string | null } | null;
   /** `<boot dev>` in their order: `hd`, `cdrom`, `network`, `fd`. */
@@ -97,6 +99,12 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
     architecture: attribute(type, 'arch') ?? '',
     machineType: attribute(type, 'machine') ?? '',
     firmware: attribute(os, 'firmware'),
+    firmwareFeatures: new Map(
+      childElements(child(os, 'firmware'), 'feature').map((feature) => [
+        attribute(feature, 'name') ?? '',
+        attribute(feature, 'enabled') === 'yes',
+      ]),
+    ),
     loader:
       loader === undefined
         ? null

@@ -1,8 +1,9 @@
 /** Edits of what a machine's firmware is, for Redfish's boot mode. @see https://libvirt.org/formatdomain.html#operating-system-booting */
 import { DriverError } from '../../driver.js';
 import type { FirmwareType } from '../../driver.js';
-import { readDomain } from './domain.js';
+import { readDomain, type OperatingSystem } from './domain.js';
 import { child, childElements, encodeAttribute, encodeText, parseXml } from './parse.js';
+import { smmOn } from './secure-boot.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from './splice.js';
 
 export interface FirmwareChoice {
@@ -10,6 +11,20 @@ export interface FirmwareChoice {
   readonly loaderPath: string | null;
   /** Master copy of the variable store for a `loaderPath` that libvirt does not know; null: libvirt's own pairing. */
   readonly nvramTemplate: string | null;
+  /** The image at `loaderPath` starts in System Management Mode only. */
+  readonly requiresSmm?: boolean;
+}
+
+/**
+ * What the variables of a definition are made of: as long as it stays the same they need not be made anew. Null: a machine that boots
+ * by BIOS has none.
+ */
+export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string | null {
+  if (firmware !== 'efi') return null;
+  if (os.nvram?.template !== undefined && os.nvram.template !== null) return os.nvram.template;
+  if (os.firmware === null) return `of ${os.loader?.path ?? ''}`;
+  const feature = (name: string): string => String(os.firmwareFeatures.get(name) ?? 'any');
+  return `selected, secure-boot ${feature('secure-boot')}, enrolled-keys ${feature('enrolled-keys')}`;
 }
 
 /**
@@ -30,9 +45,16 @@ export function withFirmware(xml: string, firmware: FirmwareType, choice: Firmwa
     });
   }
   if (isAsWanted(domain.os, domain.firmware, firmware, choice)) return xml;
-  const { loaderPath, nvramTemplate } = choice;
+  const { loaderPath } = choice;
   if (firmware === 'bios' && loaderPath === null && !/^(x86_64|i686)$/.test(domain.os.architecture)) {
     const why = `${domain.os.architecture} machines have no legacy firmware`;
+    throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
+      field: 'Boot/BootSourceOverrideMode',
+    });
+  }
+  const smm = firmware === 'efi' && choice.requiresSmm === true;
+  if (smm && /^(x86_64|i686)$/.test(domain.os.architecture) && !domain.os.machineType.includes('q35')) {
+    const why = `${loaderPath ?? ''} needs System Management Mode, which a ${domain.os.machineType} has not`;
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
       field: 'Boot/BootSourceOverrideMode',
     });
@@ -42,7 +64,8 @@ export function withFirmware(xml: string, firmware: FirmwareType, choice: Firmwa
   return applySplices(xml, [
     ...(selected ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
     ...old.map((element) => removeElement(document, element)),
-    ...firmwareMarkup(firmware, loaderPath, nvramTemplate).map((markup) => insertChild(document, os, markup, type)),
+    ...(smm ? [smmOn(document)] : []),
+    ...firmwareMarkup(firmware, choice).map((markup) => insertChild(document, os, markup, type)),
   ]);
 }
 
@@ -60,8 +83,7 @@ function isAsWanted(
 
 function firmwareMarkup(
   firmware: FirmwareType,
-  loaderPath: string | null,
-  nvramTemplate: string | null,
+  { loaderPath, nvramTemplate, requiresSmm = false }: FirmwareChoice,
 ): readonly (readonly string[])[] {
   if (loaderPath === null) {
     return firmware === 'bios' ? [] : [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>']];
@@ -69,7 +91,7 @@ function firmwareMarkup(
   const path = encodeText(loaderPath);
   if (firmware === 'bios') return [[`<loader type='rom'>${path}</loader>`]];
   return [
-    [`<loader readonly='yes' type='pflash'>${path}</loader>`],
+    [`<loader readonly='yes'${requiresSmm ? ` secure='yes'` : ''} type='pflash'>${path}</loader>`],
     ...(nvramTemplate === null ? [] : [[`<nvram template='${encodeAttribute(nvramTemplate)}'/>`]]),
   ];
 }

@@ -15,6 +15,13 @@ const record: MachineRecord = {
     source: '/pool/x.iso',
     writeProtected: true,
   },
+  settings: {
+    kept: { QuietBoot: true, L2Cache: `it's "so"` },
+    pending: { cpuCount: 2, firmware: 'efi', kept: { ProcTurboMode: 'Disabled' } },
+    failure: { reason: 'refused', time: '2026-11-20T17:00:00.000Z' },
+    original: { cpuCount: 4 },
+    variables: '/usr/share/OVMF/OVMF_VARS_4M.fd',
+  },
   disks: [
     { target: 'vdb', source: `/p/it's.img`, indicator: 'off', name: 'data "1"', capacityBytes: 4096, storage: null },
   ],
@@ -36,6 +43,16 @@ const inDomain = (markup: string): string =>
 describe('the metadata record', () => {
   it('reads back as it was written, through the definition and through the metadata call (B17)', () => {
     const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\p{Cc}/gu, ''));
+    const settings = fc.record({
+      kept: fc.dictionary(
+        text.filter((name) => name !== '__proto__'),
+        fc.oneof(text, fc.integer(), fc.boolean()),
+      ),
+      pending: fc.record({ cpuCount: fc.nat(), networkBoot: fc.boolean() }, { requiredKeys: [] }),
+      failure: fc.option(fc.record({ reason: text, time: text })),
+      original: fc.record({ firmware: fc.constantFrom('bios' as const, 'efi' as const) }, { requiredKeys: [] }),
+      variables: fc.option(text),
+    });
     const anyRecord = fc.record<MachineRecord>({
       indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
       boot: fc.option(
@@ -53,6 +70,7 @@ describe('the metadata record', () => {
       media: fc.option(
         fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
       ),
+      settings: fc.option(settings),
       disks: fc.option(
         fc.array(
           fc.record({

@@ -7,16 +7,19 @@
  *     <rackless:os at='1' markup='&#10;    &lt;boot dev=&apos;hd&apos;/>'/>
  *     <rackless:device key='disk:vda' order='2'/>
  *   </rackless:boot>
+ *   <rackless:settings kept='{"QuietBoot":true}' pending='{"cpuCount":2}'/>
  *   <rackless:media drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' writeProtected='yes'/>
  * </rackless:machine>
  * ```
  */
-import type { BootDevice, BootOverrideEnabled, IndicatorState } from '../../driver.js';
+import type { BootOverrideEnabled, BootTarget, IndicatorState } from '../../driver.js';
 import type { BootOverride } from '../../boot-override.js';
 import type { SavedBootOrder } from './boot-order.js';
-import { readDiskRecords, renderDiskRecords, type DiskRecord } from './disk-record.js';
 import { attribute, child, encodeAttribute, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
+import { isDeviceKey } from './device-key.js';
+import { readDiskRecords, renderDiskRecords, type DiskRecord } from './disk-record.js';
+import { readSettingsRecord, renderSettingsRecord, type SettingsRecord } from './settings-record.js';
 import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
@@ -45,6 +48,7 @@ export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
   readonly media: MediaRecord | null;
+  readonly settings: SettingsRecord | null;
   readonly disks: readonly DiskRecord[] | null;
   /**
    * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
@@ -62,6 +66,7 @@ export const emptyRecord: MachineRecord = {
   indicator: null,
   boot: null,
   media: null,
+  settings: null,
   disks: null,
   restarting: null,
   resetNvram: false,
@@ -70,7 +75,7 @@ export const emptyRecord: MachineRecord = {
 
 const INDICATORS: readonly IndicatorState[] = ['lit', 'off', 'blinking'];
 const ENABLED: readonly BootOverrideEnabled[] = ['disabled', 'once', 'continuous'];
-const TARGETS: readonly (BootDevice | 'none')[] = ['network', 'cdrom', 'hd', 'fd', 'usb', 'none'];
+const TARGETS: readonly BootTarget[] = ['network', 'cdrom', 'hd', 'fd', 'usb', 'none', 'http', 'path', 'next'];
 
 /**
  * The record in a domain's XML. What is not as this version writes it reads as never set: a slip in hand-edited metadata must
@@ -120,17 +125,20 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
       (node): node is XmlElement =>
         node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
     );
-  const [boot, media, disks] = [own('boot'), own('media'), own('disks')];
+  const [boot, media, settings, disks] = [own('boot'), own('media'), own('settings'), own('disks')];
   const restarting = attribute(element, 'restarting');
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
     media: media === undefined ? null : readMedia(media),
+    settings: settings === undefined ? null : readSettingsRecord(settings),
     disks: disks === undefined ? null : readDiskRecords(disks),
     restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
-      node.kind === 'element' && ![boot, media, disks].includes(node) ? [withoutPrefix(document, element, node)] : [],
+      node.kind === 'element' && ![boot, media, settings, disks].includes(node)
+        ? [withoutPrefix(document, element, node)]
+        : [],
     ),
   };
 }
@@ -150,7 +158,14 @@ function readBoot(element: XmlElement): BootRecord | null {
       return node.localName === 'device' && key !== null && order !== null ? [{ key, order }] : [];
     }),
   };
-  return { enabled, target, saved: attribute(element, 'applied') === 'yes' ? saved : null };
+  const [option, httpUri] = [attribute(element, 'option'), attribute(element, 'httpUri')];
+  return {
+    enabled,
+    target,
+    ...(option !== null && isDeviceKey(option) ? { option } : {}),
+    ...(httpUri === null ? {} : { httpUri }),
+    saved: attribute(element, 'applied') === 'yes' ? saved : null,
+  };
 }
 
 function readMedia(element: XmlElement): MediaRecord | null {
@@ -165,11 +180,12 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, disks, restarting, unknown } = record;
+  const { indicator, boot, media, settings, disks, restarting, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
     ...(media === null ? [] : [renderMedia(media, prefix)]),
+    ...(settings === null ? [] : [`<${prefix}settings${attributes(renderSettingsRecord(settings))}/>`]),
     ...(disks === null ? [] : [`<${prefix}disks${attributes(renderDiskRecords(disks))}/>`]),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
@@ -178,9 +194,9 @@ function render(record: MachineRecord, prefix: string, namespace: string): strin
   return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}machine>`;
 }
 
-function renderBoot({ enabled, target, saved }: BootRecord, prefix: string): string {
+function renderBoot({ enabled, target, option, httpUri, saved }: BootRecord, prefix: string): string {
   const applied = saved === null ? null : 'yes';
-  const start = `<${prefix}boot${attributes({ enabled, target, applied })}`;
+  const start = `<${prefix}boot${attributes({ enabled, target, option: option ?? null, httpUri: httpUri ?? null, applied })}`;
   const children = [
     ...(saved?.os ?? []).map((boot) => `<${prefix}os${attributes(boot)}/>`),
     ...(saved?.devices ?? []).map((device) => `<${prefix}device${attributes(device)}/>`),

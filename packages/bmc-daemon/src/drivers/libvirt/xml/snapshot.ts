@@ -1,16 +1,29 @@
 /** A machine's XML, inactive and live, as the snapshot that the resources render. */
 import type { BootSnapshot, DiskSnapshot, DomainState, MediaSnapshot, SystemSnapshot } from '../../driver.js';
-import { availableBootDevices, effectiveBootOrder, firstBootDevice } from './boot-order.js';
+import type { FirmwareSnapshot } from '../../firmware-control.js';
+import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
+import {
+  availableBootDevices,
+  bootableDevices,
+  bootKind,
+  deviceKeys,
+  effectiveBootOrder,
+  firstBootDevice,
+  restoreBootOrder,
+} from './boot-order.js';
 import { untouchedOverride } from '../../boot-override.js';
+import { bootsFromNetwork, readLimits } from './machine-settings.js';
 import { firstCdrom } from './cdrom.js';
 import { devicePath } from './device-path.js';
-import type { Disk } from './device.js';
+import type { BootableDevice, Disk } from './device.js';
 import { diskRecord } from './disk-record.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
 import { readMetadata } from './metadata.js';
 import type { MachineRecord, MediaRecord } from './metadata.js';
-import { parseXml } from './parse.js';
+import { parseXml, type XmlDocument } from './parse.js';
+import { secureBootState } from './secure-boot.js';
+import { noSettings } from './settings-record.js';
 
 /** What the XML does not say. */
 export interface SnapshotExtras {
@@ -18,6 +31,8 @@ export interface SnapshotExtras {
   readonly persistent: boolean;
   /** Virtual sizes by disk target, as far as the host has told them. */
   readonly capacityBytes: ReadonlyMap<string, number>;
+  /** What the definition leaves open about firmware. Default: the names of files say it. */
+  readonly knowledge?: FirmwareKnowledge;
 }
 
 /**
@@ -31,6 +46,9 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   const defined = readDomain(document);
   const present = liveXml === null ? defined : readDomain(liveXml);
   const record = readMetadata(document);
+  const saved = record.boot?.saved ?? null;
+  const ownDocument = saved === null ? document : parseXml(restoreBootOrder(inactiveXml, saved));
+  const own: OwnDefinition = { document: ownDocument, own: readDomain(ownDocument), defined };
   return {
     uuid: defined.uuid,
     name: defined.name,
@@ -43,7 +61,8 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
     sysinfo: present.sysinfo,
     processors: present.processors,
     memoryKiB: present.memoryKiB,
-    boot: bootSnapshot(defined, record),
+    boot: bootSnapshot(own, record),
+    firmware: firmwareSnapshot(own, present, record, extras.knowledge ?? knownByName),
     media: [mediaSnapshot(defined, present, record.media)],
     disks: diskSnapshots(defined, present, record.disks, extras.capacityBytes),
     interfaces: present.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
@@ -57,17 +76,69 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   };
 }
 
-function bootSnapshot(domain: Domain, { boot }: MachineRecord): BootSnapshot {
-  const kinds = new Set(availableBootDevices(domain.devices));
-  const first = effectiveBootOrder(domain)[0];
-  const { enabled, target } = boot ?? untouchedOverride(firstBootDevice(domain));
+/** A definition as the user has it, without the order of an override, and as it stands. */
+interface OwnDefinition {
+  readonly document: XmlDocument;
+  readonly own: Domain;
+  readonly defined: Domain;
+}
+
+function bootSnapshot({ own, defined }: OwnDefinition, { boot }: MachineRecord): BootSnapshot {
+  const kinds = new Set(availableBootDevices(defined.devices));
+  const options = bootableDevices(defined.devices).map((device) => ({
+    key: device.key,
+    kind: bootKind(device),
+    name: deviceName(device),
+    path: devicePath(device, defined.devices),
+  }));
+  const override = boot ?? untouchedOverride(firstBootDevice(defined));
+  const { enabled, target, option, httpUri } = override;
+  const first = option ?? effectiveBootOrder(defined)[0]?.device.key;
   return {
     // As on a server without a network card: Ironic asks every machine for all three.
     available: ['network', 'cdrom', 'hd', ...(['fd', 'usb'] as const).filter((kind) => kinds.has(kind))],
     enabled,
     target,
-    firmware: domain.firmware,
-    firstDevicePath: first === undefined ? null : devicePath(first.device, domain.devices),
+    ...(option === undefined ? {} : { option }),
+    ...(httpUri === undefined ? {} : { httpUri }),
+    options,
+    order: deviceKeys(effectiveBootOrder(own)),
+    firmware: defined.firmware,
+    firstDevicePath: options.find(({ key }) => key === first)?.path ?? null,
+  };
+}
+
+function deviceName(device: BootableDevice): string {
+  if (device.kind === 'disk') return device.target;
+  return device.kind === 'interface' ? device.mac : device.key.slice(device.key.indexOf(':') + 1);
+}
+
+function firmwareSnapshot(
+  { document, own, defined }: OwnDefinition,
+  present: Domain,
+  record: MachineRecord,
+  knowledge: FirmwareKnowledge,
+): FirmwareSnapshot {
+  const { kept, pending, failure, original } = record.settings ?? noSettings;
+  const state = defined.firmware === 'efi' ? secureBootState(defined.os, knowledge) : null;
+  // Live XML names the files that libvirt has selected.
+  const current =
+    present.id === null || present.firmware !== 'efi' ? null : secureBootState(present.os, knowledge).enabled;
+  const limits = readLimits(document);
+  return {
+    secureBoot: state === null ? null : { ...state, current },
+    settings: {
+      cpuCount: defined.processors.count,
+      memoryMiB: Math.floor(defined.memoryKiB / 1024),
+      firmware: defined.firmware,
+      secureBoot: state?.enabled ?? null,
+      networkBoot: own.devices.interfaces.length === 0 ? null : bootsFromNetwork(document),
+      kept,
+    },
+    pending,
+    failure,
+    // What the machine had before a client made it smaller is its maximum still.
+    limits: { ...limits, memoryMiB: Math.max(limits.memoryMiB, original.memoryMiB ?? 0) },
   };
 }
 

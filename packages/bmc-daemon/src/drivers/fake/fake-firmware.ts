@@ -1,0 +1,134 @@
+/** Firmware of machines in memory, by the same rules as the libvirt driver: what waits is taken over by the next start. Pure but for {@link fakeFirmware}. */
+import { setImmediate } from 'node:timers/promises';
+import { mergeBootOverride } from '../boot-override.js';
+import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
+import type { FirmwareControl, FirmwareSnapshot, SecureBootSnapshot, SettingsChange } from '../firmware-control.js';
+import { checkSettings, mergeSettings, resetChange, without } from '../firmware-settings.js';
+
+type Change = Partial<SystemSnapshot>;
+
+/** The machine after a client's change of its boot settings. @throws {DriverError} invalid, for a device that it does not have. */
+export function afterBootChange(machine: SystemSnapshot, change: BootChange): Change {
+  const { boot } = machine;
+  const { target, firmware } = change;
+  const present: readonly string[] = [...boot.available, 'none', 'http', 'path', 'next'];
+  if (target !== undefined && !present.includes(target)) {
+    throw new DriverError('invalid', `setting the boot target: the machine has no ${target} device`, {
+      field: 'Boot/BootSourceOverrideTarget',
+    });
+  }
+  const changed = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
+  if (firmware === undefined) return { boot: changed };
+  return afterSettings({ ...machine, boot: changed }, { firmware });
+}
+
+/** The boot settings without what {@link mergeBootOverride} leaves out where there is none. */
+export function withoutOverride(boot: BootSnapshot): BootSnapshot {
+  return without(boot, 'option', 'httpUri');
+}
+
+/** The machine with what waited for its start. */
+export function afterFirmwareStart(machine: SystemSnapshot): Change {
+  const waited = afterSettings(machine, machine.firmware.pending);
+  const firmware = { ...machine.firmware, ...waited.firmware, pending: {}, failure: null };
+  const { secureBoot } = firmware;
+  return {
+    ...waited,
+    firmware: { ...firmware, secureBoot: secureBoot && { ...secureBoot, current: secureBoot.enabled } },
+  };
+}
+
+/** The machine when it has gone off. */
+export function afterFirmwareStop({ firmware }: Pick<SystemSnapshot, 'firmware'>): Pick<SystemSnapshot, 'firmware'> {
+  return { firmware: { ...firmware, secureBoot: firmware.secureBoot && { ...firmware.secureBoot, current: null } } };
+}
+
+/** The group of the fake driver, on its machines. */
+export function fakeFirmware(
+  find: (id: string) => SystemSnapshot,
+  update: (uuid: string, change: Change) => void,
+): FirmwareControl {
+  /** What the settings were before the first client changed them. */
+  const originals = new Map<string, SettingsChange>();
+  const changing = async (id: string, change: (machine: SystemSnapshot) => Change): Promise<void> => {
+    await setImmediate();
+    const machine = find(id);
+    update(machine.uuid, change(machine));
+  };
+  const setSecureBoot = (machine: SystemSnapshot, secureBoot: SecureBootSnapshot): Change => {
+    checkSettings(machine, { secureBoot: true });
+    return {
+      firmware: {
+        ...machine.firmware,
+        secureBoot,
+        settings: { ...machine.firmware.settings, secureBoot: secureBoot.enabled },
+        pending: without(machine.firmware.pending, 'secureBoot'),
+      },
+    };
+  };
+  const current = ({ firmware }: SystemSnapshot): boolean | null => firmware.secureBoot?.current ?? null;
+  return {
+    setSecureBoot: (id, enabled) =>
+      changing(id, (machine) => setSecureBoot(machine, { enabled, enrolled: enabled, current: current(machine) })),
+    resetSecureBootKeys: (id, keys) =>
+      changing(id, (machine) => {
+        const enabled = keys === 'default';
+        return setSecureBoot(machine, { enabled, enrolled: enabled, current: current(machine) });
+      }),
+    setBootOrder: (id, keys) =>
+      changing(id, ({ boot, firmware }) => {
+        const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
+        if (strange !== undefined) {
+          throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
+            field: 'Boot/BootOrder',
+          });
+        }
+        const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
+        return { boot: { ...boot, order: keys }, firmware: { ...firmware, settings } };
+      }),
+    setPending: (id, change) =>
+      changing(id, (machine) => {
+        checkSettings(machine, change);
+        const { firmware, uuid } = machine;
+        originals.set(uuid, mergeSettings(resetChange(firmware.settings, change), originals.get(uuid) ?? {}));
+        return { firmware: { ...firmware, pending: mergeSettings(firmware.pending, change), failure: null } };
+      }),
+    resetSettings: (id, kept) =>
+      changing(id, ({ firmware, uuid }) => ({
+        firmware: { ...firmware, pending: mergeSettings(originals.get(uuid) ?? {}, { kept }), failure: null },
+      })),
+  };
+}
+
+/** What a change of settings comes to. */
+function afterSettings(
+  machine: SystemSnapshot,
+  change: SettingsChange,
+): Change & { readonly firmware: FirmwareSnapshot } {
+  const { boot, firmware } = machine;
+  const settings = {
+    ...firmware.settings,
+    ...change,
+    kept: { ...firmware.settings.kept, ...change.kept },
+  };
+  const efi = settings.firmware === 'efi';
+  const secure = efi ? (settings.secureBoot ?? false) : null;
+  const current = firmware.secureBoot?.current ?? null;
+  const first = boot.options.find(({ kind }) => kind === 'network')?.key;
+  const order =
+    first === undefined || change.networkBoot === undefined || boot.order.includes(first) === change.networkBoot
+      ? boot.order
+      : change.networkBoot
+        ? [...boot.order, first]
+        : boot.order.filter((key) => key !== first);
+  return {
+    boot: { ...boot, firmware: settings.firmware, order },
+    firmware: {
+      ...firmware,
+      settings: { ...settings, secureBoot: secure },
+      secureBoot: secure === null ? null : { enabled: secure, current, enrolled: secure },
+    },
+    processors: { ...machine.processors, count: settings.cpuCount },
+    memoryKiB: settings.memoryMiB * 1024,
+  };
+}

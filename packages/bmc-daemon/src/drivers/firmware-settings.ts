@@ -1,0 +1,56 @@
+/** Settings that wait for a machine's next start, as values: the same rules for every driver. Pure. */
+import { DriverError, type SystemSnapshot } from './driver.js';
+import type { KeptValue, MachineSettings, SettingsChange } from './firmware-control.js';
+
+/** Two changes as one; of what both name, the later one holds. */
+export function mergeSettings(earlier: SettingsChange, later: SettingsChange): SettingsChange {
+  const kept: Readonly<Record<string, KeptValue>> = { ...earlier.kept, ...later.kept };
+  return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
+}
+
+/** What undoes a change: the present values of all that it names and that means something to the machine. */
+export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
+  const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
+  return without(Object.fromEntries(undone) as SettingsChange, 'kept'); // its own members, without null
+}
+
+/** An object without some of its members. */
+export function without<T extends object, Name extends keyof T>(object: T, ...names: readonly Name[]): Omit<T, Name> {
+  const left = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
+  return Object.fromEntries(left) as Omit<T, Name>; // what is left of it
+}
+
+/**
+ * Whether the machine can have these settings, as far as its definition tells.
+ * @throws {DriverError} unsupported, saying why; its field is the setting's name.
+ */
+export function checkSettings(
+  machine: Pick<SystemSnapshot, 'name' | 'machineType' | 'architecture' | 'boot' | 'firmware'>,
+  change: SettingsChange,
+): void {
+  const { name, machineType, architecture, firmware } = machine;
+  const refuse = (field: keyof SettingsChange, what: string, why: string): never => {
+    throw new DriverError('unsupported', `${what} of machine ${name}: ${why}`, { field });
+  };
+  const becomes = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;
+  const x86 = /^(x86_64|i686)$/.test(architecture);
+  if (change.firmware === 'bios' && !x86) {
+    refuse('firmware', 'setting the boot mode', `${architecture} machines have no legacy firmware`);
+  }
+  if (change.secureBoot === true) {
+    if (becomes !== 'efi') refuse('secureBoot', 'switching Secure Boot on', 'it boots by legacy BIOS, not by UEFI');
+    if (x86 && !machineType.includes('q35')) {
+      refuse('secureBoot', 'switching Secure Boot on', `it is a ${machineType}, and Secure Boot needs a q35`);
+    }
+  }
+  if (change.networkBoot !== undefined && firmware.settings.networkBoot === null) {
+    refuse('networkBoot', 'setting the network boot', 'it has no network interface');
+  }
+  const { limits } = firmware;
+  if (change.cpuCount !== undefined && change.cpuCount > limits.cpuCount) {
+    refuse('cpuCount', 'setting the number of vCPUs', `its definition allows ${limits.cpuCount}`);
+  }
+  if (change.memoryMiB !== undefined && change.memoryMiB > limits.memoryMiB) {
+    refuse('memoryMiB', 'setting the memory', `its definition allows ${limits.memoryMiB} MiB`);
+  }
+}

@@ -1,0 +1,81 @@
+/** Takes over the settings that wait in a machine's metadata, while the machine is off and about to be started. */
+import { DriverError } from '../driver.js';
+import type { SettingsChange } from '../firmware-control.js';
+import { readDefinition, saveDefinition } from './definition.js';
+import type { FirmwareChooser } from './firmware-choice.js';
+import type { Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { beneathOverride, withVariablesFor } from './kept-override.js';
+import { readDomain } from './xml/domain.js';
+import { withFirmware, type FirmwareChoice } from './xml/firmware.js';
+import { withHardware } from './xml/machine-settings.js';
+import { readMetadata, withMetadata } from './xml/metadata.js';
+import { withSecureBoot } from './xml/secure-boot.js';
+import { noSettings, settingsOrNull, type SettingsRecord } from './xml/settings-record.js';
+
+export interface PendingSettingsOptions {
+  readonly host: Host;
+  readonly firmware: FirmwareChooser;
+  /** The files that a boot mode means here. */
+  readonly wantedFirmware: (type: 'bios' | 'efi', architecture: string) => Promise<FirmwareChoice>;
+  readonly now: () => Date;
+}
+
+/** What the host would not answer later either: the settings do not wait for it. */
+const refusals: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
+
+export class PendingSettings {
+  readonly #options: PendingSettingsOptions;
+
+  constructor(options: PendingSettingsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Changes the definition. Where it is refused the machine starts as it was, and its record says why: a machine that does not start
+   * because of a setting could not be helped over Redfish.
+   * @throws {DriverError} unavailable, notFound.
+   */
+  async apply(machine: Machine): Promise<void> {
+    const { hypervisor, timeoutMs, log } = this.#options.host;
+    const { xml: from } = await readDefinition(machine, timeoutMs);
+    const settings = readMetadata(from).settings ?? noSettings;
+    if (!machine.persistent || Object.keys(settings.pending).length === 0) return;
+    try {
+      const changed = await this.#changed(from, settings.pending);
+      const kept = { ...settings.kept, ...settings.pending.kept };
+      const to = withSettings(changed, (present) => ({ ...present, kept, pending: {}, failure: null }));
+      await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    } catch (error) {
+      if (error instanceof DriverError && !refusals.has(error.kind)) throw error;
+      log.warn(`machine ${machine.name} starts without the settings that waited`, { error });
+      const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
+      const failure = { reason, time: this.#options.now().toISOString() };
+      const to = withSettings(from, (present) => ({ ...present, pending: {}, failure }));
+      await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    }
+  }
+
+  async #changed(xml: string, change: SettingsChange): Promise<string> {
+    const { os } = readDomain(xml);
+    let result = xml;
+    if (change.firmware !== undefined) {
+      const choice = await this.#options.wantedFirmware(change.firmware, os.architecture);
+      result = withVariablesFor(result, withFirmware(result, change.firmware, choice));
+    }
+    const { firmware, os: present } = readDomain(result);
+    // Off is what a machine without UEFI has anyway.
+    if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
+      const mode = change.secureBoot ? 'on' : 'off';
+      const loader = present.firmware === null ? (present.loader?.path ?? null) : null;
+      const files = await this.#options.firmware.secureBootFiles(os.architecture, mode, loader);
+      result = withVariablesFor(result, withSecureBoot(result, mode, files));
+    }
+    return beneathOverride(result, (own) => withHardware(own, change));
+  }
+}
+
+function withSettings(xml: string, edit: (settings: SettingsRecord) => SettingsRecord): string {
+  const record = readMetadata(xml);
+  return withMetadata(xml, { ...record, settings: settingsOrNull(edit(record.settings ?? noSettings)) });
+}

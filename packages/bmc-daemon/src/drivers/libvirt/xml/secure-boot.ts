@@ -1,0 +1,128 @@
+/** What a definition says of Secure Boot, and edits of it. */
+import { DriverError } from '../../driver.js';
+import type { FirmwareKnowledge } from '../firmware-catalogue.js';
+import { readDomain, type OperatingSystem } from './domain.js';
+import { attribute, child, childElements, encodeAttribute, encodeText, parseXml } from './parse.js';
+import type { XmlDocument, XmlElement } from './parse.js';
+import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from './splice.js';
+
+/** Null: the definition does not tell. */
+export interface SecureBootState {
+  readonly enabled: boolean | null;
+  readonly enrolled: boolean | null;
+}
+
+/** `on`: vendor's keys, enforced. `off`: firmware without it, or without keys. `setup`: firmware that can, without keys. */
+export type SecureBootMode = 'on' | 'off' | 'setup';
+
+/** The files of firmware that a definition names itself; null: libvirt selects them. */
+export interface SecureBootFiles {
+  readonly loaderPath: string;
+  readonly template: string;
+  readonly requiresSmm: boolean;
+}
+
+const unknown: SecureBootState = { enabled: null, enrolled: null };
+const both = (value: boolean | null): SecureBootState => ({ enabled: value, enrolled: value });
+
+/** Of UEFI: with keys in its variables the firmware enforces, without them it is in setup mode. */
+export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
+  const { template } = os.nvram ?? { template: null };
+  if (template !== null) return ofTemplate(template, os, knowledge);
+  if (os.firmware === null) {
+    const path = os.loader?.path ?? null;
+    if (path === null) return unknown;
+    // libvirt finds the variables that belong to an image by its own list.
+    const without = knowledge.templateOf(path, { keys: false });
+    const withKeys = knowledge.templateOf(path, { keys: true });
+    if (without !== null && withKeys === null) return both(false);
+    return both(knowledge.hasKeys(path));
+  }
+  const secure = os.firmwareFeatures.get('secure-boot');
+  const keys = os.firmwareFeatures.get('enrolled-keys');
+  if (secure === false || keys === false) return both(false);
+  if (secure === true) return both(true);
+  const selected = knowledge.selected(os.architecture, os.machineType);
+  if (selected === null) return unknown;
+  return both(selected.features.includes('secure-boot') && selected.features.includes('enrolled-keys'));
+}
+
+function ofTemplate(template: string, os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
+  const enrolled = knowledge.hasKeys(template);
+  const path = os.loader?.path ?? null;
+  // On x86 whatever enforces needs SMM; an image that does not is one without Secure Boot.
+  const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || knowledge.requiresSmm(path);
+  return { enabled: can ? enrolled : false, enrolled };
+}
+
+/**
+ * The definition with Secure Boot as wanted; the same text where it reads so already. Its variables have to be made anew from
+ * their master copy: keys are in there.
+ * @param files null: libvirt selects the firmware, also of a definition that named it itself before.
+ * @throws {DriverError} unsupported, for a machine that boots by BIOS.
+ */
+export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureBootFiles | null): string {
+  const document = parseXml(xml);
+  const domain = readDomain(document);
+  const os = child(document.root, 'os');
+  const type = child(os, 'type');
+  if (os === undefined || type === undefined || domain.firmware !== 'efi') {
+    throw new DriverError(
+      'unsupported',
+      `switching Secure Boot of ${domain.name}: it boots by legacy BIOS, not by UEFI`,
+      {
+        field: 'SecureBootEnable',
+      },
+    );
+  }
+  const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
+  // Where the user keeps the variables is his affair.
+  const path = domain.os.nvram?.path ?? null;
+  const markup = files === null ? selectedMarkup(mode, path) : namedMarkup(files, path);
+  const result = applySplices(xml, [
+    ...(files === null ? [setAttribute(document, os, 'firmware', 'efi')] : removeAttribute(document, os, 'firmware')),
+    ...old.map((element) => removeElement(document, element)),
+    ...markup.map((lines) => insertChild(document, os, lines, type)),
+    ...(files?.requiresSmm === true ? [smmOn(document)] : mode === 'off' ? [] : smmNotOff(document)),
+  ]);
+  return result;
+}
+
+function selectedMarkup(mode: SecureBootMode, path: string | null): readonly (readonly string[])[] {
+  const feature = (name: string, enabled: boolean): string =>
+    `  <feature enabled='${enabled ? 'yes' : 'no'}' name='${name}'/>`;
+  const features =
+    mode === 'off'
+      ? [feature('secure-boot', false)]
+      : [feature('enrolled-keys', mode === 'on'), feature('secure-boot', true)];
+  return [
+    ['<firmware>', ...features, '</firmware>'],
+    ...(path === null ? [] : [[`<nvram>${encodeText(path)}</nvram>`]]),
+  ];
+}
+
+function namedMarkup({ loaderPath, template, requiresSmm }: SecureBootFiles, path: string | null) {
+  const secure = requiresSmm ? ` secure='yes'` : '';
+  const nvram = `<nvram template='${encodeAttribute(template)}'`;
+  return [
+    [`<loader readonly='yes'${secure} type='pflash'>${encodeText(loaderPath)}</loader>`],
+    [path === null ? `${nvram}/>` : `${nvram}>${encodeText(path)}</nvram>`],
+  ];
+}
+
+/** Firmware that keeps its variables to itself does so in System Management Mode; libvirt refuses to define it without. */
+export function smmOn(document: XmlDocument): Splice {
+  const features = child(document.root, 'features');
+  if (features === undefined)
+    return insertChild(document, document.root, [`<features>`, `  <smm state='on'/>`, `</features>`]);
+  const smm = child(features, 'smm');
+  return smm === undefined
+    ? insertChild(document, features, `<smm state='on'/>`)
+    : setAttribute(document, smm, 'state', 'on');
+}
+
+/** libvirt switches it on by itself for the firmware that it selects, unless it is told not to. */
+function smmNotOff(document: XmlDocument): readonly Splice[] {
+  const smm: XmlElement | undefined = child(document.root, 'features', 'smm');
+  return smm !== undefined && attribute(smm, 'state') === 'off' ? [setAttribute(document, smm, 'state', 'on')] : [];
+}

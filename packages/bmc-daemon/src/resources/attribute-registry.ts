@@ -1,0 +1,50 @@
+/** The registry of the BIOS attributes: what each is called, what it may be, what it means. */
+import type { JsonObject } from '../redfish/resource.js';
+import { vendor } from '../version.js';
+import { biosAttributes, type BiosAttribute } from './bios-attributes.js';
+
+/** What `Bios.AttributeRegistry` names, and the registry's id. */
+export const biosRegistryId = 'RacklessBiosAttributeRegistry.v1_0_0';
+
+/** The registry as a file of its own. Bounds that differ from machine to machine are left out. */
+export function renderBiosRegistry(): JsonObject {
+  return {
+    '@odata.type': '#AttributeRegistry.v1_4_0.AttributeRegistry',
+    Id: biosRegistryId,
+    Name: 'BIOS Attribute Registry',
+    Description: 'The BIOS attributes of virtual machines',
+    Language: 'en',
+    OwningEntity: vendor,
+    RegistryVersion: '1.0.0',
+    RegistryEntries: { Attributes: biosAttributes.map(renderAttribute) },
+  };
+}
+
+function renderAttribute(attribute: BiosAttribute): JsonObject {
+  const { name, display, help, type, readOnly = false, first } = attribute;
+  return {
+    AttributeName: name,
+    DisplayName: display,
+    HelpText: help,
+    Type: type,
+    ReadOnly: readOnly,
+    ResetRequired: !readOnly,
+    ...(type === 'Password' ? { WriteOnly: true } : {}),
+    ...(first === undefined ? {} : { DefaultValue: first }),
+    ...bounds(attribute),
+  };
+}
+
+function bounds(attribute: BiosAttribute): JsonObject {
+  switch (attribute.type) {
+    case 'Enumeration':
+      return { Value: attribute.values.map((value) => ({ ValueName: value, ValueDisplayName: value })) };
+    case 'Integer':
+      return { LowerBound: attribute.lower };
+    case 'Boolean':
+      return {};
+    case 'String':
+    case 'Password':
+      return { MinLength: 0, MaxLength: attribute.maxLength };
+  }
+}
