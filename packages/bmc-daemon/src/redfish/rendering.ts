@@ -4,6 +4,7 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
 import type { Params, Resource } from './resource.js';
+import { shapeOf, wordsOf } from './schema-shape.js';
 import { withWriteableProperties } from './writeable.js';
 
 /** One resource with everything that depends on its declaration alone worked out. */
@@ -65,7 +66,10 @@ export function createRenderer<Services>(
     Object.fromEntries(
       actions
         .filter(([, action]) => action.available?.(entity) ?? true)
-        .map(([name, action]) => [name, { target: actionUri(self, name), ...action.parameters?.(entity) }]),
+        .map(([name, action]) => [
+          name,
+          { target: actionUri(self, name), ...allowableValues(action.body), ...action.parameters?.(entity) },
+        ]),
     );
 
   const keptOf = (entity: object, self: string): Kept => {
@@ -111,6 +115,12 @@ export function createRenderer<Services>(
       return (keep.answer ??= fresh(entity, own, self, keep));
     },
   };
+}
+
+/** A list for every parameter, as DMTF's interop profiles want it: empty where the values can not be listed. */
+function allowableValues(schema: unknown): JsonObject {
+  const parameters = Object.entries(shapeOf(schema) ?? {});
+  return Object.fromEntries(parameters.map(([name, value]) => [`${name}@Redfish.AllowableValues`, wordsOf(value)]));
 }
 
 /** `<uri>/Actions/ComputerSystem.Reset` for `#ComputerSystem.Reset`. */

@@ -80,7 +80,10 @@ export interface ActionDefinition<Services, Params, Entity, Body> {
   readonly bodyOptional?: boolean;
   /** The POST needs no credentials. Default false; for no action but the creation of a session. */
   readonly open?: boolean;
-  /** Annotations beside `target`, such as `ResetType@Redfish.AllowableValues`. */
+  /**
+   * Annotations beside `target`, in place of those that are made of `body`: `ResetType@Redfish.AllowableValues` for each
+   * parameter, with the words of an enum, empty for everything else.
+   */
   parameters?(entity: Entity): JsonObject;
   /** Where not every machine can do it: false leaves the action out and answers its URI with 404. */
   available?(entity: Entity): boolean;

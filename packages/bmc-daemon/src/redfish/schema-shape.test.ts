@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { createRenderer } from './rendering.js';
+import { resourceDefiner } from './resource.js';
+import { wordsOf } from './schema-shape.js';
+
+describe('the words of a schema', () => {
+  it('are those of an enum, through what is wrapped around it, and none for what can not be listed (S1)', () => {
+    expect(wordsOf(z.enum(['On', 'Off']))).toEqual(['On', 'Off']);
+    expect(wordsOf(z.enum(['On']).nullable().optional())).toEqual(['On']);
+    expect(wordsOf(z.enum(['On']).default('On'))).toEqual(['On']);
+    expect(wordsOf(z.enum(['On']).transform((word) => word.length))).toEqual(['On']);
+    expect(wordsOf(z.literal('On').optional())).toEqual(['On']);
+    for (const schema of [z.string(), z.boolean(), z.literal(1), z.array(z.enum(['On'])), undefined]) {
+      expect(wordsOf(schema)).toEqual([]);
+    }
+  });
+
+  it('are advertised for every parameter of an action, unless the resource knows better (S1)', () => {
+    const body = z.strictObject({
+      ResetType: z.enum(['On', 'ForceOff']),
+      Image: z.string(),
+      Mode: z.enum(['a', 'b']).optional(),
+    });
+    const resource = resourceDefiner<object>()({
+      entity: 'ComputerSystem',
+      odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+      uri: '/redfish/v1/Systems/{systemId}',
+      load: () => ({}),
+      render: () => ({}),
+      actions: {
+        '#ComputerSystem.Reset': {
+          body,
+          parameters: () => ({ 'Mode@Redfish.AllowableValues': ['a'] }),
+          run: () => undefined,
+        },
+      },
+    });
+    const renderer = createRenderer(resource, { services: {}, allow: 'GET', isServed: () => true, strict: true });
+    expect(renderer.body({}, { systemId: '1' })['Actions']).toEqual({
+      '#ComputerSystem.Reset': {
+        target: '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset',
+        'ResetType@Redfish.AllowableValues': ['On', 'ForceOff'],
+        'Image@Redfish.AllowableValues': [],
+        'Mode@Redfish.AllowableValues': ['a'],
+      },
+    });
+  });
+});
