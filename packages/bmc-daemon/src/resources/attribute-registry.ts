@@ -2,23 +2,26 @@
 import type { JsonObject } from '../redfish/resource.js';
 import { vendor } from '../version.js';
 import { biosAttributes, type BiosAttribute } from './bios-attributes.js';
+import type { RegistryFile } from './message-registry.js';
 
 /** What `Bios.AttributeRegistry` names, and the registry's id. */
 export const biosRegistryId = 'RacklessBiosAttributeRegistry.v1_0_0';
 
 /** The registry as a file of its own. Bounds that differ from machine to machine are left out. */
-export function renderBiosRegistry(): JsonObject {
-  return {
-    '@odata.type': '#AttributeRegistry.v1_4_0.AttributeRegistry',
-    Id: biosRegistryId,
-    Name: 'BIOS Attribute Registry',
-    Description: 'The BIOS attributes of virtual machines',
+export const biosRegistry: RegistryFile = {
+  registry: biosRegistryId,
+  id: biosRegistryId,
+  name: 'BIOS Attribute Registry',
+  description: 'The BIOS attributes of virtual machines',
+  odataType: '#AttributeRegistry.v1_4_0.AttributeRegistry',
+  publicationUri: null,
+  body: {
     Language: 'en',
     OwningEntity: vendor,
     RegistryVersion: '1.0.0',
     RegistryEntries: { Attributes: biosAttributes.map(renderAttribute) },
-  };
-}
+  },
+};
 
 function renderAttribute(attribute: BiosAttribute): JsonObject {
   const { name, display, help, type, readOnly = false, first } = attribute;

@@ -1,6 +1,7 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
 import type { Resource } from '../redfish/resource.js';
 import { accountService } from './account-service.js';
+import { biosRegistry } from './attribute-registry.js';
 import { biosResources } from './bios.js';
 import { bootOptionResources } from './boot-option.js';
 import { chassisResources } from './chassis.js';
@@ -53,7 +54,7 @@ const served: readonly Resource<Services>[] = [
   accountService,
   ...managerAccountResources,
   ...roleResources,
-  ...registryResources(messageRegistries),
+  ...registryResources([...messageRegistries, biosRegistry]),
 ];
 
 /** With the schemas of all the others. */

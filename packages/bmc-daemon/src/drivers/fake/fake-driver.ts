@@ -19,6 +19,7 @@ import {
 } from '../driver.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { FirmwareControl } from '../firmware-control.js';
+import type { GuestNetwork } from '../guest-network.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
 import {
@@ -28,6 +29,7 @@ import {
   fakeFirmware,
   withoutOverride,
 } from './fake-firmware.js';
+import { sampleFacts } from './sample-facts.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
@@ -47,6 +49,7 @@ export class FakeDriver implements HypervisorDriver {
   #list: readonly SystemRef[] | undefined;
   readonly firmware: FirmwareControl;
   readonly #bootedFrom = new Map<string, BootChoice>();
+  readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly volumes = new FakeVolumes({
     find: (id) => this.#find(id),
     update: (uuid, change) => this.#update(uuid, change),

@@ -17,9 +17,13 @@ export function afterBootChange(machine: SystemSnapshot, change: BootChange): Ch
       field: 'Boot/BootSourceOverrideTarget',
     });
   }
-  const changed = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
+  const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
+  const first = merged.option ?? boot.order[0];
+  const changed = { ...merged, firstDevicePath: boot.options.find(({ key }) => key === first)?.path ?? null };
   if (firmware === undefined) return { boot: changed };
-  return afterSettings({ ...machine, boot: changed }, { firmware });
+  // What is asked for now comes before what waits.
+  const pending = without(machine.firmware.pending, 'firmware');
+  return afterSettings({ ...machine, boot: changed, firmware: { ...machine.firmware, pending } }, { firmware });
 }
 
 /** The boot settings without what {@link mergeBootOverride} leaves out where there is none. */

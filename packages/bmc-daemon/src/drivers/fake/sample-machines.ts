@@ -105,7 +105,7 @@ function machine(number: number, name: string): SystemSnapshot {
       settings: { cpuCount: 2, memoryMiB: 2048, firmware: 'efi', secureBoot: false, networkBoot: false, kept: {} },
       pending: {},
       failure: null,
-      limits: { cpuCount: 4, memoryMiB: 4096 },
+      limits: { cpuCount: 2, memoryMiB: 2048 },
     },
     media: [emptyDrive],
     disks: [disk('vda', 'virtio', 20), cdrom],
@@ -132,7 +132,7 @@ function server(number: number, name: string): SystemSnapshot {
       ...small.firmware,
       secureBoot: { enabled: true, current: true, enrolled: true },
       settings: { ...small.firmware.settings, cpuCount: 8, memoryMiB: 24 * 1024, secureBoot: true },
-      limits: { cpuCount: 8, memoryMiB: 32 * 1024 },
+      limits: { cpuCount: 8, memoryMiB: 24 * 1024 },
     },
     sysinfo: {
       manufacturer: 'Example Servers',

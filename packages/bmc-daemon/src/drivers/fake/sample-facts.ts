@@ -1,0 +1,30 @@
+/** Addresses of guests in memory: as if each had asked the DHCP server of libvirt's default network. */
+import type { SystemSnapshot } from '../driver.js';
+import type { NetworkFacts } from '../guest-network.js';
+
+/** What is known of a machine that runs, of its interfaces that are connected. */
+export function sampleFacts({ name, state, interfaces }: SystemSnapshot): NetworkFacts {
+  if (state === 'shutoff') return new Map();
+  return new Map(
+    interfaces
+      .filter(({ linkUp }) => linkUp)
+      .map(({ mac }) => {
+        // The machine's number is in the address, and so is that of its first interface, a0.
+        const [high = 0, low = 0, index = 0] = mac
+          .split(':')
+          .slice(3)
+          .map((byte) => Number.parseInt(byte, 16));
+        const address = `10.${high}.${low}.${index - 0xa0 + 10}`;
+        return [
+          mac,
+          {
+            ipv4: [{ address, prefix: 8, origin: 'dhcp' }],
+            ipv6: [],
+            hostName: name,
+            domainName: 'example.org',
+            speedMbps: null,
+          },
+        ];
+      }),
+  );
+}

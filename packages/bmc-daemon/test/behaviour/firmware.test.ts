@@ -1,0 +1,313 @@
+/** Secure Boot, BIOS attributes and the boot order as Ironic and Ansible use them: what waits for a start, and what is read at once. */
+import { describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
+import { describeSpec, serveDriver, type Body } from '../spec/spec-daemon.js';
+
+describeSpec('Secure Boot', (spec) => {
+  const path = (): string => `/redfish/v1/Systems/${spec().uuid}/SecureBoot`;
+  const enable = (enabled: unknown) => spec().call('PATCH', path(), { SecureBootEnable: enabled });
+  const state = async (): Promise<readonly unknown[]> => {
+    const { SecureBootEnable, SecureBootCurrentBoot, SecureBootMode } = await spec().get(path());
+    return [SecureBootEnable, SecureBootCurrentBoot, SecureBootMode];
+  };
+  const keys = (type: string) => spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
+
+  it('is read back at once while the machine is off, and holds from its start (S5)', async () => {
+    expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}`)).toMatchObject({
+      SecureBoot: { '@odata.id': path() },
+    });
+    expect(await state()).toEqual([false, null, 'SetupMode']);
+    expect((await enable(true)).status).toBe(200);
+    expect(await state()).toEqual([true, null, 'UserMode']);
+    await spec().reset('On');
+    expect(await state()).toEqual([true, 'Enabled', 'UserMode']);
+    await enable(false);
+    // The running firmware goes on enforcing.
+    expect(await state()).toEqual([false, 'Enabled', 'SetupMode']);
+    await spec().reset('ForceRestart');
+    expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
+    await spec().reset('ForceOff');
+    expect(await state()).toEqual([false, null, 'SetupMode']);
+  });
+
+  it("gets the vendor's keys, or none (S5)", async () => {
+    expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
+    expect(await state()).toEqual([true, null, 'UserMode']);
+    expect((await keys('DeleteAllKeys')).status).toBe(204);
+    expect(await state()).toEqual([false, null, 'SetupMode']);
+    await spec().reset('On');
+    expect(await state()).toEqual([false, 'Disabled', 'SetupMode']);
+    // To take one key out the variables would have to be written to.
+    const refused = await keys('DeletePK');
+    expect([refused.status, spec().messageIds(refused)]).toEqual([400, ['ActionParameterValueNotInList']]);
+    expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
+  });
+
+  it('is refused as a word, and gone from a machine that boots by BIOS (S5)', async () => {
+    const word = await enable('true');
+    expect([word.status, spec().messageIds(word)]).toEqual([400, ['PropertyValueTypeError']]);
+    const system = `/redfish/v1/Systems/${spec().uuid}`;
+    await spec().call('PATCH', system, { Boot: { BootSourceOverrideMode: 'Legacy' } });
+    expect(await spec().get(system)).not.toHaveProperty('SecureBoot');
+    expect((await spec().call('GET', path())).status).toBe(404);
+    await spec().call('PATCH', system, { Boot: { BootSourceOverrideMode: 'UEFI' } });
+    expect(await state()).toEqual([false, null, 'SetupMode']);
+  });
+});
+
+describeSpec('BIOS attributes', (spec) => {
+  const path = (): string => `/redfish/v1/Systems/${spec().uuid}/Bios`;
+  const set = (attributes: Body) => spec().call('PATCH', `${path()}/Settings`, { Attributes: attributes });
+  const now = async () => spec().objectAt(await spec().get(path()), 'Attributes');
+  const next = async () => {
+    const { '@Redfish.WriteableProperties': writeable, ...attributes } = spec().objectAt(
+      await spec().get(`${path()}/Settings`),
+      'Attributes',
+    );
+    expect(writeable).toEqual(Object.keys(first).filter((name) => name !== 'SerialNumber'));
+    return attributes;
+  };
+  const first = {
+    BootMode: 'Uefi',
+    SecureBootStatus: 'Disabled',
+    NumCores: 2,
+    MemorySizeMiB: 2048,
+    NicBoot1: 'Disabled',
+    SerialNumber: null,
+    ProcTurboMode: 'Enabled',
+    EmbeddedSata: 'Raid',
+    L2Cache: 'Unspecified',
+    QuietBoot: true,
+    SysPassword: null,
+  };
+
+  it('are those of the machine, and stand in the registry that they name (S5)', async () => {
+    expect(await now()).toEqual(first);
+    expect(await next()).toEqual(first);
+    expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
+    const bios = await spec().get(path());
+    expect(bios['@Redfish.Settings']).toEqual({
+      '@odata.type': '#Settings.v1_4_0.Settings',
+      SettingsObject: { '@odata.id': `${path()}/Settings` },
+      'SupportedApplyTimes@Redfish.AllowableValues': ['OnReset'],
+    });
+    const registries = await spec().members('/redfish/v1/Registries');
+    const own = registries.find(({ Registry }) => Registry === bios['AttributeRegistry']);
+    const [location] = own?.['Location'] as readonly { Uri: string }[]; // every member has one (S9)
+    const registry = await spec().get(location?.Uri ?? '');
+    const { Attributes } = spec().objectAt(registry, 'RegistryEntries') as { Attributes?: readonly Body[] };
+    expect(Attributes?.map(({ AttributeName }) => AttributeName)).toEqual(Object.keys(first));
+  });
+
+  it('wait in Settings until the machine is started, and are the machine then (S5)', async () => {
+    const change = {
+      ...{ NumCores: 1, MemorySizeMiB: 1024, SecureBootStatus: 'Enabled', NicBoot1: 'NetworkBoot' },
+      ...{ QuietBoot: false, ProcTurboMode: 'Disabled' },
+    };
+    expect((await set({ NumCores: 2 })).status).toBe(200);
+    expect((await set(change)).status).toBe(200);
+    expect(await now()).toEqual(first);
+    expect(await next()).toEqual({ ...first, ...change });
+    await spec().reset('On');
+    expect(await now()).toEqual({ ...first, ...change });
+    const system = await spec().get(`/redfish/v1/Systems/${spec().uuid}`);
+    expect(system).toMatchObject({
+      ProcessorSummary: { Count: 1 },
+      MemorySummary: { TotalSystemMemoryGiB: 1 },
+      Boot: { BootOrder: ['Hdd.vda', expect.stringMatching(/^Pxe\./)] },
+    });
+    expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/SecureBoot`)).toMatchObject({
+      SecureBootEnable: true,
+      SecureBootCurrentBoot: 'Enabled',
+    });
+  });
+
+  it('change a machine that runs with its restart, and go back with ResetBios and the next (S5)', async () => {
+    await spec().reset('On');
+    await set({ NumCores: 1, L2Cache: '16 MB' });
+    expect((await now())['NumCores']).toBe(2);
+    await spec().reset('ForceRestart');
+    expect(await now()).toEqual({ ...first, NumCores: 1, L2Cache: '16 MB' });
+    expect((await spec().call('POST', `${path()}/Actions/Bios.ResetBios`)).status).toBe(204);
+    expect((await now())['NumCores']).toBe(1);
+    expect(await next()).toEqual(first);
+    await spec().reset('ForceRestart');
+    expect(await now()).toEqual(first);
+  });
+
+  it('are refused, each by its name, where they are unknown, read-only, of the wrong type or out of range (S5)', async () => {
+    const answer = await set({
+      Foo: 1,
+      SerialNumber: 'X',
+      NumCores: '1',
+      QuietBoot: 'true',
+      BootMode: 'Efi',
+      MemorySizeMiB: 4096,
+    });
+    expect(answer.status).toBe(400);
+    const { '@Message.ExtendedInfo': faults } = spec().objectAt(answer.body ?? {}, 'error') as {
+      '@Message.ExtendedInfo'?: readonly Body[];
+    };
+    const told = faults?.map(({ MessageId, RelatedProperties }) => [
+      String(MessageId).replace(/^Base\.[\d.]+/, ''),
+      ...(RelatedProperties as readonly string[]), // every fault of a body has them
+    ]);
+    expect(told?.toSorted()).toEqual([
+      ['PropertyNotWritable', '#/Attributes/SerialNumber'],
+      ['PropertyUnknown', '#/Attributes/Foo'],
+      ['PropertyValueNotInList', '#/Attributes/BootMode'],
+      ['PropertyValueOutOfRange', '#/Attributes/MemorySizeMiB'],
+      ['PropertyValueTypeError', '#/Attributes/NumCores'],
+      ['PropertyValueTypeError', '#/Attributes/QuietBoot'],
+    ]);
+    expect(await next()).toEqual(first);
+  });
+
+  it('take a password and keep none, and the one apply time that there is (S5)', async () => {
+    expect((await set({ SysPassword: 'secret' })).status).toBe(200);
+    expect(JSON.stringify(await spec().get(`${path()}/Settings`))).not.toContain('secret');
+    const timed = (time: string) =>
+      spec().call('PATCH', `${path()}/Settings`, {
+        Attributes: { NumCores: 1 },
+        '@Redfish.SettingsApplyTime': { '@odata.type': '#Settings.v1_0_0.PreferredApplyTime', ApplyTime: time },
+      });
+    expect((await timed('Immediate')).status).toBe(400);
+    expect((await timed('OnReset')).status).toBe(200);
+    expect((await next())['NumCores']).toBe(1);
+  });
+
+  it('of the boot mode are overtaken by a mode that is asked for now (S5)', async () => {
+    await set({ BootMode: 'Bios' });
+    expect((await next())['BootMode']).toBe('Bios');
+    await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
+    expect((await next())['BootMode']).toBe('Uefi');
+    // One thing after the other: without UEFI there is no Secure Boot.
+    await set({ BootMode: 'Bios' });
+    const refused = await set({ SecureBootStatus: 'Enabled' });
+    expect([refused.status, spec().messageIds(refused)]).toEqual([409, ['PropertyValueExternalConflict']]);
+    await spec().reset('On');
+    expect((await now())['BootMode']).toBe('Bios');
+  });
+});
+
+describeSpec('boot options', (spec) => {
+  const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+  const patch = (boot: Body) => spec().call('PATCH', path(), { Boot: boot });
+  const boot = async () => spec().objectAt(await spec().get(path()), 'Boot');
+  const nic = (): string => `Pxe.${spec().mac.replaceAll(':', '')}`;
+
+  it('are the devices of the machine, each with its alias and UEFI path (S5)', async () => {
+    const options = await spec().members(`${path()}/BootOptions`);
+    expect(
+      options.map(({ BootOptionReference, Alias, BootOptionEnabled }) => [
+        BootOptionReference,
+        Alias,
+        BootOptionEnabled,
+      ]),
+    ).toEqual([
+      ['Hdd.vda', 'Hdd', true],
+      ['Cd.sda', 'Cd', false],
+      [nic(), 'Pxe', false],
+    ]);
+    for (const option of options) expect(option['UefiDevicePath']).toMatch(/^PciRoot\(0x0\)(\/\w+\([^()]*\))+$/);
+    expect(options[2]?.['RelatedItem']).toEqual([{ '@odata.id': `${path()}/EthernetInterfaces/${spec().mac}` }]);
+  });
+
+  it('are put into an order that holds, whatever is overridden in between (S5)', async () => {
+    expect((await boot())['BootOrder']).toEqual(['Hdd.vda']);
+    expect((await patch({ BootOrder: [nic(), 'Hdd.vda'] })).status).toBe(200);
+    await patch({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' });
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('cdrom');
+    expect((await boot())['BootOrder']).toEqual([nic(), 'Hdd.vda']);
+    await spec().reset('ForceOff');
+    await patch({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Continuous' });
+    expect((await patch({ BootOrder: ['Hdd.vda', nic()] })).status).toBe(200);
+    expect(await boot()).toMatchObject({ BootOrder: ['Hdd.vda', nic()], BootSourceOverrideTarget: 'Cd' });
+    const disabled = await spec().call('PATCH', `${path()}/BootOptions/${nic()}`, { BootOptionEnabled: false });
+    expect(disabled.body).toMatchObject({ BootOptionEnabled: false });
+    expect((await boot())['BootOrder']).toEqual(['Hdd.vda']);
+    const last = await spec().call('PATCH', `${path()}/BootOptions/Hdd.vda`, { BootOptionEnabled: false });
+    expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueIncorrect']]);
+  });
+
+  it('are booted once as BootNext, and for as long as wished by their UEFI path (S5)', async () => {
+    expect((await patch({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' })).status).toBe(200);
+    expect(await boot()).toMatchObject({
+      BootSourceOverrideTarget: 'UefiBootNext',
+      BootSourceOverrideEnabled: 'Once',
+      BootNext: 'Cd.sda',
+    });
+    await spec().reset('On');
+    expect(String(await spec().startedFrom())).toMatch(/^(cdrom|disk:sda)$/);
+    expect(await boot()).toMatchObject({ BootSourceOverrideEnabled: 'Disabled', BootNext: null });
+    await spec().reset('ForceOff');
+    const [, cd] = await spec().members(`${path()}/BootOptions`);
+    const target = { BootSourceOverrideTarget: 'UefiTarget', UefiTargetBootSourceOverride: cd?.['UefiDevicePath'] };
+    expect((await patch({ ...target, BootSourceOverrideEnabled: 'Continuous' })).status).toBe(200);
+    expect(await boot()).toMatchObject(target);
+    for (let time = 0; time < 2; time += 1) {
+      await spec().reset('On');
+      expect(String(await spec().startedFrom())).toMatch(/^(cdrom|disk:sda)$/);
+      await spec().reset('ForceOff');
+    }
+    await patch({ BootSourceOverrideEnabled: 'Disabled' });
+    expect((await boot())['BootOrder']).toEqual(['Hdd.vda']);
+  });
+});
+
+describeSpec('an HTTP boot', (spec) => {
+  const path = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+  const patch = (boot: Body) => spec().call('PATCH', path(), { Boot: boot });
+  const drive = async () => {
+    const { Inserted, Image } = await spec().get(`/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Cd`);
+    return [Inserted, Image];
+  };
+  const boot = async () => {
+    const { BootSourceOverrideTarget, HttpBootUri } = spec().objectAt(await spec().get(path()), 'Boot');
+    return [BootSourceOverrideTarget, HttpBootUri];
+  };
+
+  it('boots the image at its URI, and lets go of it with the target (S5)', async () => {
+    const uri = spec().imageUrl;
+    const once = { BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once' };
+    expect((await patch({ ...once, HttpBootUri: uri })).status).toBe(200);
+    expect(await boot()).toEqual(['UefiHttp', uri]);
+    expect(await drive()).toEqual([true, uri]);
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('cdrom');
+    // It goes on reading what it has booted.
+    expect(await boot()).toEqual(['None', uri]);
+    expect(await drive()).toEqual([true, uri]);
+    await spec().reset('ForceOff');
+    expect((await patch({ ...once, HttpBootUri: spec().image('other.iso') })).status).toBe(200);
+    expect(await drive()).toEqual([true, spec().image('other.iso')]);
+    expect((await patch({ BootSourceOverrideTarget: 'Hdd' })).status).toBe(200);
+    expect(await boot()).toEqual(['Hdd', null]);
+    expect(await drive()).toEqual([false, null]);
+  });
+
+  it('changes nothing where the image can not be had, and asks the network where it has no URI (S5)', async () => {
+    const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
+    expect(gone.status).toBe(400);
+    expect(await boot()).toEqual(['Hdd', null]);
+    await patch({ BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Continuous' });
+    await spec().reset('On');
+    await expect(spec().startedFrom()).resolves.toBe('network');
+  });
+});
+
+describe('a machine that boots by BIOS', () => {
+  it('offers nothing of UEFI (S5)', async () => {
+    const machine = sampleMachines(3)[2];
+    if (machine === undefined) throw new Error('three machines expected');
+    const { get, stop } = await serveDriver(new FakeDriver({ machines: [machine] }));
+    const { Boot } = (await get(`/redfish/v1/Systems/${machine.uuid}`)) as { Boot: Body };
+    expect(Boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(['Pxe', 'Cd', 'Hdd']);
+    expect(Boot).not.toHaveProperty('HttpBootUri');
+    expect(Boot).not.toHaveProperty('BootNext');
+    expect(Boot['BootOrder']).toEqual(['Hdd.hda', 'Cd.hdc']);
+    await stop();
+  });
+});
