@@ -64,7 +64,6 @@ const FILE_CHECK_MS = 1000;
 export function openAccess(options: AccessOptions): Access {
   const { authFile, state, log, now = () => performance.now(), sessionLimits = SESSION_LIMITS } = options;
   const shared = {
-    roles: createRoles(state),
     get settings() {
       return state.state.settings;
     },
@@ -85,6 +84,7 @@ export function openAccess(options: AccessOptions): Access {
     return withSettings(shared, {
       authenticate: createOpenDoor(sessions),
       accounts: null,
+      roles: createRoles(state, () => false),
       sessions,
       openSession: ({ user }, { address }) => Promise.resolve(begin(sessions, user, address, false)),
     });
@@ -102,6 +102,7 @@ export function openAccess(options: AccessOptions): Access {
   return withSettings(shared, {
     authenticate: createAuthentication({ accounts, sessions, login, settings: () => state.state.settings }),
     accounts,
+    roles: createRoles(state, (user) => accounts.find(user) !== undefined),
     sessions,
     async openSession({ user, password }, asker) {
       if (user === null || password === null) return { refused: 'no credentials' };
@@ -114,7 +115,7 @@ export function openAccess(options: AccessOptions): Access {
 
 const SESSION_LIMITS = { perUser: 500, inAll: 2000 };
 
-type Shared = Pick<Access, 'roles' | 'settings' | 'changeSettings'>;
+type Shared = Pick<Access, 'settings' | 'changeSettings'>;
 
 /** A spread would read the settings once and for all. */
 function withSettings(shared: Shared, rest: Omit<Access, keyof Shared>): Access {

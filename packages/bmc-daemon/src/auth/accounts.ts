@@ -158,11 +158,15 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     create: ({ password, ...account }) =>
       turns.run('', async () => {
         const { user, roleId } = account;
+        const check = () => {
+          passwordFile.refresh();
+          if (find(user) !== undefined) throw new AccountError('exists', `there is a user ${user} already`);
+          needRole(roleId);
+        };
+        check();
         const line = await userLine(user, password);
-        // Nothing waits from here on.
-        passwordFile.refresh();
-        if (find(user) !== undefined) throw new AccountError('exists', `there is a user ${user} already`);
-        needRole(roleId);
+        // Nothing waits from here on, and what was right before may not be any more.
+        check();
         write(account, user, (text) => withUserLine(text, user, line));
         log.info('account created', { account: user, role: roleId });
       }),

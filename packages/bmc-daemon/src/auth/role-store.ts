@@ -16,8 +16,11 @@ export interface Roles {
   remove(id: string): void;
 }
 
-/** The roles of a service. */
-export function createRoles(state: StateFile<AccessState>): Roles {
+/**
+ * The roles of a service.
+ * @param isAccount whether there is such a user; of one who left the password file, the role is remembered all the same.
+ */
+export function createRoles(state: StateFile<AccessState>, isAccount: (user: string) => boolean): Roles {
   // Rendered resources are kept for as long as what they were made from stays the same object.
   let current = { of: state.state.roles, list: rolesOf(state.state) };
   return {
@@ -41,7 +44,7 @@ export function createRoles(state: StateFile<AccessState>): Roles {
     },
     remove(id) {
       state.update((old) => {
-        const holder = old.accounts.find(({ roleId }) => roleId === id);
+        const holder = old.accounts.find(({ user, roleId }) => roleId === id && isAccount(user));
         if (holder !== undefined) throw new AccountError('roleInUse', `${holder.user} has the role ${id}`);
         return { ...old, roles: old.roles.filter((role) => role.id !== id) };
       });

@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hash } from 'bcrypt';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stateInMemory } from '../../test/support/services.js';
+import type { StateFile } from '../state-file.js';
+import { openAccess, type Access } from './access.js';
+import { initialAccessState, type AccessSettings, type AccessState } from './access-state.js';
+import { AccountError, type Accounts } from './accounts.js';
+import { PasswordFileWriteError } from './password-file-writer.js';
+
+let folder: string;
+let file: string;
+let state: StateFile<AccessState>;
+/** Milliseconds of the clock that goes forward, and of the one on the wall. */
+let time: number;
+let access: Access;
+
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const asker = { address: '192.0.2.1', gone: () => false };
+
+function opened(): Access {
+  return openAccess({
+    authFile: file,
+    state,
+    log,
+    now: () => time,
+    clock: () => time,
+    // Nobody waits for a turn: what is paced is another test.
+    login: { sleep: () => Promise.resolve() },
+  });
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-accounts-'));
+  file = path.join(folder, 'users');
+  writeFileSync(file, `# ours\nadmin:${await hash('secret', 4)}\n\neve:${await hash('apple', 4)}:x\n`);
+  state = stateInMemory(initialAccessState);
+  time = 0;
+  access = opened();
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function accounts(): Accounts {
+  if (access.accounts === null) throw new Error('there is a password file, so there are accounts');
+  return access.accounts;
+}
+
+/** The user's line without the hash's own part. */
+const lines = () => readFileSync(file, 'utf8').replace(/(\$2[by]\$\d\d\$)[./A-Za-z0-9]{53}/g, '$1…');
+const fault = (kind: AccountError['kind']) => expect.objectContaining({ name: 'AccountError', kind }) as unknown;
+const newAccount = { password: 'walnut tree', enabled: true, passwordChangeRequired: false };
+
+/** Whether a password opens a session; else why not. */
+async function logIn(user: string, password: string): Promise<string> {
+  const answer = await access.openSession({ user, password }, asker);
+  return 'refused' in answer ? answer.refused : 'in';
+}
+
+describe('accounts', () => {
+  it('are the users of the file, administrators as long as nothing else is known of them (S2)', () => {
+    const [admin, eve] = accounts().list();
+    expect(admin).toEqual({
+      user: 'admin',
+      hash: expect.stringMatching(/^\$2b\$04\$/) as unknown,
+      roleId: 'Administrator',
+      enabled: true,
+      locked: false,
+      passwordChangeRequired: false,
+      who: {
+        user: 'admin',
+        roleId: 'Administrator',
+        privileges: new Set(['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']),
+        session: null,
+        passwordChangeRequired: false,
+      },
+    });
+    expect(accounts().find('eve')).toBe(eve);
+    expect(accounts().list()).toBe(accounts().list());
+    expect(accounts().find('__proto__')).toBeUndefined();
+  });
+
+  it('are created, changed and removed, and everything else in the file stays, its mode included (S2)', async () => {
+    chmodSync(file, 0o640);
+    await accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
+    expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\neve:$2b$04$…:x\nbob:$2b$12$…\n');
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('640');
+    expect(accounts().find('bob')?.who.privileges).toEqual(new Set(['Login', 'ConfigureSelf']));
+    expect(await logIn('bob', 'walnut tree')).toBe('in');
+    await accounts().change('bob', { password: 'other walnut', roleId: 'Operator' });
+    expect([await logIn('bob', 'walnut tree'), await logIn('bob', 'other walnut')]).toEqual(['wrong password', 'in']);
+    expect(accounts().find('bob')?.roleId).toBe('Operator');
+    await accounts().remove('eve');
+    await accounts().remove('bob');
+    expect(lines()).toBe('# ours\nadmin:$2b$04$…\n\n');
+    expect(state.state.accounts).toEqual([]);
+  });
+
+  it('say why they can not be created or changed, and change nothing then (S2)', async () => {
+    const before = readFileSync(file, 'utf8');
+    await expect(accounts().create({ ...newAccount, user: 'eve', roleId: 'ReadOnly' })).rejects.toEqual(
+      fault('exists'),
+    );
+    await expect(accounts().create({ ...newAccount, user: 'bob', roleId: 'Nurse' })).rejects.toEqual(
+      fault('roleUnknown'),
+    );
+    await expect(accounts().create({ ...newAccount, user: 'a:b', roleId: 'ReadOnly' })).rejects.toThrow('no colon');
+    const long = { ...newAccount, user: 'bob', roleId: 'ReadOnly', password: 'x'.repeat(73) };
+    await expect(accounts().create(long)).rejects.toThrow('73 bytes');
+    await expect(accounts().change('eve', { roleId: 'Nurse' })).rejects.toEqual(fault('roleUnknown'));
+    await expect(accounts().change('bob', { enabled: false })).rejects.toEqual(fault('gone'));
+    await expect(accounts().remove('bob')).rejects.toEqual(fault('gone'));
+    expect([readFileSync(file, 'utf8'), state.state]).toEqual([before, initialAccessState]);
+  });
+
+  it('name the file that can not be written, and keep nothing of a change that was not made (S2)', async () => {
+    rmSync(folder, { recursive: true });
+    const created = accounts().create({ ...newAccount, user: 'bob', roleId: 'ReadOnly' });
+    await expect(created).rejects.toBeInstanceOf(PasswordFileWriteError);
+    await expect(created).rejects.toThrow(`writing ${file}: there is no such file`);
+    expect(state.state.accounts).toEqual([]);
+  });
+
+  it('always leave an enabled administrator, also where two are asked for at once (S2)', async () => {
+    await accounts().change('eve', { enabled: false });
+    const refusal = fault('lastAdministrator');
+    await expect(accounts().remove('admin')).rejects.toEqual(refusal);
+    await expect(accounts().change('admin', { enabled: false })).rejects.toEqual(refusal);
+    await expect(accounts().change('admin', { roleId: 'Operator' })).rejects.toEqual(refusal);
+    await accounts().change('eve', { enabled: true });
+    const both = await Promise.allSettled([accounts().remove('admin'), accounts().remove('eve')]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(
+      accounts()
+        .list()
+        .map(({ user }) => user),
+    ).toEqual(['eve']);
+  });
+
+  it('follow htpasswd, and remember the role of who comes back (S2)', async () => {
+    await accounts().change('eve', { roleId: 'ReadOnly' });
+    execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
+    execFileSync('htpasswd', ['-bB', file, 'carl', 'carrot'], { stdio: 'pipe' });
+    time += 1000;
+    expect(
+      accounts()
+        .list()
+        .map(({ user, roleId }) => [user, roleId]),
+    ).toEqual([
+      ['admin', 'Administrator'],
+      ['carl', 'Administrator'],
+    ]);
+    execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
+    // Without waiting for the next look: a change looks first.
+    await accounts().change('eve', { passwordChangeRequired: false });
+    expect(accounts().find('eve')?.roleId).toBe('ReadOnly');
+  });
+
+  it('that are disabled keep everybody out at once, whatever is remembered, and end their sessions (S2)', async () => {
+    expect([await logIn('eve', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'in']);
+    expect(access.sessions.list()).toHaveLength(2);
+    await accounts().change('eve', { enabled: false });
+    expect(await logIn('eve', 'apple')).toBe('the account is disabled');
+    expect(access.sessions.list()).toEqual([]);
+    await accounts().change('eve', { enabled: true });
+    expect(await logIn('eve', 'apple')).toBe('in');
+  });
+
+  it('whose password has to be changed may do nothing else, and not change it to what it was (S2)', async () => {
+    await accounts().change('eve', { passwordChangeRequired: true });
+    expect(accounts().find('eve')?.who).toEqual({
+      user: 'eve',
+      roleId: 'Administrator',
+      privileges: new Set(['ConfigureSelf']),
+      session: null,
+      passwordChangeRequired: true,
+    });
+    expect(await access.openSession({ user: 'eve', password: 'apple' }, asker)).toMatchObject({
+      passwordChangeRequired: true,
+    });
+    await expect(accounts().change('eve', { password: 'apple' })).rejects.toEqual(fault('samePassword'));
+    await accounts().change('eve', { password: 'apple tart' });
+    expect(accounts().find('eve')).toMatchObject({ passwordChangeRequired: false, roleId: 'Administrator' });
+  });
+});
+
+describe('locking accounts out', () => {
+  const wrong = async (times: number) => {
+    for (let attempt = 0; attempt < times; attempt += 1) expect(await logIn('eve', 'pear')).toBe('wrong password');
+  };
+  const lockAfterThree = (settings: Partial<AccessSettings> = {}) =>
+    access.changeSettings({ lockoutThreshold: 3, lockoutSeconds: 60, lockoutResetSeconds: 30, ...settings });
+
+  it('takes as many wrong passwords in a row as the threshold says, and lasts as long as it says (S2)', async () => {
+    lockAfterThree();
+    expect(await logIn('eve', 'apple')).toBe('in');
+    await wrong(2);
+    expect(await logIn('eve', 'apple')).toBe('in');
+    await wrong(3);
+    expect(accounts().find('eve')?.locked).toBe(true);
+    expect(await logIn('eve', 'apple')).toBe('the account is locked');
+    // Whoever is in stays in: else a stranger could throw the administrator out.
+    expect(access.sessions.list()).toHaveLength(2);
+    expect(await logIn('admin', 'secret')).toBe('in');
+    time += 59_999;
+    expect(accounts().find('eve')?.locked).toBe(true);
+    time += 1;
+    expect(accounts().find('eve')?.locked).toBe(false);
+    expect(await logIn('eve', 'apple')).toBe('in');
+  });
+
+  it('forgets wrong passwords after a while (S2)', async () => {
+    lockAfterThree();
+    await wrong(2);
+    time += 30_001;
+    await wrong(2);
+    expect(accounts().find('eve')?.locked).toBe(false);
+    time += 30_000;
+    await wrong(1);
+    expect(accounts().find('eve')?.locked).toBe(true);
+  });
+
+  it('survives a restart, is ended by hand, and has no end of its own where it shall not reset (S2)', async () => {
+    lockAfterThree({ lockoutResets: false });
+    await wrong(3);
+    access = opened();
+    time += 1e9;
+    expect(await logIn('eve', 'apple')).toBe('the account is locked');
+    await accounts().change('eve', { locked: false });
+    expect(await logIn('eve', 'apple')).toBe('in');
+  });
+
+  it.each([
+    ['the threshold is 0', { lockoutThreshold: 0 }],
+    ['the duration is 0', { lockoutSeconds: 0, lockoutResetSeconds: 0 }],
+  ])('does not happen where %s (S2)', async (_, settings) => {
+    lockAfterThree(settings);
+    await wrong(4);
+    expect(await logIn('eve', 'apple')).toBe('in');
+  });
+
+  it('does not count for users that there are not (S2)', async () => {
+    lockAfterThree();
+    for (let attempt = 0; attempt < 4; attempt += 1) expect(await logIn('bob', 'x')).toBe('unknown user');
+    expect(state.state.accounts).toEqual([]);
+  });
+});
+
+describe('roles', () => {
+  it('are the three of Redfish, and what administrators add (S2)', () => {
+    access.roles.create('Nurse', ['Login']);
+    expect(access.roles.list()).toEqual([
+      {
+        id: 'Administrator',
+        privileges: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
+        predefined: true,
+      },
+      { id: 'Operator', privileges: ['Login', 'ConfigureComponents', 'ConfigureSelf'], predefined: true },
+      { id: 'ReadOnly', privileges: ['Login', 'ConfigureSelf'], predefined: true },
+      { id: 'Nurse', privileges: ['Login'], predefined: false },
+    ]);
+    expect(() => access.roles.create('nurse', [])).toThrow('there is a role Nurse already');
+    expect(() => access.roles.create('administrator', [])).toThrow('there is a role Administrator already');
+  });
+
+  it('change what their accounts may do at once, and are removed when nobody has them (S2)', async () => {
+    access.roles.create('Nurse', ['Login']);
+    await accounts().change('eve', { roleId: 'Nurse' });
+    expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login']));
+    access.roles.change('Nurse', ['Login', 'ConfigureUsers']);
+    expect(accounts().find('eve')?.who.privileges).toEqual(new Set(['Login', 'ConfigureUsers']));
+    expect(() => access.roles.remove('Nurse')).toThrow('eve has the role Nurse');
+    // Whoever left the file is remembered with the role, and does not stand in its way.
+    execFileSync('htpasswd', ['-D', file, 'eve'], { stdio: 'pipe' });
+    time += 1000;
+    access.roles.remove('Nurse');
+    expect(access.roles.list()).toHaveLength(3);
+    execFileSync('htpasswd', ['-bB', file, 'eve', 'apple'], { stdio: 'pipe' });
+    time += 1000;
+    expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
+  });
+
+  it('that somebody took out of the state file give nothing (S2)', () => {
+    state.update((old) => ({
+      ...old,
+      accounts: [{ user: 'eve', roleId: 'Nurse', enabled: true, passwordChangeRequired: false }],
+    }));
+    expect(accounts().find('eve')?.who.privileges).toEqual(new Set());
+  });
+});

@@ -1,0 +1,153 @@
+/** Accounts over HTTP. */
+import { describe, expect, it } from '@jest/globals';
+import { readFileSync, rmSync } from 'node:fs';
+import { accessFixture, accounts, as, basic, outcome, roles, root, tokenOf, USERS } from '../support/access.js';
+
+const fixture = accessFixture();
+
+describe('accounts', () => {
+  const post = (body: object, uri = accounts) => fixture.client.send('POST', uri, { headers: as('admin'), body });
+  const patch = (user: string, body: object) =>
+    fixture.client.send('PATCH', `${accounts}/${user}`, { headers: as('admin'), body });
+
+  it('are created as asked, and never show a password (S2)', async () => {
+    const created = await post({ UserName: 'ada@lab', Password: 'ada’s own', RoleId: 'Operator', Enabled: false });
+    const uri = `${accounts}/ada@lab`;
+    expect([created.status, created.headers.location, created.json]).toEqual([
+      201,
+      uri,
+      {
+        '@odata.id': uri,
+        '@odata.type': '#ManagerAccount.v1_14_1.ManagerAccount',
+        '@odata.context': '/redfish/v1/$metadata#ManagerAccount.ManagerAccount',
+        Id: 'ada@lab',
+        Name: 'User Account',
+        UserName: 'ada@lab',
+        Password: null,
+        RoleId: 'Operator',
+        Enabled: false,
+        Locked: false,
+        PasswordChangeRequired: false,
+        AccountTypes: ['Redfish'],
+        Links: { Role: { '@odata.id': `${roles}/Operator` } },
+        '@Redfish.WriteableProperties': [
+          'Password',
+          'RoleId',
+          'Enabled',
+          'Locked',
+          'PasswordChangeRequired',
+          'AccountTypes',
+        ],
+      },
+    ]);
+    expect((await fixture.client.get(uri, as('admin'))).json).toEqual(created.json);
+    expect((await fixture.logIn('ada@lab', 'ada’s own')).status).toBe(401);
+    expect((await patch('ada@lab', { Enabled: true })).status).toBe(200);
+    expect((await fixture.logIn('ada@lab', 'ada’s own')).status).toBe(201);
+    const list = await fixture.client.get(accounts, as('rick'));
+    expect(list.json).toMatchObject({
+      Members: ['admin', 'olga', 'rick', 'ada@lab'].map((user) => ({ '@odata.id': `${accounts}/${user}` })),
+    });
+  });
+
+  it.each([
+    [{ UserName: 'ada', Password: 'short', RoleId: 'ReadOnly' }, '400 StringValueTooShort PasswordIncorrectLength'],
+    [{ UserName: 'ada', Password: 'x'.repeat(73), RoleId: 'ReadOnly' }, '400 PropertyValueError'],
+    [{ UserName: 'a:b', Password: 'long enough', RoleId: 'ReadOnly' }, '400 PropertyValueError'],
+    [{ UserName: 'ada', Password: 'long enough', RoleId: 'Nurse' }, '400 PropertyValueNotInList'],
+    [{ UserName: 'rick', Password: 'long enough', RoleId: 'ReadOnly' }, '400 ResourceAlreadyExists'],
+    [{ UserName: 'ada', Password: 'long enough' }, '400 PropertyMissing'],
+    [{ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', Foo: 1 }, '400 PropertyUnknown'],
+    [
+      { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', AccountTypes: ['SNMP'] },
+      '400 PropertyValueNotInList',
+    ],
+  ])('are refused: %j (S2)', async (body, expected) => {
+    const before = readFileSync(fixture.file, 'utf8');
+    const answer = await post(body);
+    expect(outcome(answer)).toBe(expected);
+    expect(answer.text).not.toMatch(/long enough|short"|xxxx/);
+    expect(readFileSync(fixture.file, 'utf8')).toBe(before);
+  });
+
+  it('keep one administrator who can come in (S2)', async () => {
+    for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
+      expect(outcome(await patch('admin', body))).toBe('409 AccountNotModified');
+    expect(outcome(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
+      '409 AccountNotModified',
+    );
+    expect((await patch('rick', { RoleId: 'Administrator' })).status).toBe(200);
+    expect((await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('rick') })).status).toBe(204);
+    expect((await fixture.client.get(fixture.machine, as('admin'))).status).toBe(401);
+  });
+
+  it('are not renamed, nor locked by hand (S2)', async () => {
+    expect(outcome(await patch('rick', { UserName: 'ron' }))).toBe('400 PropertyNotWritable');
+    expect(outcome(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
+  });
+
+  it('say which file can not be written, with the reason in the log (S2)', async () => {
+    rmSync(fixture.folder, { recursive: true });
+    const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
+    expect(outcome(answer)).toBe('500 OperationFailed');
+    expect(answer.text).toContain(`Writing ${fixture.file}: there is no such file.`);
+    expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
+  });
+
+  it('lock after as many wrong passwords as AccountService says, until they are unlocked (S2)', async () => {
+    const service = `${root}/AccountService`;
+    const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
+    const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: as('admin'), body });
+    expect(outcome(await patchService({ AccountLockoutCounterResetAfter: 301 }))).toBe('400 PropertyValueConflict');
+    expect((await patchService(settings)).json).toEqual({
+      '@odata.id': service,
+      '@odata.type': '#AccountService.v1_18_1.AccountService',
+      '@odata.context': '/redfish/v1/$metadata#AccountService.AccountService',
+      Id: 'AccountService',
+      Name: 'Account Service',
+      ServiceEnabled: true,
+      Status: { State: 'Enabled', Health: 'OK' },
+      ...settings,
+      AccountLockoutCounterResetEnabled: true,
+      MinPasswordLength: 8,
+      MaxPasswordLength: 72,
+      LocalAccountAuth: 'Enabled',
+      HTTPBasicAuth: 'Enabled',
+      SupportedAccountTypes: ['Redfish'],
+      Accounts: { '@odata.id': accounts },
+      Roles: { '@odata.id': roles },
+      '@Redfish.WriteableProperties': [
+        'AccountLockoutThreshold',
+        'AccountLockoutDuration',
+        'AccountLockoutCounterResetAfter',
+        'AccountLockoutCounterResetEnabled',
+        'MinPasswordLength',
+        'HTTPBasicAuth',
+      ],
+    });
+    await fixture.logIn('rick', 'wrong');
+    await fixture.client.get(fixture.machine, basic('rick', 'wrong, too'));
+    expect((await fixture.logIn('rick', USERS.rick)).status).toBe(401);
+    expect(fixture.outcomes.at(-1)?.refused).toBe('the account is locked, user rick');
+    expect((await fixture.client.get(`${accounts}/rick`, as('admin'))).json).toMatchObject({ Locked: true });
+    expect((await patch('rick', { Locked: false })).json).toMatchObject({ Locked: false });
+    expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
+  });
+
+  it('come in by session alone where HTTPBasicAuth is Disabled, and are not asked for Basic (S2)', async () => {
+    const service = `${root}/AccountService`;
+    const admin = tokenOf(await fixture.logIn('admin', USERS.admin));
+    const set = (HTTPBasicAuth: string) =>
+      fixture.client.send('PATCH', service, { headers: admin, body: { HTTPBasicAuth } });
+    expect((await set('Unadvertised')).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine)).headers['www-authenticate']).toBe('Session realm="Rackless"');
+    expect((await set('Disabled')).status).toBe(200);
+    expect(outcome(await fixture.client.get(fixture.machine, as('rick')))).toBe('401 AccessUnauthorized');
+    expect((await fixture.logIn('rick', 'wrong')).headers['www-authenticate']).toBe('Session realm="Rackless"');
+    expect((await fixture.client.get(fixture.machine, tokenOf(await fixture.logIn('rick', USERS.rick)))).status).toBe(
+      200,
+    );
+    expect(outcome(await set('Sometimes'))).toBe('400 PropertyValueNotInList');
+  });
+});

@@ -1,0 +1,29 @@
+/** Access where EMULATOR_AUTH_FILE is not set. */
+import { describe, expect, it } from '@jest/globals';
+import { accessFixture, accounts, outcome, roles, root, sessions, tokenOf } from '../support/access.js';
+
+const fixture = accessFixture({ open: true });
+
+describe('a service without a password file', () => {
+  it('takes sessions of anyone, and does not mind their tokens (S2)', async () => {
+    const nobody = await fixture.logIn(null, null);
+    expect([nobody.status, nobody.json]).toMatchObject([201, { UserName: null }]);
+    const somebody = await fixture.logIn('anyone', 'anything');
+    expect([somebody.status, somebody.json]).toMatchObject([201, { UserName: 'anyone' }]);
+    for (const headers of [tokenOf(nobody), tokenOf(somebody), { 'X-Auth-Token': 'of another life' }, {}])
+      expect((await fixture.client.get(fixture.machine, headers)).status).toBe(200);
+    const uri = String(nobody.headers.location);
+    expect((await fixture.client.send('DELETE', uri, { headers: tokenOf(nobody) })).status).toBe(204);
+    expect((await fixture.client.get(sessions)).json).toMatchObject({ 'Members@odata.count': 1 });
+  });
+
+  it('has no accounts, and says why it makes none (S2)', async () => {
+    expect((await fixture.client.get(accounts)).json).toMatchObject({ 'Members@odata.count': 0, Members: [] });
+    const body = { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' };
+    const answer = await fixture.client.send('POST', accounts, { body });
+    expect(outcome(answer)).toBe('409 AccountNotModified');
+    expect(answer.text).toContain('EMULATOR_AUTH_FILE is not set');
+    expect((await fixture.client.get(`${root}/AccountService`)).status).toBe(200);
+    expect((await fixture.client.get(roles)).json).toMatchObject({ 'Members@odata.count': 3 });
+  });
+});

@@ -1,0 +1,76 @@
+/** What roles may do, over HTTP. */
+import { describe, expect, it } from '@jest/globals';
+import {
+  accessFixture,
+  accounts,
+  as,
+  basic,
+  outcome,
+  root,
+  sessions,
+  tokenOf,
+  USERS,
+  type User,
+} from '../support/access.js';
+
+const fixture = accessFixture();
+
+describe('privileges', () => {
+  const reset = (user: User) =>
+    fixture.client.send('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, {
+      headers: as(user),
+      body: { ResetType: 'ForceOff' },
+    });
+  const patch = async (user: User, uri: string, body: object) =>
+    outcome(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
+
+  it('are those of the role: who reads may read, who operates may power off, who administers may do the rest (S2)', async () => {
+    expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
+    expect(outcome(await reset('rick'))).toBe('403 InsufficientPrivilege');
+    expect((await reset('olga')).status).toBe(204);
+    expect(await patch('rick', fixture.machine, {})).toBe('403 InsufficientPrivilege');
+    expect(await patch('olga', `${root}/SessionService`, { SessionTimeout: 60 })).toBe('403 InsufficientPrivilege');
+    expect(await patch('olga', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('403 InsufficientPrivilege');
+    expect(await patch('admin', `${root}/AccountService`, { MinPasswordLength: 9 })).toBe('200');
+    // First whether there is such a method, then who may use it; and without credentials nobody learns of either.
+    expect(outcome(await fixture.client.send('DELETE', fixture.machine, { headers: as('rick') }))).toBe(
+      '405 OperationNotAllowed',
+    );
+    expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
+  });
+
+  it('let everybody see and change the own account, of that the password alone (S2)', async () => {
+    const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
+    expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
+    expect(outcome(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
+    expect(await patch('rick', other, { Password: 'taken over' })).toBe('403 InsufficientPrivilege');
+    expect(await patch('rick', mine, { RoleId: 'Administrator' })).toBe('403 InsufficientPrivilege');
+    const both = { Password: 'reads even more', RoleId: 'Administrator' };
+    expect(await patch('rick', mine, both)).toBe('403 InsufficientPrivilege');
+    expect(await patch('rick', mine, { Password: 'reads even more' })).toBe('200');
+    expect((await fixture.client.get(mine, basic('rick', 'reads even more'))).json).toMatchObject({
+      RoleId: 'ReadOnly',
+    });
+  });
+
+  it('are none but for the own password until that is changed, where it has to be (S2)', async () => {
+    const uri = `${accounts}/olga`;
+    expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
+    const opened = await fixture.logIn('olga', USERS.olga);
+    const told = { MessageId: 'Base.1.22.PasswordChangeRequired', MessageArgs: [uri] };
+    expect(opened.json).toMatchObject({ UserName: 'olga', '@Message.ExtendedInfo': [told] });
+    for (const headers of [tokenOf(opened), as('olga')]) {
+      expect((await fixture.client.get(uri, headers)).json).toMatchObject({ PasswordChangeRequired: true });
+      for (const closed of [sessions, fixture.machine, accounts])
+        expect(outcome(await fixture.client.get(closed, headers))).toBe('403 PasswordChangeRequired');
+    }
+    expect(await patch('olga', uri, { PasswordChangeRequired: false })).toBe('403 PasswordChangeRequired');
+    expect(await patch('olga', uri, { Password: USERS.olga })).toBe('400 PropertyValueError');
+    const changed = await fixture.client.send('PATCH', uri, {
+      headers: tokenOf(opened),
+      body: { Password: 'operates more' },
+    });
+    expect([changed.status, changed.json]).toMatchObject([200, { PasswordChangeRequired: false }]);
+    expect((await fixture.client.get(fixture.machine, tokenOf(opened))).status).toBe(200);
+  });
+});

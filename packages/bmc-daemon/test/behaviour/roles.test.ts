@@ -1,0 +1,72 @@
+/** Roles over HTTP. */
+import { describe, expect, it } from '@jest/globals';
+import { accessFixture, accounts, as, outcome, roles } from '../support/access.js';
+
+const fixture = accessFixture();
+
+describe('roles', () => {
+  const send = (method: string, uri: string, body?: object) =>
+    fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
+
+  it('are the predefined ones, which stay as they are (S2)', async () => {
+    const privileges = {
+      Administrator: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
+      Operator: ['Login', 'ConfigureComponents', 'ConfigureSelf'],
+      ReadOnly: ['Login', 'ConfigureSelf'],
+    };
+    for (const [id, AssignedPrivileges] of Object.entries(privileges)) {
+      const uri = `${roles}/${id}`;
+      expect((await fixture.client.get(uri, as('rick'))).json).toEqual({
+        '@odata.id': uri,
+        '@odata.type': '#Role.v1_3_3.Role',
+        '@odata.context': '/redfish/v1/$metadata#Role.Role',
+        Id: id,
+        Name: `${id} Role`,
+        RoleId: id,
+        IsPredefined: true,
+        AssignedPrivileges,
+        OemPrivileges: [],
+      });
+      expect(outcome(await send('PATCH', uri, { AssignedPrivileges: ['Login'] }))).toBe('400 PropertyNotWritable');
+      expect(outcome(await send('DELETE', uri))).toBe('409 ResourceCannotBeDeleted');
+    }
+    expect((await fixture.client.get(roles, as('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
+  });
+
+  it('are made, changed with effect at once, and deleted when nobody has them (S2)', async () => {
+    const uri = `${roles}/Nurse`;
+    const created = await send('POST', roles, { RoleId: 'Nurse', AssignedPrivileges: ['Login', 'Login'] });
+    expect([created.status, created.headers.location, created.json]).toMatchObject([
+      201,
+      uri,
+      { RoleId: 'Nurse', IsPredefined: false, AssignedPrivileges: ['Login'] },
+    ]);
+    expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'Nurse' })).status).toBe(200);
+    const off = () =>
+      fixture.client.send('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, {
+        headers: as('rick'),
+        body: { ResetType: 'ForceOff' },
+      });
+    expect((await off()).status).toBe(403);
+    expect((await send('PATCH', uri, { AssignedPrivileges: ['Login', 'ConfigureComponents'] })).status).toBe(200);
+    expect((await off()).status).toBe(204);
+    expect(outcome(await send('DELETE', uri))).toBe('409 ResourceInUse');
+    expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'ReadOnly' })).status).toBe(200);
+    expect(outcome(await send('DELETE', uri))).toBe('204');
+    expect(outcome(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
+  });
+
+  it.each([
+    [{ RoleId: 'readonly', AssignedPrivileges: [] }, '400 ResourceAlreadyExists'],
+    [{ RoleId: 'a/b', AssignedPrivileges: [] }, '400 PropertyValueFormatError'],
+    [{ RoleId: 'Nurse', AssignedPrivileges: ['Everything'] }, '400 PropertyValueNotInList'],
+    [{ RoleId: 'Nurse', AssignedPrivileges: [], OemPrivileges: ['x'] }, '400 ArraySizeTooLong'],
+    [{ AssignedPrivileges: ['Login'] }, '400 PropertyMissing'],
+  ])('are refused: %j (S2)', async (body, expected) => {
+    expect(
+      outcome(await send('POST', roles, body))
+        .split(' ')
+        .sort(),
+    ).toEqual(expected.split(' ').sort());
+  });
+});

@@ -1,0 +1,157 @@
+/** Sessions over HTTP. */
+import { describe, expect, it } from '@jest/globals';
+import {
+  accessFixture,
+  accounts,
+  as,
+  basic,
+  outcome,
+  root,
+  sessions,
+  tokenOf,
+  USERS,
+  type User,
+} from '../support/access.js';
+
+const fixture = accessFixture();
+
+describe('a session', () => {
+  it('is created without credentials, on the collection and on its Members, and shown whole (S2)', async () => {
+    const created = await fixture.logIn('admin', USERS.admin);
+    const location = String(created.headers.location);
+    expect(location).toMatch(/^\/redfish\/v1\/SessionService\/Sessions\/[0-9a-f]{16}$/);
+    expect(created.headers['x-auth-token']).toMatch(/^[0-9a-f]{64}$/);
+    expect([created.status, created.headers['set-cookie'], created.json]).toEqual([
+      201,
+      undefined,
+      {
+        '@odata.id': location,
+        '@odata.type': '#Session.v1_8_0.Session',
+        '@odata.context': '/redfish/v1/$metadata#Session.Session',
+        Id: location.split('/').at(-1),
+        Name: 'User Session',
+        UserName: 'admin',
+        Password: null,
+        SessionType: 'Redfish',
+        ClientOriginIPAddress: '127.0.0.1',
+        CreatedTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as unknown,
+      },
+    ]);
+    const other = await fixture.logIn('admin', USERS.admin, `${sessions}/Members`);
+    expect([other.status, other.headers.location === location]).toEqual([201, false]);
+    const list = await fixture.client.get(sessions, tokenOf(created));
+    expect(list.json).toMatchObject({ 'Members@odata.count': 2, Members: [{ '@odata.id': location }, {}] });
+    expect((await fixture.client.get(location, tokenOf(other))).json).toEqual(created.json);
+  });
+
+  it('opens what user and password open; a wrong or ended one opens nothing and is not repeated (S2)', async () => {
+    const created = await fixture.logIn('admin', USERS.admin);
+    const token = tokenOf(created);
+    expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
+    // The token decides, whatever else is sent.
+    const wrong = { 'X-Auth-Token': `f${token['X-Auth-Token'].slice(1)}x`, ...as('admin') };
+    for (const uri of [fixture.machine, `${root}/nothing`]) {
+      const refused = await fixture.client.get(uri, wrong);
+      expect(outcome(refused)).toBe('401 AccessUnauthorized');
+      expect(refused.headers['www-authenticate']).toBe('Basic realm="Rackless", charset="UTF-8"');
+      expect(refused.text).not.toContain(wrong['X-Auth-Token'].slice(0, 8));
+    }
+    expect(fixture.outcomes.at(-1)).toMatchObject({ status: 401, user: null, refused: 'no such session' });
+    expect((await fixture.client.send('DELETE', String(created.headers.location), { headers: token })).status).toBe(
+      204,
+    );
+    expect(outcome(await fixture.client.get(fixture.machine, token))).toBe('401 AccessUnauthorized');
+  });
+
+  it.each([
+    ['a wrong password', 'admin', 'wrong', '401 AccessUnauthorized', 'wrong password, user admin'],
+    ['an unknown user', 'nobody', 'wrong', '401 AccessUnauthorized', 'unknown user, user nobody'],
+    ['nulls', null, null, '401 AccessUnauthorized', 'no credentials'],
+    ['numbers', 1, 2, '400 PropertyValueTypeError PropertyValueTypeError', undefined],
+    ['nothing', undefined, undefined, '400 PropertyMissing PropertyMissing', undefined],
+  ])('is refused for %s (S2)', async (_, user, password, expected, refused) => {
+    const answer = await fixture.logIn(user, password);
+    expect(outcome(answer)).toBe(expected);
+    expect(answer.text).not.toContain('wrong"');
+    expect(fixture.outcomes.at(-1)?.refused).toBe(refused);
+    expect('www-authenticate' in answer.headers).toBe(answer.status === 401);
+  });
+
+  it('is slowed down like HTTP Basic: wrong passwords of both count together (S2)', async () => {
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      await fixture.logIn('rick', `guess ${attempt}`);
+      await fixture.client.get(`${root}/Systems`, basic('rick', `other guess ${attempt}`));
+    }
+    const refused = await fixture.logIn('rick', 'one more');
+    expect([outcome(refused), Number(refused.headers['retry-after']) > 5]).toEqual(['401 AccessUnauthorized', true]);
+    expect(fixture.outcomes.at(-1)?.refused).toBe('too many wrong passwords, user rick');
+  });
+
+  it('times out when it is idle for as long as SessionTimeout says (S2)', async () => {
+    const service = `${root}/SessionService`;
+    const patch = (SessionTimeout: unknown) =>
+      fixture.client.send('PATCH', service, { headers: as('admin'), body: { SessionTimeout } });
+    expect(outcome(await patch(29))).toBe('400 PropertyValueOutOfRange');
+    expect(outcome(await patch(86_401))).toBe('400 PropertyValueOutOfRange');
+    expect(outcome(await patch('60'))).toBe('400 PropertyValueTypeError');
+    expect((await patch(60)).json).toEqual({
+      '@odata.id': service,
+      '@odata.type': '#SessionService.v1_2_0.SessionService',
+      '@odata.context': '/redfish/v1/$metadata#SessionService.SessionService',
+      Id: 'SessionService',
+      Name: 'Session Service',
+      ServiceEnabled: true,
+      SessionTimeout: 60,
+      Status: { State: 'Enabled', Health: 'OK' },
+      Sessions: { '@odata.id': sessions },
+      '@Redfish.WriteableProperties': ['SessionTimeout'],
+    });
+    const created = await fixture.logIn('admin', USERS.admin);
+    fixture.advance(60_000);
+    expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(200);
+    fixture.advance(60_001);
+    expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(401);
+  });
+
+  it('makes room for a new one: of one user the one unused for longest goes (S2)', async () => {
+    const opened = [];
+    for (let index = 0; index < 5; index += 1) {
+      fixture.advance(1);
+      opened.push(tokenOf(await fixture.logIn('admin', USERS.admin)));
+    }
+    const statuses = [];
+    for (const token of opened) statuses.push((await fixture.client.get(fixture.machine, token)).status);
+    expect(statuses).toEqual([401, 200, 200, 200, 200]);
+  });
+
+  it('is ended by its own user and by who configures the manager, and by nobody else (S2)', async () => {
+    const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
+    const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
+    const end = async (uri: string, user: User) =>
+      outcome(await fixture.client.send('DELETE', uri, { headers: as(user) }));
+    expect(await end(ricks, 'olga')).toBe('403 InsufficientPrivilege');
+    expect(outcome(await fixture.client.get(ricks, as('olga')))).toBe('403 InsufficientPrivilege');
+    expect([await end(ricks, 'rick'), await end(olgas, 'admin')]).toEqual(['204', '204']);
+    expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
+  });
+
+  it('ends with the account and with its password, wherever that is changed (S2)', async () => {
+    const [one, two] = [
+      tokenOf(await fixture.logIn('rick', USERS.rick)),
+      tokenOf(await fixture.logIn('rick', USERS.rick)),
+    ];
+    const uri = `${accounts}/rick`;
+    const patched = await fixture.client.send('PATCH', uri, { headers: one, body: { Password: 'reads even more' } });
+    expect(patched.status).toBe(200);
+    expect([
+      (await fixture.client.get(fixture.machine, one)).status,
+      (await fixture.client.get(fixture.machine, two)).status,
+    ]).toEqual([200, 401]);
+    fixture.htpasswd('rick', 'from outside');
+    fixture.advance(1000);
+    expect((await fixture.client.get(fixture.machine, one)).status).toBe(401);
+    const three = tokenOf(await fixture.logIn('rick', 'from outside'));
+    expect((await fixture.client.send('DELETE', uri, { headers: as('admin') })).status).toBe(204);
+    expect((await fixture.client.get(fixture.machine, three)).status).toBe(401);
+  });
+});

@@ -1,0 +1,162 @@
+/** Sessions, accounts, roles and privileges over HTTP, on machines in memory: the service that their tests ask. */
+import { afterEach, beforeEach } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openAccess } from '../../src/auth/access.js';
+import { initialAccessState } from '../../src/auth/access-state.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { createPipeline, type Outcome } from '../../src/redfish/pipeline.js';
+import { resources } from '../../src/resources/index.js';
+import { serve, type Client, type Received } from './client.js';
+import { stateInMemory, testServices } from './services.js';
+
+export const root = '/redfish/v1';
+export const sessions = `${root}/SessionService/Sessions`;
+export const accounts = `${root}/AccountService/Accounts`;
+export const roles = `${root}/AccountService/Roles`;
+
+/** An administrator, an operator and one who reads, with their passwords. */
+export const USERS = {
+  admin: 'secret words',
+  olga: 'operates all',
+  rick: 'reads a lot',
+};
+export type User = keyof typeof USERS;
+
+/** The service of one test; each test gets a new one. */
+export interface AccessFixture {
+  readonly client: Client;
+  /** Of the password file. */
+  readonly file: string;
+  readonly folder: string;
+  /** URI of a machine. */
+  readonly machine: string;
+  /** What became of the requests so far. */
+  readonly outcomes: readonly Outcome[];
+  /** Moves the clocks on, in milliseconds. */
+  advance(milliseconds: number): void;
+  /** Sets a password as an administrator does on the host. */
+  htpasswd(user: string, password: string): void;
+  logIn(user: unknown, password: unknown, uri?: string): Promise<Received>;
+}
+
+/** To be called where a suite's hooks are. @param options `open`: without a password file. */
+export function accessFixture({ open = false }: { readonly open?: boolean } = {}): AccessFixture {
+  let running: Running | undefined;
+  let time = 0;
+  const now = () => running ?? fail();
+
+  beforeEach(async () => {
+    time = 0;
+    running = await start(open, () => time);
+  });
+  afterEach(async () => {
+    await running?.stop();
+    running = undefined;
+  });
+
+  return {
+    get client() {
+      return now().client;
+    },
+    get file() {
+      return now().file;
+    },
+    get folder() {
+      return now().folder;
+    },
+    get machine() {
+      return now().machine;
+    },
+    get outcomes() {
+      return now().outcomes;
+    },
+    advance: (milliseconds) => void (time += milliseconds),
+    htpasswd: (user, password) => setPassword(now().file, user, password),
+    logIn: (user, password, uri = sessions) =>
+      now().client.send('POST', uri, { body: { UserName: user, Password: password } }),
+  };
+}
+
+function fail(): never {
+  throw new Error('using the service outside of a test');
+}
+
+interface Running extends Pick<AccessFixture, 'client' | 'file' | 'folder' | 'machine' | 'outcomes'> {
+  readonly stop: () => Promise<void>;
+}
+
+async function start(open: boolean, clock: () => number): Promise<Running> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bmc-access-'));
+  const file = path.join(folder, 'users');
+  writeFileSync(file, '');
+  for (const [user, password] of Object.entries(USERS)) setPassword(file, user, password);
+  const access = openAccess({
+    authFile: open ? null : file,
+    state: stateInMemory({
+      ...initialAccessState,
+      accounts: [
+        { user: 'olga', roleId: 'Operator', enabled: true, passwordChangeRequired: false },
+        { user: 'rick', roleId: 'ReadOnly', enabled: true, passwordChangeRequired: false },
+      ],
+    }),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    now: clock,
+    clock,
+    // Nobody waits for a turn.
+    login: { sleep: () => Promise.resolve() },
+    sessionLimits: { perUser: 4, inAll: 8 },
+  });
+  const driver = new FakeDriver();
+  const pipeline = createPipeline({
+    resources,
+    services: testServices(driver, { access }),
+    authenticate: access.authenticate,
+    strict: true,
+  });
+  const outcomes: Outcome[] = [];
+  const client = await serve(
+    (request, response) => void pipeline(request, response, '1').then((outcome) => outcomes.push(outcome)),
+  );
+  const [machine] = await driver.listSystems();
+  return {
+    client,
+    file,
+    folder,
+    machine: `${root}/Systems/${machine?.uuid ?? ''}`,
+    outcomes,
+    stop: async () => {
+      await client.close();
+      await driver.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** bcrypt at its least cost. */
+function setPassword(file: string, user: string, password: string): void {
+  execFileSync('htpasswd', ['-bB', '-C', '4', file, user, password], { stdio: 'pipe' });
+}
+
+/** Headers of a user and a password. */
+export const basic = (user: string, password: string) => ({
+  Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+export const as = (user: User) => basic(user, USERS[user]);
+export const tokenOf = ({ headers }: Received) => ({ 'X-Auth-Token': String(headers['x-auth-token']) });
+
+interface ErrorBody {
+  readonly error: { readonly '@Message.ExtendedInfo': readonly { readonly MessageId: string }[] };
+}
+
+/** Status and message keys of an answer: `403 InsufficientPrivilege`. */
+export const outcome = ({ status, json }: Received): string =>
+  [
+    status,
+    // Every error has this body: the contract's test.
+    ...(status >= 400
+      ? (json as ErrorBody).error['@Message.ExtendedInfo'].map(({ MessageId }) => MessageId.split('.').at(-1))
+      : []),
+  ].join(' ');
