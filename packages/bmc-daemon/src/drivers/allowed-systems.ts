@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { firmware, volumes } = driver;
+  const { firmware, guestNetwork, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -52,6 +52,9 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
             resetSettings: async (id, ...rest) => firmware.resetSettings(await resolve(id), ...rest),
           },
         }),
+    ...(guestNetwork === undefined
+      ? {}
+      : { guestNetwork: { facts: async (id) => guestNetwork.facts(await resolve(id)) } }),
     ...(volumes === undefined
       ? {}
       : {

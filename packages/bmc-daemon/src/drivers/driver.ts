@@ -4,6 +4,7 @@
  */
 import type { ImageRequest } from '../media/image.js';
 import type { BootOptionSnapshot, DeviceKey, FirmwareControl, FirmwareSnapshot } from './firmware-control.js';
+import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { VolumeControl } from './volume-control.js';
 
@@ -230,6 +231,9 @@ export interface HypervisorDriver {
    * @returns a function that ends it. What the listener throws is its own affair: it must not throw.
    */
   onChange(listener: MachineChangeListener): () => void;
+
+  /** Addresses and names of running guests. */
+  readonly guestNetwork?: GuestNetwork;
 
   /** Making and removing disks; absent where the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;

@@ -1,6 +1,8 @@
 /** Network interfaces of a machine, named by their MAC addresses. */
 import type { InterfaceSnapshot, SystemSnapshot } from '../drivers/driver.js';
+import type { GuestAddress, InterfaceFacts } from '../drivers/guest-network.js';
 import { refuse } from '../redfish/errors.js';
+import type { JsonObject } from '../redfish/resource.js';
 import { chassisReference } from './chassis-place.js';
 import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -19,19 +21,27 @@ const ethernetInterfaceCollection = defineResource({
     ),
 });
 
+interface InterfaceEntity {
+  readonly system: SystemSnapshot;
+  readonly nic: InterfaceSnapshot;
+  /** undefined: nothing is known, as of a machine that is off. */
+  readonly facts: InterfaceFacts | undefined;
+}
+
 const ethernetInterface = defineResource({
   entity: 'EthernetInterface',
   odataType: '#EthernetInterface.v1_12_4.EthernetInterface',
   uri: '/redfish/v1/Systems/{systemId}/EthernetInterfaces/{interfaceId}',
-  load: async ({ params, services }): Promise<{ system: SystemSnapshot; nic: InterfaceSnapshot }> => {
-    const system = await services.driver.getSystem(params.systemId);
+  load: async ({ params, services }): Promise<InterfaceEntity> => {
+    const { driver } = services;
+    const system = await driver.getSystem(params.systemId);
     const mac = params.interfaceId.toLowerCase();
     const nic = system.interfaces.find((candidate) => candidate.mac === mac);
     if (nic === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);
-    return { system, nic };
+    return { system, nic, facts: (await driver.guestNetwork?.facts(system.uuid))?.get(mac) };
   },
   canonicalParams: ({ system, nic }) => ({ systemId: system.uuid, interfaceId: nic.mac }),
-  render: ({ system, nic }, { services }) => ({
+  render: ({ system, nic, facts }, { services }) => ({
     Id: nic.mac,
     Name: `Ethernet Interface ${nic.mac}`,
     ...(nic.source === null ? {} : { Description: `${nic.model ?? 'Interface'} on ${nic.type} ${nic.source}` }),
@@ -39,11 +49,49 @@ const ethernetInterface = defineResource({
     PermanentMACAddress: nic.mac,
     InterfaceEnabled: true,
     LinkStatus: nic.linkUp ? 'LinkUp' : 'LinkDown',
+    // A virtual link carries what the host can carry; no number would be true.
+    SpeedMbps: facts?.speedMbps ?? null,
+    ...renderNames(facts),
+    NameServers: [],
+    IPv4Addresses: (facts?.ipv4 ?? []).map(renderIpv4),
+    IPv6Addresses: (facts?.ipv6 ?? []).map(renderIpv6),
     // Enabled and OK with the cable out, too: Ironic's inspection takes no other interface.
     Status: enabled,
     Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
+
+/** The guest's name, short and with its domain; null where nobody has told it. */
+function renderNames(facts: InterfaceFacts | undefined): JsonObject {
+  const { hostName = null, domainName = null } = facts ?? {};
+  if (hostName === null) return { HostName: null, FQDN: null };
+  const full = hostName.includes('.') || domainName === null ? hostName : `${hostName}.${domainName}`;
+  return { HostName: hostName.split('.')[0] ?? hostName, FQDN: full.includes('.') ? full : null };
+}
+
+function renderIpv4({ address, prefix, origin }: GuestAddress): JsonObject {
+  return {
+    Address: address,
+    SubnetMask: subnetMask(prefix),
+    AddressOrigin: origin === 'dhcp' ? 'DHCP' : address.startsWith('169.254.') ? 'IPv4LinkLocal' : null,
+    // What the guest routes by is the guest's business.
+    Gateway: null,
+  };
+}
+
+function renderIpv6({ address, prefix, origin }: GuestAddress): JsonObject {
+  return {
+    Address: address,
+    PrefixLength: prefix,
+    AddressOrigin: origin === 'dhcp' ? 'DHCPv6' : /^fe[89ab]/i.test(address) ? 'LinkLocal' : null,
+    AddressState: null,
+  };
+}
+
+/** `255.255.255.0` of 24. */
+export function subnetMask(prefix: number): string {
+  return [0, 8, 16, 24].map((from) => 256 - 2 ** (8 - Math.min(8, Math.max(0, prefix - from)))).join('.');
+}
 
 /** Ethernet interfaces under a system. */
 export const ethernetInterfaceResources = [ethernetInterfaceCollection, ethernetInterface];

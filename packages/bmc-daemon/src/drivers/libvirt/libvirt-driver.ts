@@ -13,6 +13,7 @@ import {
   type SystemRef,
   type SystemSnapshot,
 } from '../driver.js';
+import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
 import type { FirmwareControl } from '../firmware-control.js';
 import { OperationQueue } from '../operation-queue.js';
@@ -26,6 +27,7 @@ import { attempt } from './failure.js';
 import type { SecureBootTemplates } from './firmware-catalogue.js';
 import { FirmwareChooser, type BootLoaderMap } from './firmware-choice.js';
 import { LibvirtFirmware } from './firmware-control.js';
+import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
 import { openPool } from './image-pool.js';
 import { openShelf } from './image-shelf.js';
@@ -81,6 +83,8 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #power: PowerControl;
   readonly #media: MediaControl;
   readonly volumes: VolumeControl;
+  readonly guestNetwork: GuestNetwork;
+  readonly #guestNetwork: GuestNetworkReader;
   readonly #store: ImageStore;
   readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
@@ -152,6 +156,8 @@ class LibvirtDriver implements HypervisorDriver {
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store });
     this.volumes = this.#volumeControl(options);
+    this.#guestNetwork = new GuestNetworkReader(host);
+    this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
   }
 
   start(): Promise<void> {
@@ -212,7 +218,9 @@ class LibvirtDriver implements HypervisorDriver {
   async listSystems(): Promise<readonly SystemRef[]> {
     this.#assertReachable();
     const machines = await this.#host.inventory.list();
-    this.#reader.retain(new Set(machines.map(({ uuid }) => uuid)));
+    const uuids = new Set(machines.map(({ uuid }) => uuid));
+    this.#reader.retain(uuids);
+    this.#guestNetwork.retain(uuids);
     return machines;
   }
 
@@ -250,6 +258,11 @@ class LibvirtDriver implements HypervisorDriver {
       await this.#media.eject(machine, options);
       this.#changes.tellOwn(machine, 'media');
     });
+  }
+
+  async #networkFacts(id: string): Promise<NetworkFacts> {
+    const machine = await this.#find(id);
+    return await this.#guestNetwork.read(machine, await this.#reader.read(machine));
   }
 
   #volumeControl({ uri, storagePool: name, timeoutMs }: LibvirtDriverOptions): VolumeControl {

@@ -1,0 +1,175 @@
+/** Addresses of guests, on a libvirtd that answers what the test says, or not at all. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Hypervisor } from '@rackless/libvirt';
+import { FakeLibvirtd, HANG, Refusal } from '../../../libvirt/test/fake/fake-libvirtd.js';
+import { domainProcedures } from '../../../libvirt/src/protocol/domain.js';
+import { interfaceProcedures } from '../../../libvirt/src/protocol/interface.js';
+import { networkProcedures } from '../../../libvirt/src/protocol/network.js';
+import type { InterfaceSnapshot, SystemSnapshot } from '../../src/drivers/driver.js';
+import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
+import { GuestNetworkReader } from '../../src/drivers/libvirt/guest-network.js';
+import type { Host } from '../../src/drivers/libvirt/host.js';
+import { Inventory } from '../../src/drivers/libvirt/inventory.js';
+import { OperationQueue } from '../../src/drivers/operation-queue.js';
+
+const [sample] = sampleMachines(1);
+if (sample === undefined) throw new Error('a machine expected');
+const uuid = sample.uuid;
+const [lab, direct] = ['52:54:00:00:00:01', '52:54:00:00:00:02'];
+const nic = (mac: string, type: string, source: string): InterfaceSnapshot => ({
+  mac,
+  type,
+  source,
+  model: 'virtio',
+  linkUp: true,
+});
+const running: SystemSnapshot = {
+  ...sample,
+  state: 'running',
+  interfaces: [nic(lab, 'network', 'lab'), nic(direct, 'direct', 'eth7')],
+};
+const lease = {
+  iface: 'virbr0',
+  expirytime: 0,
+  type: 0,
+  mac: lab,
+  iaid: null,
+  ipaddr: '192.0.2.7',
+  prefix: 24,
+  hostname: 'web',
+  clientid: null,
+};
+const unknown = { ipv4: [], ipv6: [], hostName: null, domainName: null, speedMbps: null };
+const channel = (state: string): string =>
+  `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0' state='${state}'/></channel>`;
+
+let fake: FakeLibvirtd;
+let host: Host;
+let reader: GuestNetworkReader;
+
+beforeEach(async () => {
+  fake = await FakeLibvirtd.start();
+  const hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
+  const log = { info: () => undefined, warn: () => undefined, debug: () => undefined };
+  const inventory = new Inventory(hypervisor, 2_000);
+  host = { hypervisor, inventory, edits: new OperationQueue(), log, timeoutMs: 2_000 };
+  reader = new GuestNetworkReader(host);
+  fake.on(domainProcedures.lookupByName, ({ name }) => ({ name, uuid, id: 1 }));
+  fake.on(networkProcedures.lookupByName, ({ name }) => ({ name, uuid }));
+  fake.on(networkProcedures.getXmlDesc, () => `<network><name>lab</name><domain name='lab.test'/></network>`);
+  fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [lease], count: 1 }));
+  fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
+  fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='10000' state='up'/></interface>`);
+  hasAgent('disconnected');
+});
+afterEach(async () => {
+  await host.hypervisor.close();
+  await fake.stop();
+});
+
+function hasAgent(state: string): void {
+  fake.on(domainProcedures.getXmlDesc, () => `<domain><devices>${channel(state)}</devices></domain>`);
+}
+
+async function facts(system: SystemSnapshot = running) {
+  const domain = await host.hypervisor.domainLookupByName(sample?.name ?? '');
+  const machine = { uuid, name: domain.name, domain, persistent: true };
+  return Object.fromEntries(await reader.read(machine, system));
+}
+
+/** Reads until a guest has this name. */
+async function isNamed(name: string): Promise<void> {
+  for (let turn = 0; (await facts())[lab]?.hostName !== name; turn += 1) {
+    if (turn === 200) throw new Error(`waiting for the name ${name}: none in 5 s`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+describe("what is known of a guest's network", () => {
+  it('is what its network leased to it, and the speed of a real interface that it is on (S4)', async () => {
+    expect(await facts()).toEqual({
+      [lab]: {
+        ipv4: [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }],
+        ipv6: [],
+        hostName: 'web',
+        domainName: 'lab.test',
+        speedMbps: null,
+      },
+      [direct]: { ...unknown, hostName: null, speedMbps: 10_000 },
+    });
+  });
+
+  it('is what the guest says where it has an agent, and which of it was leased (S4)', async () => {
+    hasAgent('connected');
+    fake.on(domainProcedures.getHostname, () => 'web.example.org');
+    fake.on(domainProcedures.interfaceAddresses, () => [
+      {
+        name: 'eth0',
+        hwaddr: lab.toUpperCase(),
+        addresses: [
+          { type: 0, address: '192.0.2.7', prefix: 24 },
+          { type: 0, address: '198.51.100.1', prefix: 32 },
+          { type: 1, address: 'fe80::1', prefix: 64 },
+        ],
+      },
+    ]);
+    expect((await facts())[lab]).toEqual({
+      ipv4: [
+        { address: '192.0.2.7', prefix: 24, origin: 'dhcp' },
+        { address: '198.51.100.1', prefix: 32, origin: null },
+      ],
+      ipv6: [{ address: 'fe80::1', prefix: 64, origin: null }],
+      hostName: 'web.example.org',
+      domainName: 'lab.test',
+      speedMbps: null,
+    });
+  });
+
+  it('does not wait for an agent that hangs: leases are told, and the next reader waits for nothing (S4)', async () => {
+    hasAgent('connected');
+    let asked = 0;
+    fake.on(domainProcedures.interfaceAddresses, () => {
+      asked += 1;
+      return HANG;
+    });
+    const leased = [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }];
+    expect((await facts())[lab]?.ipv4).toEqual(leased);
+    // While the first question is not given up, and after it was, nobody asks a second time.
+    for (let turn = 0; turn < 40; turn += 1) {
+      expect((await facts())[lab]?.ipv4).toEqual(leased);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(asked).toBe(1);
+  });
+
+  it('is not shown where a lease is over, or the machine is off (S4)', async () => {
+    fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
+    expect((await facts())[lab]).toEqual({ ...unknown, domainName: 'lab.test' });
+    expect(await facts({ ...running, state: 'shutoff' })).toEqual({});
+  });
+
+  it('comes when it can be had (S4)', async () => {
+    let answer: (() => void) | undefined;
+    fake.on(networkProcedures.getDhcpLeases, async () => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      return { leases: [lease], count: 1 };
+    });
+    expect((await facts())[lab]).toEqual(unknown);
+    answer?.();
+    await isNamed('web');
+  });
+
+  it('is nothing where libvirt can tell nothing (S4)', async () => {
+    const refuse = (): never => {
+      throw new Refusal(3, 10, 'this function is not supported by the connection driver');
+    };
+    fake.on(networkProcedures.getDhcpLeases, refuse);
+    fake.on(interfaceProcedures.lookupByName, refuse);
+    expect(await facts()).toEqual({ [lab]: { ...unknown, domainName: 'lab.test' }, [direct]: unknown });
+    fake.on(interfaceProcedures.lookupByName, ({ name }) => ({ name, mac: direct }));
+    // The kernel's way to say that it does not know.
+    fake.on(interfaceProcedures.getXmlDesc, () => `<interface name='eth7'><link speed='4294967295'/></interface>`);
+    reader = new GuestNetworkReader(host);
+    expect((await facts())[direct]?.speedMbps).toBeNull();
+  });
+});
