@@ -1,0 +1,37 @@
+/** docs/clients.md and scripts/clients.d are one: what the page says is what is run. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const repository = join(import.meta.dirname, '../../../..');
+const page = readFileSync(join(repository, 'docs/clients.md'), 'utf8');
+const folder = join(repository, 'scripts/clients.d');
+const clients = readdirSync(folder)
+  .filter((name) => name.endsWith('.py'))
+  .map((name) => readFileSync(join(folder, name), 'utf8'))
+  .join('\n');
+
+/** The names that stand behind a block's language. */
+const named = [...page.matchAll(/^ *```\w+ (\S+)$/gm)].map((match) => match[1]);
+
+describe('docs/clients.md', () => {
+  it('has each of its named blocks once, and each is run (P3)', () => {
+    expect(named).toEqual([...new Set(named)]);
+    const run = [
+      ...clients.matchAll(/(?:block|commands|run_block)\((?:lab\.steps, NAME, |self\.lab\.steps, NAME, )?'([\w.-]+)'/g),
+    ];
+    expect([...new Set(run.map((match) => match[1]))].sort()).toEqual([...named].sort());
+  });
+
+  it('names every client that scripts/clients runs, and says what is not run (P3)', () => {
+    const known = /^CLIENTS = \((.*)\)$/m.exec(clients)?.[1] ?? '';
+    const names = [...known.matchAll(/'(\w+)'/g)].map((match) => (match[1] ?? '').toLowerCase());
+    const [tried = '', notRun = ''] = page.split(/^# Not run here$/m);
+    expect(names).toHaveLength(7);
+    for (const name of names) expect(tried.toLowerCase()).toContain(`\n## ${name}`);
+    for (const name of ['Metal3', 'OpenShift', 'MAAS']) {
+      expect(notRun).toContain(`\n## ${name}\n`);
+      expect(tried).not.toContain(`\n## ${name}\n`);
+    }
+  });
+});

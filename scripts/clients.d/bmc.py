@@ -1,0 +1,104 @@
+"""The BMC as nobody's client sees it: plain HTTP and JSON, to check with what the clients under test did."""
+import base64
+import json
+import ssl
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+from steps import Unexpected, wait_for
+
+
+class Bmc:
+    """@param url `https://host:port`; user and password are None where nobody has to log in."""
+
+    def __init__(self, url, user=None, password=None):
+        self.url = url.rstrip('/')
+        self.host = urlsplit(url).netloc
+        self.is_https = url.startswith('https:')
+        self.user, self.password = user, password
+        anybody = ssl.create_default_context()
+        anybody.check_hostname = False
+        anybody.verify_mode = ssl.CERT_NONE
+        # No proxy either: a BMC is near.
+        self._open = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anybody)).open
+
+    def ask(self, method, path, body=None):
+        """@returns (status, headers, the parsed body or None)."""
+        headers = {'Content-Type': 'application/json'} if body is not None else {}
+        if self.user is not None:
+            headers['Authorization'] = 'Basic ' + base64.b64encode(f'{self.user}:{self.password}'.encode()).decode()
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, headers=headers, method=method)
+        try:
+            with self._open(request, timeout=120) as answer:
+                status, got, text = answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            status, got, text = error.code, error.headers, error.read()
+        try:
+            return status, got, json.loads(text) if text else None
+        except ValueError:
+            return status, got, None
+
+    def get(self, path):
+        status, _, body = self.ask('GET', path)
+        if status != 200 or body is None:
+            raise Unexpected(f'GET {path} answers {status}')
+        return body
+
+    def write(self, method, path, body):
+        status, _, answer = self.ask(method, path, body)
+        if status >= 300:
+            raise Unexpected(f'{method} {path} answers {status}: {json.dumps(answer)[:400]}')
+        return answer
+
+    def members(self, path):
+        return [member['@odata.id'] for member in self.get(path)['Members']]
+
+
+class Machine:
+    """One of its systems."""
+
+    def __init__(self, bmc, path):
+        self.bmc, self.path = bmc, path
+        body = self.body()
+        self.id, self.name = body['Id'], body['Name']
+        self.manager = body['Links']['ManagedBy'][0]['@odata.id']
+        self.is_uefi = body['Boot'].get('BootSourceOverrideMode') == 'UEFI'
+
+    def body(self):
+        return self.bmc.get(self.path)
+
+    @property
+    def power(self):
+        return self.body()['PowerState']
+
+    @property
+    def boot(self):
+        """(enabled, target) of the boot override."""
+        boot = self.body()['Boot']
+        return boot['BootSourceOverrideEnabled'], boot['BootSourceOverrideTarget']
+
+    def drive(self, media_type='CD'):
+        """The first virtual-media drive that takes such media."""
+        for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
+            body = self.bmc.get(path)
+            if media_type in body['MediaTypes']:
+                return body
+        raise Unexpected(f'{self.manager} has no virtual {media_type}')
+
+    def reset(self, kind):
+        self.bmc.write('POST', f'{self.path}/Actions/ComputerSystem.Reset', {'ResetType': kind})
+
+    def wait_for_power(self, state, seconds=120):
+        return wait_for(f"{self.name}'s power state", lambda: self.power, state, seconds)
+
+    def put_at_rest(self):
+        """Off, no media, no override: where every client begins."""
+        if self.power != 'Off':
+            self.reset('ForceOff')
+            self.wait_for_power('Off')
+        for path in self.bmc.members(f'{self.manager}/VirtualMedia'):
+            if self.bmc.get(path)['Inserted']:
+                self.bmc.write('POST', f'{path}/Actions/VirtualMedia.EjectMedia', {})
+        self.bmc.write('PATCH', self.path, {'Boot': {'BootSourceOverrideEnabled': 'Disabled'}})

@@ -1,0 +1,60 @@
+"""An HTTP server of the images that machines are to boot: whole, slow, and what Ironic publishes."""
+import socket
+import threading
+import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+
+def address_towards(host, port):
+    """The address of this machine that the BMC's host reaches us by: the one that we reach it from."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((host, port))  # No packet is sent: it only asks for the route.
+        return probe.getsockname()[0]
+
+
+class ImageServer:
+    """Serves the files of `folder`; below `/slow-N/` so that each takes at least N seconds."""
+
+    def __init__(self, folder, address):
+        self.folder = folder
+        self.sent_whole = {}  # path as asked for: when the last byte of it was handed to the kernel (monotonic seconds)
+        server = self
+
+        class Handler(SimpleHTTPRequestHandler):
+            def __init__(self, *args):
+                super().__init__(*args, directory=str(folder))
+
+            def translate_path(self, path):
+                slow, rest = server._pace(path)
+                return super().translate_path(rest if slow else path)
+
+            def copyfile(self, source, outputfile):
+                seconds, _ = server._pace(self.path)
+                parts = 50
+                content = source.read()
+                size = len(content) // parts + 1
+                for start in range(0, len(content), size):
+                    outputfile.write(content[start:start + size])
+                    outputfile.flush()
+                    if seconds:
+                        time.sleep(seconds / parts)
+                server.sent_whole[urlsplit(self.path).path] = time.monotonic()
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer((address, 0), Handler)
+        self.url = f'http://{address}:{self._server.server_port}'
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @staticmethod
+    def _pace(path):
+        """/slow-20/x.iso: (20, /x.iso); /x.iso: (0, /x.iso)."""
+        first, _, rest = path.lstrip('/').partition('/')
+        if first.startswith('slow-'):
+            return int(first[len('slow-'):]), '/' + rest
+        return 0, path
+
+    def close(self):
+        self._server.shutdown()

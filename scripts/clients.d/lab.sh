@@ -1,0 +1,116 @@
+# shellcheck shell=bash
+# What scripts/clients starts where it is given no daemon: a libvirtd, two guests, a daemon. Sourced after setup.sh, with `work` set.
+: "${work:?is set by scripts/clients}"
+# shellcheck source=scripts/private-libvirtd.sh
+. scripts/private-libvirtd.sh
+# shellcheck source=scripts/demo-guests.sh
+. scripts/demo-guests.sh
+# Nothing of it is kept, and nothing is shared with scripts/start.
+state=$work/libvirt
+
+lab_daemon=
+lab_user="admin"
+lab_url=
+lab_password_file=$work/password
+
+# Images to boot and to insert: $1 a folder.
+make_images() {
+  mkdir -p "$1"
+  cp "$(scripts/guests/build-guest --kind iso --grub --label RESCUE)" "$1/boot.iso"
+  cp "$(scripts/guests/build-guest --kind iso --grub --label OTHER)" "$1/other.iso"
+}
+
+# $1 name, $2 domain type, $3 <os>. What Ironic wants: 1 GiB of memory, a disk of more than 4 GiB. The CD is on SCSI because the
+# system in the guest has no driver for SATA.
+lab_guest() {
+  local disk=$work/pool/$1.img
+  cp "$(scripts/guests/build-guest --kind disk --linux)" "$disk"
+  truncate --size 8G "$disk"
+  virsh_quiet define --validate /dev/stdin <<END
+<domain type='$2'>
+  <name>$1</name>
+  <memory unit='MiB'>1024</memory>
+  <vcpu>2</vcpu>
+  $3
+  <features><acpi/></features>
+  <on_reboot>restart</on_reboot>
+  <devices>
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/>
+      <source file='$disk'/>
+      <target dev='vda' bus='virtio'/>
+    </disk>
+    <controller type='scsi' index='0' model='virtio-scsi'/>
+    <disk type='file' device='cdrom'>
+      <target dev='sda' bus='scsi'/>
+      <readonly/>
+    </disk>
+    <interface type='user'>
+      <model type='virtio'/>
+    </interface>
+    <serial type='file'>
+      <source path='$work/consoles/$1.log' append='on'/>
+    </serial>
+    <video><model type='vga'/></video>
+  </devices>
+</domain>
+END
+}
+
+start_lab() {
+  local type port
+  mkdir -p "$work"/{pool,consoles,state}
+  # A session-mode libvirtd runs as another account.
+  chmod 755 "$work"
+  start_private_libvirtd
+  if [ "$(id -u)" = 0 ] && ! can_make_namespaces; then chown 65534:65534 "$work"/{pool,consoles}; fi
+  type=$(demo_domain_type)
+  virsh_quiet pool-create-as clients dir --target "$work/pool" >/dev/null
+  say "Two guests (<domain type='$type'>)"
+  lab_guest bios "$type" "<os><type machine='q35'>hvm</type><boot dev='hd'/></os>"
+  # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
+  lab_guest uefi "$type" "<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
+    <feature enabled='no' name='enrolled-keys'/></firmware><boot dev='hd'/></os>"
+
+  # With a sign or two that a client could stumble over.
+  printf 'Pass word-%s\n' "$(openssl rand -hex 6)" >"$lab_password_file"
+  htpasswd -iBc "$work/htpasswd" "$lab_user" < <(tr -d '\n' <"$lab_password_file") 2>/dev/null
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
+    -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+  port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+  cat >"$work/bmc-daemon.conf" <<END
+EMULATOR_LISTEN_IP = '127.0.0.1'
+EMULATOR_LISTEN_PORT = $port
+EMULATOR_SSL_CERT = '$work/cert.pem'
+EMULATOR_SSL_KEY = '$work/key.pem'
+EMULATOR_AUTH_FILE = '$work/htpasswd'
+EMULATOR_LIBVIRT_URI = '$libvirt_uri'
+EMULATOR_STATE_DIR = '$work/state'
+EMULATOR_STORAGE_POOL = 'clients'
+# Guests that nothing accelerates on a busy machine.
+EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
+END
+  lab_url=https://127.0.0.1:$port
+  (
+    # Without the pipe that keeps libvirtd alive, which is to end with the script even where that is killed.
+    exec {libvirtd_hold}>&-
+    exec env "XDG_DATA_HOME=$state/lib" setsid node packages/bmc-daemon/bin/bmc-daemon.js --config "$work/bmc-daemon.conf" \
+      >"$work/daemon.log" 2>&1
+  ) &
+  lab_daemon=$!
+  until [ "$(node scripts/ask.js "$lab_url/redfish/v1")" = rackless ]; do
+    kill -0 "$lab_daemon" 2>/dev/null || die "The daemon ended: $(tail -n 5 "$work/daemon.log")"
+    sleep 0.1
+  done
+  say "bmc-daemon serves them at $lab_url"
+}
+
+# Ends only what start_lab started, the daemon first.
+# shellcheck disable=SC2317 # scripts/clients' trap calls it
+stop_lab() {
+  if [ -n "$lab_daemon" ]; then
+    kill "$lab_daemon" 2>/dev/null || true
+    wait "$lab_daemon" 2>/dev/null || true
+  fi
+  if [ -n "$libvirtd_pid" ]; then stop_private_libvirtd; fi
+}

@@ -1,0 +1,102 @@
+"""Runs the clients against a BMC, a line per step. Started by scripts/clients, which prepares what it names in its arguments."""
+import argparse
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bmc import Bmc, Machine
+from console import Console
+from images import ImageServer, address_towards
+from page import environment
+from steps import Steps
+
+# The quick ones first, so that what is wrong in general is seen early.
+CLIENTS = ('curl', 'sushy', 'redfishtool', 'fence_redfish', 'ilorest', 'ansible', 'ironic')
+
+
+class Lab:
+    """What the clients are given: a BMC, machines that they may do anything to, images, a folder."""
+
+    def __init__(self, arguments, bmc, machines, images, steps, folder):
+        self.bmc, self.machines, self.images, self.steps, self.folder = bmc, machines, images, steps, folder
+        self.quick = arguments.quick
+        self.image_url = arguments.image or f'{images.url}/boot.iso'
+        # One whose download takes longer than a client has patience for.
+        self.slow_image_url = f'{images.url}/slow-25/boot.iso'
+        self.other_image_url = f'{images.url}/other.iso'
+        self._consoles = {machine.id: Console(arguments.consoles and Path(arguments.consoles) / f'{machine.name}.log') for machine in machines}
+
+    def console(self, machine):
+        return self._consoles[machine.id]
+
+    def suffix(self, machine):
+        return f'[{machine.name}]' if len(self.machines) > 1 else ''
+
+    def new_folder(self, name):
+        return Path(tempfile.mkdtemp(prefix=name + '-', dir=self.folder))
+
+    def was_sent(self, url):
+        """Whether the last byte of an image of ours has left."""
+        return urlsplit(url).path in self.images.sent_whole
+
+    def environment(self, machine, **more):
+        """The variables of docs/clients.md."""
+        address = urlsplit(self.bmc.url)
+        return environment(
+            BMC=self.bmc.url, BMC_NAME=address.hostname, BMC_PORT=str(address.port or (443 if self.bmc.is_https else 80)),
+            BMC_USER=self.bmc.user or 'nobody', BMC_PASSWORD=self.bmc.password or 'none', SYSTEM_ID=machine.id, SYSTEM=machine.path,
+            MANAGER=machine.manager, IMAGE=self.image_url, **more)
+
+
+def choose_machines(bmc, wanted):
+    paths = bmc.members('/redfish/v1/Systems')
+    if wanted:
+        paths = [f'/redfish/v1/Systems/{name}' for name in wanted]
+    elif len(paths) > 2:
+        sys.exit(f'{bmc.url} has {len(paths)} machines. They will be switched off and on: say which with --system ID')
+    return [Machine(bmc, path) for path in paths]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('url')
+    parser.add_argument('--user')
+    parser.add_argument('--password-file')
+    parser.add_argument('--system', action='append', default=[])
+    parser.add_argument('--clients', default=','.join(CLIENTS))
+    parser.add_argument('--images', required=True, help='folder with boot.iso and other.iso')
+    parser.add_argument('--image')
+    parser.add_argument('--consoles')
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--folder', required=True)
+    arguments = parser.parse_args()
+
+    password = Path(arguments.password_file).read_text().rstrip('\n') if arguments.password_file else None
+    bmc = Bmc(arguments.url, arguments.user, password)
+    machines = choose_machines(bmc, arguments.system)
+    address = urlsplit(bmc.url)
+    images = ImageServer(arguments.images, address_towards(address.hostname, address.port or 443))
+    steps = Steps(secrets=[password])
+    lab = Lab(arguments, bmc, machines, images, steps, Path(arguments.folder))
+    for name in arguments.clients.split(','):
+        if name not in CLIENTS:
+            sys.exit(f'no client {name}; there are: {" ".join(CLIENTS)}')
+    try:
+        for name in arguments.clients.split(','):
+            client = importlib.import_module(f'with_{name}')
+            if client.NEEDS_HTTPS and not (bmc.is_https and bmc.user):
+                steps.skip(name, 'all', 'speaks HTTPS with a password only')
+                continue
+            with steps.client(name):
+                client.run(lab)
+        for machine in machines:
+            machine.put_at_rest()
+    finally:
+        images.close()
+    sys.exit(0 if steps.summary() else 1)
+
+
+if __name__ == '__main__':
+    main()

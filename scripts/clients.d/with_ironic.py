@@ -1,0 +1,306 @@
+"""Ironic: docs/clients.md's way from enrolling to booting an ISO, and everything else that it asks of a BMC."""
+from ironic_service import Ironic, Node
+from page import run_block
+from steps import Unexpected, expect, expect_in, wait_for
+from with_sushy import import_sushy
+
+NAME = 'ironic'
+NEEDS_HTTPS = False
+
+
+class Machine:
+    """One machine as Ironic's node. The methods named step_… are steps, in the order in which they stand."""
+
+    def __init__(self, lab, ironic, machine):
+        self.lab, self.ironic, self.machine = lab, ironic, machine
+        self.console = lab.console(machine)
+        self.node = Node(ironic, machine.name)
+        bmc = machine.bmc
+        self.driver_info = {
+            'redfish_address': bmc.url, 'redfish_system_id': machine.path, 'redfish_verify_ca': False,
+            'redfish_username': bmc.user or 'nobody', 'redfish_password': bmc.password or 'none', 'redfish_auth_type': 'auto'}
+
+    # ---- before the page's node: ways to log in
+
+    def manages(self, what, **driver_info):
+        node = Node(self.ironic, f'{self.machine.name}-{what}')
+        node.create({**self.driver_info, **driver_info})
+        try:
+            node.provision('manage', 'manageable')
+        finally:
+            node.delete()
+
+    def step_manage_with_basic(self):
+        self.manages('basic', redfish_auth_type='basic')
+
+    def step_manage_with_a_session(self):
+        self.manages('session', redfish_auth_type='session')
+
+    def step_wrong_password_is_not_managed(self):
+        if not self.machine.bmc.user:
+            return
+        try:
+            self.manages('wrong', redfish_password='wrong')
+        except Unexpected as refusal:
+            if 'is enroll' not in str(refusal):
+                raise
+            return
+        raise Unexpected('it was let in')
+
+    # ---- with the page's node
+
+    def after_enrolling(self):
+        machine, node = self.machine, self.node
+
+        def inspected(_):
+            found = node.read()['properties']
+            body = machine.body()
+            expect('memory_mb', int(found['memory_mb']), int(body['MemorySummary']['TotalSystemMemoryGiB']) * 1024)
+            expect('cpus above 0', int(found['cpus']) > 0, True)
+            expect('cpu_arch', found['cpu_arch'], 'x86_64')
+            expect('local_gb above 0', int(found['local_gb']) > 0, True)
+            expect_in('capabilities', found['capabilities'], f'boot_mode:{"uefi" if machine.is_uefi else "bios"}')
+            ports = [port['address'] for port in self.ironic.get(f'/v1/ports?node={node.name}')['ports']]
+            interfaces = [machine.bmc.get(path)['MACAddress'].lower() for path in machine.bmc.members(f'{machine.path}/EthernetInterfaces')]
+            expect('ports', sorted(ports), sorted(interfaces))
+
+        return {
+            'manage': lambda _: expect('the state', node.read()['provision_state'], 'manageable'),
+            'inspect': inspected,
+            'provide': lambda _: expect('the state', node.read()['provision_state'], 'available'),
+        }
+
+    def after_managing(self):
+        machine, node = self.machine, self.node
+        return {
+            'power-on': lambda _: (node.wait_for_power('power on'), expect('power', machine.power, 'On')),
+            'boot-from-the-CD-once': lambda _: expect('the override', machine.boot, ('Once', 'Cd')),
+            'boot-from-the-disk-for-good': lambda _: expect('the override', machine.boot, ('Continuous', 'Hdd')),
+            'show-the-boot-device': lambda said: (expect_in('the boot device', said, 'disk'), expect_in('persistent', said, 'True')),
+            'show-the-boot-devices': lambda said: [expect_in('the boot devices', said, device) for device in ('pxe', 'cdrom', 'disk')],
+            'list-the-BIOS-settings': lambda said: expect_in('the settings', said, 'BootMode'),
+            'reboot': lambda _: (node.wait_for_power('power on'), self.console.expect_boot('DISK')),
+            'power-off': lambda _: (node.wait_for_power('power off'), expect('power', machine.power, 'Off')),
+        }
+
+    def after_deploying(self):
+        machine, node = self.machine, self.node
+
+        def deployed(_):
+            expect('the state', node.read()['provision_state'], 'active')
+            expect('power', machine.power, 'On')
+            expect('inserted', machine.drive()['Inserted'], True)
+            self.console.expect_boot('ISO')
+
+        return {
+            'deploy': deployed,
+            'undeploy': lambda _: (expect('the state', node.read()['provision_state'], 'available'), expect('power', machine.power, 'Off'),
+                                   expect('inserted', machine.drive()['Inserted'], False)),
+        }
+
+    def set_boot_device(self, device, persistent, wanted):
+        self.node.ask('PUT', '/management/boot_device', {'boot_device': device, 'persistent': persistent})
+        expect('the override', self.machine.boot, wanted)
+        found = self.node.ask('GET', '/management/boot_device')
+        expect('as Ironic reads it', (found['boot_device'], found['persistent']), (device, persistent))
+
+    def step_boot_device_network_once(self):
+        self.set_boot_device('pxe', False, ('Once', 'Pxe'))
+
+    def step_boot_device_disk_once(self):
+        self.set_boot_device('disk', False, ('Once', 'Hdd'))
+
+    def step_boot_device_network_for_good(self):
+        self.set_boot_device('pxe', True, ('Continuous', 'Pxe'))
+
+    def step_boot_device_cd_for_good(self):
+        self.set_boot_device('cdrom', True, ('Continuous', 'Cd'))
+
+    def step_boot_device_disk_for_good(self):
+        self.set_boot_device('disk', True, ('Continuous', 'Hdd'))
+
+    def step_boot_mode(self):
+        states = self.node.ask('GET', '/states')
+        expect('boot_mode', states['boot_mode'], 'uefi' if self.machine.is_uefi else 'bios')
+
+    def set_boot_mode(self, mode):
+        self.node.ask('PUT', '/states/boot_mode', {'target': mode})
+        wait_for('boot_mode', lambda: self.node.ask('GET', '/states')['boot_mode'], mode, 60)
+        expect('the mode', self.machine.body()['Boot']['BootSourceOverrideMode'], 'UEFI' if mode == 'uefi' else 'Legacy')
+
+    def step_boot_mode_the_other(self):
+        self.set_boot_mode('bios' if self.machine.is_uefi else 'uefi')
+
+    def step_boot_mode_back(self):
+        self.set_boot_mode('uefi' if self.machine.is_uefi else 'bios')
+
+    def set_secure_boot(self, target):
+        self.node.ask('PUT', '/states/secure_boot', {'target': str(target)})
+        wait_for('secure_boot', lambda: self.node.ask('GET', '/states')['secure_boot'], target, 60)
+        expect('SecureBootEnable', self.machine.bmc.get(f'{self.machine.path}/SecureBoot')['SecureBootEnable'], target)
+
+    def step_secure_boot_on(self):
+        self.set_secure_boot(True)
+
+    def step_secure_boot_off(self):
+        self.set_secure_boot(False)
+
+    def step_indicators(self):
+        found = self.node.ask('GET', '/management/indicators')['components']
+        for component in ('chassis', 'system'):
+            expect_in('the components', [one['name'] for one in found], component)
+
+    def step_set_indicators(self):
+        for component in ('system', 'chassis'):
+            names = [one['name'] for one in self.node.ask('GET', f'/management/indicators/{component}')['indicators']]
+            expect('one indicator at least', len(names) > 0, True)
+            path = f'/management/indicators/{component}/{names[0]}'
+            for state in ('BLINKING', 'ON', 'OFF'):
+                self.node.ask('PUT', path, {'state': state})
+                expect('the light', self.node.ask('GET', path)['state'], state)
+
+    def step_sensors(self):
+        """Ironic's sensor collection reads these; there is nothing to measure in a virtual machine, but nothing may be broken."""
+        chassis = self.machine.body()['Links']['Chassis'][0]['@odata.id']
+        for part in ('Power', 'Thermal'):
+            self.machine.bmc.get(f'{chassis}/{part}')
+
+    def step_power_behind_its_back(self):
+        self.machine.reset('On')
+        wait_for("Ironic's idea of the power", lambda: self.node.read()['power_state'], 'power on', 90)
+
+    def step_soft_reboot(self):
+        self.machine.wait_for_power('On')
+        self.wait_until_it_listens()
+        self.console.forget()
+        self.node.ask('PUT', '/states/power', {'target': 'soft rebooting', 'timeout': 120})
+        self.node.wait_for_power('power on')
+        self.console.expect_boot('DISK')
+
+    def wait_until_it_listens(self):
+        """Until the system in the guest would hear its power button."""
+        self.console.forget()
+        self.machine.reset('ForceRestart')
+        self.console.expect_boot('DISK')
+
+    def step_soft_power_off(self):
+        self.wait_until_it_listens()
+        self.node.ask('PUT', '/states/power', {'target': 'soft power off', 'timeout': 120})
+        self.node.wait_for_power('power off')
+        expect('power', self.machine.power, 'Off')
+
+    # ---- vendor
+
+    def vendor(self, method, http='POST', body=None):
+        return self.node.ask(http, f'/vendor_passthru?method={method}', body)
+
+    def step_eject_by_vendor_call(self):
+        drive = self.machine.drive()['@odata.id']
+        self.machine.bmc.write('POST', f'{drive}/Actions/VirtualMedia.InsertMedia', {'Image': self.lab.image_url})
+        self.vendor('eject_vmedia', body={})
+        wait_for('inserted', lambda: self.machine.drive()['Inserted'], False, 60)
+
+    def step_subscribe(self):
+        self.subscription = self.vendor('create_subscription', body={'Destination': 'https://127.0.0.1:9/redfish', 'Context': 'ironic'})['Id']
+
+    def step_subscriptions(self):
+        found = self.vendor('get_all_subscriptions', 'GET')['Members']
+        expect_in('the subscriptions', [member['@odata.id'].rsplit('/', 1)[1] for member in found], self.subscription)
+
+    def step_unsubscribe(self):
+        self.vendor('delete_subscription', 'DELETE', {'id': self.subscription})
+
+    # ---- deployments besides the page's
+
+    def deploy(self, image, **more):
+        self.node.patch('/instance_info/boot_iso', image)
+        self.console.forget()
+        self.node.provision('active', 'active', 600, **more)
+        self.console.expect_boot('ISO')
+
+    def undeploy(self):
+        self.node.provision('deleted', 'available')
+        expect('inserted', self.machine.drive()['Inserted'], False)
+        expect('power', self.machine.power, 'Off')
+
+    def step_deploy_again(self):
+        self.deploy(self.lab.image_url)
+
+    def step_deployed_machine_boots_the_image_at_each_start(self):
+        self.console.forget()
+        self.node.ask('PUT', '/states/power', {'target': 'rebooting'})
+        self.node.wait_for_power('power on')
+        self.console.expect_boot('ISO')
+
+    def step_rebuild(self):
+        self.console.forget()
+        self.node.provision('rebuild', 'active', 600)
+        self.console.expect_boot('ISO')
+
+    def step_undeploy_again(self):
+        self.undeploy()
+
+    def step_deploy_with_a_config_drive(self):
+        self.deploy(self.lab.image_url, configdrive={'meta_data': {'name': 'clients'}, 'user_data': '#cloud-config'})
+        stick = self.machine.drive('USBStick')
+        expect('the stick is inserted', stick['Inserted'], True)
+
+    def step_undeploy_with_the_config_drive(self):
+        self.undeploy()
+        expect('the stick is inserted', self.machine.drive('USBStick')['Inserted'], False)
+
+    def step_deploy_a_slow_image(self):
+        """Ironic waits for no task: the machine must not be started with an empty drive."""
+        self.lab.images.sent_whole.clear()
+        self.deploy(self.lab.slow_image_url)
+        expect('the image was sent whole', self.lab.was_sent(self.lab.slow_image_url), True)
+
+    def step_undeploy_the_slow_image(self):
+        self.undeploy()
+
+    def step_adopt(self):
+        node = Node(self.ironic, f'{self.machine.name}-adopted')
+        node.create(self.driver_info, instance_info={'boot_iso': self.lab.image_url})
+        try:
+            node.provision('manage', 'manageable')
+            node.provision('adopt', 'active')
+        finally:
+            node.delete()
+
+    def step_delete(self):
+        self.node.delete()
+
+    # Before the page's node is there, and after it.
+    first = ('step_manage_with_basic', 'step_manage_with_a_session', 'step_wrong_password_is_not_managed')
+
+    def run(self):
+        for name in self.first:
+            self.step(name)
+        machine = self.machine
+        env = self.lab.environment(machine, OS_AUTH_TYPE='none', OS_ENDPOINT=self.ironic.url, NODE=machine.name,
+                                   BOOT_MODE='uefi' if machine.is_uefi else 'bios')
+        suffix = self.lab.suffix(machine)
+        run_block(self.lab.steps, NAME, 'ironic-enrol', env, self.after_enrolling(), suffix)
+        run_block(self.lab.steps, NAME, 'ironic-manage', env, self.after_managing(), suffix)
+        self.console.forget()
+        run_block(self.lab.steps, NAME, 'ironic-deploy', env, self.after_deploying(), suffix)
+        for name in vars(Machine):
+            if name.startswith('step_') and name not in self.first and (machine.is_uefi or 'secure_boot' not in name):
+                self.step(name)
+
+    def step(self, name):
+        with self.lab.steps.step(NAME, name.removeprefix('step_').replace('_', '-') + self.lab.suffix(self.machine)):
+            getattr(self, name)()
+
+
+def run(lab):
+    _, python_path = import_sushy(lab.folder)
+    ironic = Ironic(lab.new_folder('ironic'), lab.images, python_path)
+    try:
+        with lab.steps.step(NAME, 'starts'):
+            ironic.start()
+        for machine in lab.machines:
+            machine.put_at_rest()
+            Machine(lab, ironic, machine).run()
+    finally:
+        ironic.stop()
