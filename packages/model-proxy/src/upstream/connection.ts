@@ -217,7 +217,8 @@ export class Connection implements AnswerSink {
     this.#upload = upload;
     socket.write(head, 'latin1');
     upload.on('data', (piece: Buffer) => {
-      if (this.#upload !== upload) return;
+      // A chunk of nothing would be the last one.
+      if (this.#upload !== upload || piece.length === 0) return;
       written += piece.length;
       if (byteLength === null) {
         socket.cork();
