@@ -1,4 +1,5 @@
 /** Small requests: how many in a second on one core, and what a single one takes longer than without a proxy. */
+import { join } from 'node:path';
 import { answer1KB, request1KB } from './bodies.js';
 import { load, type Loaded } from './load.js';
 import { TARGET_CORE } from './processes.js';
@@ -33,7 +34,8 @@ export async function benchRequests(bench: Bench): Promise<readonly Figure[]> {
 
 /** The upstream where the targets are otherwise: a core of its own, as they have one. @returns requests/s, round by round. */
 async function measureAlone({ folder, rounds, seconds }: Bench): Promise<readonly number[]> {
-  const upstream = await startUpstream(folder, answer1KB, TARGET_CORE);
+  // The other one, which serves the targets, has its files in the folder itself.
+  const upstream = await startUpstream(join(folder, 'alone'), answer1KB, TARGET_CORE);
   try {
     const alone: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
