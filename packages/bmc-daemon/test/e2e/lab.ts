@@ -36,6 +36,8 @@ export interface GuestOptions {
   readonly system?: 'grub' | 'linux';
   /** Whether it has a CD drive, an empty one. Default true. */
   readonly drive?: boolean;
+  /** Whether it has a network interface, which leads nowhere. Default false. */
+  readonly network?: boolean;
 }
 
 /** A boot, a medium or a pressed button, and the kernel's word for an NMI, cut to what its versions agree on. */
@@ -172,7 +174,12 @@ export class Lab {
   }
 
   /** Defines a guest, which is off. */
-  async guest({ firmware = 'bios', system = 'grub', drive = true }: GuestOptions = {}): Promise<Guest> {
+  async guest({
+    firmware = 'bios',
+    system = 'grub',
+    drive = true,
+    network = false,
+  }: GuestOptions = {}): Promise<Guest> {
     this.#guests += 1;
     const number = String(this.#guests).padStart(4, '0');
     const name = `e2e-${number}`;
@@ -181,7 +188,8 @@ export class Lab {
     this.#serials.push(serial);
     const disk = await copyGuestImage({ kind: 'disk', system, label: 'DISK' }, this.#file(`${name}.img`));
     const machine = firmware === 'efi' ? 'q35' : 'pc';
-    const xml = guestMachineXml({ name, uuid, firmware, machine, disk, serial, ...(drive ? { cdrom: null } : {}) });
+    const cdrom = drive ? { cdrom: null } : {};
+    const xml = guestMachineXml({ name, uuid, firmware, machine, disk, serial, network, ...cdrom });
     await writeFile(this.#file(`${name}.xml`), xml);
     await this.virsh('define', '--validate', this.#file(`${name}.xml`));
     return new Guest(name, uuid, serial, this);

@@ -13,13 +13,15 @@ export interface GuestMachine {
   /** Default: what the machine has built in. */
   readonly cdromBus?: 'ide' | 'sata' | 'scsi';
   readonly serial: SerialLine;
+  /** Whether it has a network interface, which leads to QEMU's own network alone. Default false. */
+  readonly network?: boolean;
 }
 
 const NO_SECURE_BOOT = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
 
 /** A definition for a guest of `guest-image.ts`, emulated (TCG), that boots its disk and talks on its serial line. */
 export function guestMachineXml(options: GuestMachine): string {
-  const { name, uuid, firmware, machine, disk, cdrom, serial } = options;
+  const { name, uuid, firmware, machine, disk, cdrom, serial, network = false } = options;
   const bus = options.cdromBus ?? (machine === 'pc' ? 'ide' : 'sata');
   const drive =
     cdrom === undefined
@@ -47,6 +49,7 @@ export function guestMachineXml(options: GuestMachine): string {
     ${drive}
     ${bus === 'scsi' ? `<controller type='scsi' index='0' model='virtio-scsi'/>` : ''}
     ${serial.markup}
+    ${network ? `<interface type='user'><model type='virtio'/></interface>` : ''}
     <memballoon model='none'/>
   </devices>
 </domain>`;
