@@ -42,11 +42,4 @@ describeSpec('inventory', (spec) => {
       await expect(spec().get(`/redfish/v1/Systems/${spec().name}${path}`)).resolves.toEqual(byUuid);
     }
   });
-
-  it('says truthfully that there are no sessions (B2)', async () => {
-    expect(await spec().get('/redfish/v1/SessionService')).toMatchObject({ ServiceEnabled: false });
-    expect(await spec().get('/redfish/v1/SessionService/Sessions')).toMatchObject({ Members: [] });
-    const login = await spec().call('POST', '/redfish/v1/SessionService/Sessions', { UserName: 'a', Password: 'b' });
-    expect(login.status).toBe(405);
-  });
 });

@@ -10,12 +10,12 @@ import type { Served } from './served.js';
 const run = promisify(execFile);
 
 /** What of this process's environment they get. Not: REQUESTS_CA_BUNDLE and the like, which make `verify=False` void. */
-function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], HOME: process.env['HOME'], LANG: 'C.UTF-8', NO_PROXY: '*', ...more };
 }
 
 /** @returns standard output. @throws {Error} with the program's whole output where it fails. */
-async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+export async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     return (await run(program, [...words], { env, timeout: 120_000 })).stdout;
   } catch (error) {

@@ -95,6 +95,89 @@ describe('logging in', () => {
   });
 });
 
+/** Calls with JSON, as a session or nobody. */
+async function call(
+  method: string,
+  url: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(url, {
+    method,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+/** Logs in. @returns the headers of the session. */
+async function openSession(address: string, user: string, password: string): Promise<Readonly<Record<string, string>>> {
+  const url = `${address}/redfish/v1/SessionService/Sessions`;
+  const answer = await call('POST', url, { UserName: user, Password: password });
+  expect(answer.status).toBe(201);
+  return { 'X-Auth-Token': answer.headers.get('x-auth-token') ?? '' };
+}
+
+describe('what is kept of accounts', () => {
+  const accounts = '/redfish/v1/AccountService/Accounts';
+  const created = { UserName: 'ada', Password: 'ada counts', RoleId: 'ReadOnly' };
+
+  it("is in a file that Apache's htpasswd reads and writes, and in the state folder, over a restart (S2)", async () => {
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    const daemon = startWithUsers();
+    const address = await daemon.address();
+    const admin = await openSession(address, 'admin', 'secret');
+    const role = { RoleId: 'Clerk', AssignedPrivileges: ['Login', 'ConfigureSelf'] };
+    expect((await call('POST', `${address}/redfish/v1/AccountService/Roles`, role, admin)).status).toBe(201);
+    const ada = { ...created, RoleId: 'Clerk' };
+    expect((await call('POST', `${address}${accounts}`, ada, admin)).status).toBe(201);
+    await execute('htpasswd', ['-vb', at('users'), 'ada', 'ada counts']);
+    daemon.signal('SIGTERM');
+    await daemon.finished();
+
+    const again = startWithUsers();
+    const other = await again.address();
+    const session = await openSession(other, 'ada', 'ada counts');
+    expect(await (await call('GET', `${other}${accounts}/ada`, undefined, session)).json()).toMatchObject({
+      RoleId: 'Clerk',
+      Enabled: true,
+    });
+    expect((await call('POST', `${other}${accounts}`, created, session)).status).toBe(403);
+    // Sessions are nothing that outlives the daemon.
+    expect((await call('GET', `${other}/redfish/v1/Systems`, undefined, admin)).status).toBe(401);
+    for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
+  });
+
+  it('stops the start where it is damaged: else everybody would be an administrator (S2)', async () => {
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    writeFileSync(at('access.json'), '{"accounts": [');
+    const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;
+    const { code, stderr } = await run([...FAKE, '--config', config(settings)]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `${at('bmc.conf')}:2: ${at('access.json')} is damaged: correct it, or move it away to begin anew\n`,
+    });
+  });
+
+  it('leaves sessions alone when certificate and key are read again (S2)', async () => {
+    makeCertificate('one');
+    await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
+    const daemon = startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key'));
+    const systems = `${await daemon.address()}/redfish/v1/Systems`;
+    const sessions = systems.replace('Systems', 'SessionService/Sessions');
+    const { stdout } = await execute('curl', [
+      ...['--silent', '--insecure', '--dump-header', '-', '--output', '/dev/null', '--json'],
+      ...['{"UserName":"admin","Password":"secret"}', sessions],
+    ]);
+    const token = /^x-auth-token: .*$/im.exec(stdout)?.[0].trim() ?? '';
+    expect(await curl('--insecure', '--header', token, systems)).toBe(200);
+    makeCertificate('one');
+    daemon.signal('SIGHUP');
+    await daemon.logged(/certificate and key read again/);
+    expect(await curl('--insecure', '--header', token, systems)).toBe(200);
+    expect(await curl('--insecure', '--header', `${token}0`, systems)).toBe(401);
+  });
+});
+
 describe('bmc-daemon htpasswd', () => {
   it('makes a file that the daemon takes, from a password on standard input (B10)', async () => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input: 'pä:ss\n' })).toEqual({

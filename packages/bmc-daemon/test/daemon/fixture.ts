@@ -36,8 +36,9 @@ export function daemonFixture(): DaemonFixture {
 
   return {
     at,
-    start(args, options) {
-      const child = new DaemonProcess(args, options);
+    start(args, { env, ...options } = {}) {
+      // What the service keeps must not reach the next test, nor the machine that the tests run on.
+      const child = new DaemonProcess(args, { ...options, env: { STATE_DIRECTORY: at('state'), ...env } });
       started.push(child);
       return child;
     },

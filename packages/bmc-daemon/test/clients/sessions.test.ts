@@ -1,0 +1,71 @@
+/** Sessions in the hands of clients that nobody here wrote: sushy, redfishtool, ilorest. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { curl, environment, output, redfishtool, wholeSushy } from './programs.js';
+import { serveMachines, type Served } from './served.js';
+
+let served: Served;
+beforeAll(async () => {
+  served = await serveMachines({ secured: true });
+});
+afterAll(() => served.close());
+
+/** Who logs in; the daemon has a password. */
+function credentials(): { readonly user: string; readonly password: string } {
+  if (served.credentials === undefined) throw new Error('the daemon of these tests has a password');
+  return served.credentials;
+}
+
+/** Sessions that are open. */
+async function openSessions(): Promise<readonly string[]> {
+  const { body } = await curl(served, '/redfish/v1/SessionService/Sessions');
+  return (body as { Members: { '@odata.id': string }[] }).Members.map((member) => member['@odata.id']); // of the schema
+}
+
+describe('sessions', () => {
+  it('are opened, opened again after their end, and closed by sushy (S2)', async () => {
+    const { user, password } = credentials();
+    const script = join(import.meta.dirname, 'sushy_auth.py');
+    const python = environment({ PYTHONPATH: await wholeSushy(served.folder) });
+    const text = await output('/usr/bin/python3', [script, `${served.url}/redfish/v1/`, user, password], python);
+    expect(JSON.parse(text)).toEqual({
+      session: [3, 1],
+      'after the end': ['Computer System Collection', 1],
+      'after close': 0,
+      auto: 3,
+      wrong: 401,
+    });
+  });
+
+  it('are opened and closed by redfishtool, which manages accounts in them (S2)', async () => {
+    const before = await openSessions();
+    const session = ['-A', 'Session'];
+    const account = (...words: readonly string[]) => redfishtool(served, ...session, 'AccountService', ...words);
+    expect(await redfishtool(served, ...session, 'Systems', 'list')).toMatchObject({ 'Members@odata.count': 3 });
+    expect(await account('adduser', 'ada', 'ada counts', 'Operator')).toMatchObject({ RoleId: 'Operator' });
+    await account('setpassword', 'ada', 'ada counts on');
+    const ada = { ...served, credentials: { user: 'ada', password: 'ada counts on' } };
+    expect(await redfishtool(ada, ...session, 'Systems', 'list')).toMatchObject({ 'Members@odata.count': 3 });
+    await account('useradmin', 'ada', 'disable');
+    await expect(redfishtool(ada, ...session, 'Systems', 'list')).rejects.toThrow('401');
+    await account('deleteuser', 'ada');
+    expect(await openSessions()).toEqual(before);
+  });
+
+  it('are opened by ilorest, which reads in them (S2)', async () => {
+    const { user, password } = credentials();
+    const home = environment({ HOME: served.folder });
+    const ilorest = (...words: readonly string[]) => output('ilorest', ['--nologo', ...words], home);
+    await ilorest('login', served.url, '-u', user, '-p', password);
+    expect(await ilorest('get', 'PowerState', '--selector=ComputerSystem.')).toMatch(/PowerState=O/);
+    expect(await openSessions()).toHaveLength(1);
+    // It tells the wrong path of the session's end where the port is not 443: time ends what it leaves behind.
+    expect(await ilorest('logout')).toContain('Logging session out');
+  });
+
+  it('leave neither passwords nor tokens in the log (S2)', () => {
+    expect(served.log()).toContain('session created');
+    expect(served.log()).not.toMatch(/ada counts|guess|[0-9a-f]{64}/);
+    expect(served.log()).not.toContain(credentials().password);
+  });
+});
