@@ -48,6 +48,7 @@ beforeAll(async () => {
     version: '9.9.9',
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic broken') throw new Error('bcrypt fell over');
+      if (headers.authorization === 'Basic new') return { ...anybody, user: 'new', privileges: new Set() };
       return headers.authorization === 'Basic ok' ? { ...anybody, user: 'admin' } : { refused: 'no credentials' };
     },
   });
@@ -79,6 +80,14 @@ const lines = (): unknown[] => {
 const authorization = { Authorization: 'Basic ok' };
 const anything = expect.anything() as unknown;
 const unavailable = new DriverError('unavailable', 'opening libvirt on <test:///default>: connection refused');
+
+describe('the page of the machines', () => {
+  it('is for who may see the machines in Redfish, too (S2)', async () => {
+    const { status, text } = await client.get('/', { Authorization: 'Basic new' });
+    expect([status, text.includes('InsufficientPrivilege')]).toEqual([403, true]);
+    expect(lines()).toEqual([expect.objectContaining({ path: '/', status: 403, user: 'new' })]);
+  });
+});
 
 describe('the log', () => {
   it.each([

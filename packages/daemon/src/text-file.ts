@@ -6,6 +6,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'there is no such file',
   EISDIR: 'it is a folder',
   EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'there is no room left on the device',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8',
 };
 

@@ -6,6 +6,7 @@ import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/d
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
 import { describeRefusal, unauthorized, type Authenticate } from '../redfish/authenticate.js';
+import { forbidden } from '../redfish/authorize.js';
 import { toRedfishError } from '../redfish/driver-errors.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
 import { refuse, type RedfishError } from '../redfish/errors.js';
@@ -94,7 +95,7 @@ export function createPages(
     });
 }
 
-/** @throws {RedfishError} 401, which makes a browser ask for the password. */
+/** @throws {RedfishError} 401, which makes a browser ask for the password; 403 to whom Redfish would not show a machine either. */
 async function login(authenticate: Authenticate, request: Request, { locals }: Reply): Promise<void> {
   const who = await authenticate(request);
   if ('refused' in who) {
@@ -102,6 +103,7 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
     throw unauthorized(who);
   }
   locals.user = who.user;
+  if (!who.privileges.has('Login')) throw forbidden(who);
 }
 
 async function machinesPage({ driver, version }: PagesOptions, response: Reply): Promise<void> {
