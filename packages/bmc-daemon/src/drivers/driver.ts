@@ -104,13 +104,28 @@ export interface InterfaceSnapshot {
   readonly linkUp: boolean;
 }
 
+/** A memory module that is plugged into the machine, beside what it has built in. */
+export interface MemoryDeviceSnapshot {
+  /** `dimm`, `nvdimm`, `virtio-mem`, `virtio-pmem`, `sgx-epc`. */
+  readonly model: string;
+  /** What the guest has of it now. */
+  readonly sizeKiB: number;
+  /** What it counts in the machine's memory. */
+  readonly totalKiB: number;
+  /** Null where it is in none. */
+  readonly slot: number | null;
+}
+
 export interface ProcessorTopology {
   /** vCPUs online at boot. */
   readonly count: number;
   readonly sockets: number;
   readonly coresPerSocket: number;
   readonly threadsPerCore: number;
-  /** CPU model as the machine's definition names it, `host-passthrough`, `qemu64`; null when it does not. */
+  /**
+   * CPU model as the machine's definition names it, `qemu64`; of one that passes the host's through the host's, where the
+   * hypervisor tells it; null when nobody does.
+   */
   readonly model: string | null;
 }
 
@@ -140,6 +155,9 @@ export interface SystemSnapshot extends SystemRef {
   readonly processors: ProcessorTopology;
   /** `<memory>`: the memory that the machine boots with. */
   readonly memoryKiB: number;
+  readonly memoryDevices: readonly MemoryDeviceSnapshot[];
+  /** Places for modules, used and free; 0 where none can be plugged in. */
+  readonly memorySlots: number;
   readonly boot: BootSnapshot;
   readonly firmware: FirmwareSnapshot;
   readonly media: readonly MediaSnapshot[];

@@ -1,28 +1,49 @@
 /** Memory as modules, the way QEMU's SMBIOS tables show it to the guest. */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { refuse } from '../redfish/errors.js';
+import type { JsonObject } from '../redfish/resource.js';
 import { chassisReference } from './chassis-place.js';
 import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
-import { enabled } from './status.js';
+import { absent, enabled } from './status.js';
 
-/** QEMU's type 17 tables split the memory into modules of this size, the last one being smaller. */
+/** QEMU's type 17 tables split the memory that is built in into modules of this size, the last one being smaller. */
 const moduleMiB = 16 * 1024;
 
 interface Module {
   readonly id: string;
   readonly slot: number;
-  readonly capacityMiB: number;
+  /** Null: nothing is plugged in there. */
+  readonly capacityMiB: number | null;
+  /** Whether what is written there outlasts a power cycle. */
+  readonly isPersistent: boolean;
 }
 
-/** Modules that add up to the machine's memory; at least one, so that a tiny machine has some, too. */
-export function memoryModules(memoryKiB: number): readonly Module[] {
-  const totalMiB = Math.floor(memoryKiB / 1024);
-  return Array.from({ length: Math.max(1, Math.ceil(totalMiB / moduleMiB)) }, (_, slot) => ({
-    id: `DIMM${slot}`,
-    slot,
-    capacityMiB: Math.min(moduleMiB, totalMiB - slot * moduleMiB),
+/**
+ * Modules that add up to the machine's memory: what it has built in, at least one (so that a tiny machine has some, too), what is
+ * plugged in beside it, and the places where more could be plugged in.
+ */
+export function memoryModules({
+  memoryKiB,
+  memoryDevices,
+  memorySlots,
+}: Pick<SystemSnapshot, 'memoryKiB' | 'memoryDevices' | 'memorySlots'>): readonly Module[] {
+  const pluggedKiB = memoryDevices.reduce((sum, { totalKiB }) => sum + totalKiB, 0);
+  const builtInMiB = Math.floor(Math.max(0, memoryKiB - pluggedKiB) / 1024);
+  const builtIn = Array.from({ length: Math.max(1, Math.ceil(builtInMiB / moduleMiB)) }, (_, index) => ({
+    capacityMiB: Math.min(moduleMiB, builtInMiB - index * moduleMiB),
+    isPersistent: false,
   }));
+  const plugged = memoryDevices.map(({ model, sizeKiB }) => ({
+    capacityMiB: Math.floor(sizeKiB / 1024),
+    isPersistent: model === 'nvdimm' || model === 'virtio-pmem',
+  }));
+  const inSlots = memoryDevices.filter(({ slot }) => slot !== null).length;
+  const free = Array.from({ length: Math.max(0, memorySlots - inSlots) }, () => ({
+    capacityMiB: null,
+    isPersistent: false,
+  }));
+  return [...builtIn, ...plugged, ...free].map((module, slot) => ({ id: `DIMM${slot}`, slot, ...module }));
 }
 
 /** GiB, whole ones from 1 GiB up (Ironic reads an integer), a fraction below, where an integer would be 0. */
@@ -37,10 +58,10 @@ const memoryCollection = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Memory',
   load: ({ params, services }) => services.driver.getSystem(params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: ({ memoryKiB }, { self }) =>
+  render: (system, { self }) =>
     renderCollection(
       'Memory Collection',
-      memoryModules(memoryKiB).map(({ id }) => `${self}/${id}`),
+      memoryModules(system).map(({ id }) => `${self}/${id}`),
     ),
 });
 
@@ -50,7 +71,7 @@ const memory = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Memory/{memoryId}',
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; module: Module }> => {
     const system = await services.driver.getSystem(params.systemId);
-    const module = memoryModules(system.memoryKiB).find(({ id }) => id === params.memoryId);
+    const module = memoryModules(system).find(({ id }) => id === params.memoryId);
     if (module === undefined) throw refuse('ResourceNotFound', 'Memory', params.memoryId);
     return { system, module };
   },
@@ -58,13 +79,19 @@ const memory = defineResource({
   render: ({ system, module }, { services }) => ({
     Id: module.id,
     Name: `DIMM ${module.slot}`,
-    MemoryType: 'DRAM',
+    ...renderKind(module),
     CapacityMiB: module.capacityMiB,
     MemoryLocation: { Slot: module.slot },
-    Status: enabled,
+    Status: module.capacityMiB === null ? absent : enabled,
     Links: { Chassis: chassisReference(system.uuid, services.settings) },
   }),
 });
+
+/** What kind it is, of a module that is there. DMTF has no type for a persistent one that no technology is behind. */
+function renderKind({ capacityMiB, isPersistent }: Module): JsonObject {
+  if (capacityMiB === null) return {};
+  return isPersistent ? { OperatingMemoryModes: ['PMEM'] } : { MemoryType: 'DRAM', OperatingMemoryModes: ['Volatile'] };
+}
 
 /** Memory under a system. */
 export const memoryResources = [memoryCollection, memory];

@@ -88,6 +88,8 @@ function machine(number: number, name: string): SystemSnapshot {
     },
     processors: { count: 2, sockets: 1, coresPerSocket: 2, threadsPerCore: 1, model: 'host-passthrough' },
     memoryKiB: 2 * gibiKiB,
+    memoryDevices: [],
+    memorySlots: 0,
     boot: {
       available: ['network', 'cdrom', 'hd'],
       ...untouchedOverride('hd'),
@@ -146,6 +148,8 @@ function server(number: number, name: string): SystemSnapshot {
     },
     processors: { count: 8, sockets: 2, coresPerSocket: 2, threadsPerCore: 2, model: 'EPYC' },
     memoryKiB: 24 * gibiKiB,
+    memoryDevices: [{ model: 'dimm', sizeKiB: 4 * gibiKiB, totalKiB: 4 * gibiKiB, slot: 0 }],
+    memorySlots: 2,
     disks: [disk('vda', 'virtio', 40), disk('sdb', 'sata', 100), cdrom],
     interfaces: [network(number, 0), { ...network(number, 1), linkUp: false }],
   };

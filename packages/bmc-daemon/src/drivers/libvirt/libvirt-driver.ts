@@ -29,6 +29,7 @@ import { FirmwareChooser, type BootLoaderMap } from './firmware-choice.js';
 import { LibvirtFirmware } from './firmware-control.js';
 import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
+import { HostCpu } from './host-cpu.js';
 import { openPool } from './image-pool.js';
 import { openShelf } from './image-shelf.js';
 import { ImageStore } from './image-store.js';
@@ -110,11 +111,13 @@ class LibvirtDriver implements HypervisorDriver {
       hypervisor,
       timeoutMs,
     });
+    const hostCpu = new HostCpu(hypervisor);
     this.#reader = new SystemReader({
       inventory,
       timeoutMs,
       diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000,
       knowledge: () => this.#firmwareFiles.knowledge(),
+      hostCpuModel: () => hostCpu.model(),
     });
     this.#store = new ImageStore({
       openShelf: async ({ create }) => {

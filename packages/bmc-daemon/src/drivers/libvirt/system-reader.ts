@@ -10,7 +10,7 @@ import { knownByName, type FirmwareKnowledge } from './firmware-catalogue.js';
 import type { Inventory, Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
-import { readSnapshot } from './xml/snapshot.js';
+import { hasHostCpu, readSnapshot } from './xml/snapshot.js';
 
 interface Reading {
   readonly state: DomainState;
@@ -23,6 +23,8 @@ interface Kept extends Reading {
   readonly disks: readonly Disk[];
   readonly capacities: Capacities;
   readonly snapshot: SystemSnapshot;
+  /** Its CPU is the host's, which has not told its name yet: the next reader asks again. */
+  readonly awaitsHostCpu: boolean;
 }
 
 export interface SystemReaderOptions {
@@ -33,6 +35,8 @@ export interface SystemReaderOptions {
   readonly diskSizeWaitMs: number;
   /** What is known of the host's firmware files. Default: their names say it. */
   readonly knowledge?: () => Promise<FirmwareKnowledge>;
+  /** Name of the host's CPU; null: it has none; undefined: not known yet. Default: it has none. */
+  readonly hostCpuModel?: () => Promise<string | null | undefined>;
 }
 
 export class SystemReader {
@@ -40,14 +44,16 @@ export class SystemReader {
   readonly #timeoutMs: number;
   readonly #capacity: DiskCapacity;
   readonly #knowledge: () => Promise<FirmwareKnowledge>;
+  readonly #hostCpuModel: () => Promise<string | null | undefined>;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<SystemSnapshot>>();
 
-  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge }: SystemReaderOptions) {
+  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel }: SystemReaderOptions) {
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
     this.#capacity = new DiskCapacity(diskSizeWaitMs);
     this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
+    this.#hostCpuModel = hostCpuModel ?? (() => Promise.resolve(null));
   }
 
   /** @throws {DriverError} notFound, unavailable. */
@@ -81,15 +87,27 @@ export class SystemReader {
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
     const capacities = await this.#capacity.read(machine.domain, disks);
-    if (unchanged && last.capacities === capacities) return last.snapshot;
+    if (unchanged && last.capacities === capacities) {
+      if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return last.snapshot;
+    }
     const extras = {
       state,
       persistent: machine.persistent,
       capacityBytes: capacities,
       knowledge: await this.#knowledge(),
     };
-    const snapshot = readSnapshot(reading.inactiveXml, reading.liveXml, extras);
-    this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot });
+    const read = (hostCpuModel: string | null): SystemSnapshot =>
+      readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel });
+    const plain = read(null);
+    const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
+    const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;
+    this.#kept.set(machine.uuid, {
+      ...reading,
+      disks,
+      capacities,
+      snapshot,
+      awaitsHostCpu: hostCpuModel === undefined,
+    });
     return snapshot;
   }
 

@@ -47,6 +47,8 @@ describe('readDomain', () => {
       },
       processors: { count: 4, sockets: 1, coresPerSocket: 2, threadsPerCore: 2, model: 'qemu64' },
       memoryKiB: 2097152,
+      memoryDevices: [],
+      memorySlots: 0,
       currentMemoryKiB: 1048576,
       devices: null,
     });
@@ -88,6 +90,8 @@ describe('readDomain', () => {
       // Two of four vCPUs are online; without a topology each is a socket.
       processors: { count: 2, sockets: 4, coresPerSocket: 1, threadsPerCore: 1, model: null },
       memoryKiB: 524288,
+      memoryDevices: [],
+      memorySlots: 0,
       currentMemoryKiB: 262144,
     });
     expect(devices.disks.map(withoutElement)).toEqual([

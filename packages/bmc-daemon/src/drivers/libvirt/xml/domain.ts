@@ -3,9 +3,10 @@
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver.js';
-import type { FirmwareType, ProcessorTopology, SysinfoSnapshot } from '../../driver.js';
+import type { FirmwareType, MemoryDeviceSnapshot, ProcessorTopology, SysinfoSnapshot } from '../../driver.js';
 import { readDevices } from './device.js';
 import type { Devices } from './device.js';
+import { readMemoryDevices } from './memory-device.js';
 import { attribute, child, childElements, parseXml, textOf } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import { readMemoryKiB } from './size.js';
@@ -57,6 +58,9 @@ export interface Domain {
   readonly memoryKiB: number;
   /** `<currentMemory>`: what the balloon leaves of it. */
   readonly currentMemoryKiB: number;
+  readonly memoryDevices: readonly MemoryDeviceSnapshot[];
+  /** `<maxMemory slots>`; 0 where there are none. */
+  readonly memorySlots: number;
   readonly devices: Devices;
 }
 
@@ -86,6 +90,8 @@ export function readDomain(xml: string | XmlDocument): Domain {
     processors: readProcessors(root),
     memoryKiB,
     currentMemoryKiB: currentMemory === undefined ? memoryKiB : readMemoryKiB(currentMemory),
+    memoryDevices: readMemoryDevices(child(root, 'devices')),
+    memorySlots: Number(attribute(child(root, 'maxMemory'), 'slots') ?? 0),
     devices: readDevices(child(root, 'devices')),
   };
 }

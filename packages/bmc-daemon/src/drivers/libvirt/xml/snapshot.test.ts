@@ -43,6 +43,8 @@ describe('readSnapshot', () => {
       },
       processors: { count: 4, sockets: 1, coresPerSocket: 2, threadsPerCore: 2, model: 'qemu64' },
       memoryKiB: 2097152,
+      memoryDevices: [],
+      memorySlots: 0,
       boot: {
         available: ['network', 'cdrom', 'hd', 'usb'],
         enabled: 'continuous',

@@ -1,5 +1,12 @@
 /** A machine's XML, inactive and live, as the snapshot that the resources render. */
-import type { BootSnapshot, DiskSnapshot, DomainState, MediaSnapshot, SystemSnapshot } from '../../driver.js';
+import type {
+  BootSnapshot,
+  DiskSnapshot,
+  DomainState,
+  MediaSnapshot,
+  ProcessorTopology,
+  SystemSnapshot,
+} from '../../driver.js';
 import type { FirmwareSnapshot } from '../../firmware-control.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {
@@ -33,6 +40,8 @@ export interface SnapshotExtras {
   readonly capacityBytes: ReadonlyMap<string, number>;
   /** What the definition leaves open about firmware. Default: the names of files say it. */
   readonly knowledge?: FirmwareKnowledge;
+  /** CPU model of the host, for machines that it is passed through to. Default: not known. */
+  readonly hostCpuModel?: string | null;
 }
 
 /**
@@ -59,8 +68,10 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
     architecture: defined.os.architecture,
     machineType: defined.os.machineType,
     sysinfo: present.sysinfo,
-    processors: present.processors,
+    processors: withHostModel(present.processors, extras.hostCpuModel ?? null),
     memoryKiB: present.memoryKiB,
+    memoryDevices: present.memoryDevices,
+    memorySlots: present.memorySlots,
     boot: bootSnapshot(own, record),
     firmware: firmwareSnapshot(own, present, record, extras.knowledge ?? knownByName),
     media: [mediaSnapshot(defined, present, record.media)],
@@ -140,6 +151,18 @@ function firmwareSnapshot(
     // What the machine had before a client made it smaller is its maximum still.
     limits: { ...limits, memoryMiB: Math.max(limits.memoryMiB, original.memoryMiB ?? 0) },
   };
+}
+
+/** Modes of `<cpu>` that give a machine the host's CPU and do not name it. */
+const HOST_MODES: ReadonlySet<string | null> = new Set(['host-passthrough', 'host-model']);
+
+/** Whether a machine's CPU is the host's, whose name its XML does not say. */
+export function hasHostCpu({ processors }: Pick<SystemSnapshot, 'processors'>): boolean {
+  return HOST_MODES.has(processors.model);
+}
+
+function withHostModel(processors: ProcessorTopology, model: string | null): ProcessorTopology {
+  return model === null || !HOST_MODES.has(processors.model) ? processors : { ...processors, model };
 }
 
 function diskSnapshots(
