@@ -98,7 +98,10 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     let failure: RedfishError | undefined;
     try {
       checkODataVersion(request);
-      const who = match?.target.open.has(request.method ?? '') === true ? stranger : await authenticate(request);
+      const isOpen = match?.target.open.has(request.method ?? '') === true;
+      // A query may read more than what is open to everybody.
+      const known = isOpen && query === undefined ? stranger : await authenticate(request);
+      const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
       if ('refused' in who) throw unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
@@ -126,6 +129,10 @@ function isTrouble(status: number): boolean {
 function split(url: string): { readonly path: string; readonly query: string | undefined } {
   const mark = url.indexOf('?');
   return mark === -1 ? { path: url, query: undefined } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+}
+
+function isAnonymous({ headers }: IncomingMessage): boolean {
+  return headers.authorization === undefined && headers['x-auth-token'] === undefined;
 }
 
 /** A client that wants another version of the protocol must not take our answers for it (DSP0266, request headers). */

@@ -96,14 +96,25 @@ const manager = defineResource({
   render: (_entity, { self }) => ({ Certificates: link(`${self}/Certificates`) }),
 });
 
+const root = defineResource({
+  entity: 'ServiceRoot',
+  odataType: '#ServiceRoot.v1_20_0.ServiceRoot',
+  uri: '/redfish/v1',
+  open: true,
+  load: () => ({}),
+  render: () => ({ Id: 'RootService', Managers: link('/redfish/v1/Managers/1') }),
+});
+
 let client: Client;
 beforeAll(async () => {
   const pipeline = createPipeline({
-    resources: [systems, system, logs, chassis, manager, certificates],
+    resources: [root, systems, system, logs, chassis, manager, certificates],
     services,
     strict: true,
-    authenticate: ({ headers }) =>
-      headers.authorization === 'reader' ? { ...anybody, user: 'r', privileges: new Set(['Login']) } : anybody,
+    authenticate: ({ headers: { authorization } }) => {
+      if (authorization === 'reader') return { ...anybody, user: 'r', privileges: new Set(['Login']) };
+      return authorization === 'nobody' || authorization === undefined ? { refused: 'no' } : anybody;
+    },
   });
   client = await serve((request, response) => void pipeline(request, response, 'r1'));
 });
@@ -116,8 +127,9 @@ beforeEach(() => {
 });
 
 const path = '/redfish/v1/Systems';
+const admin = { Authorization: 'admin' };
 const get = async (uri: string, headers = {}) => {
-  const { status, json, headers: answered } = await client.get(uri.replaceAll(' ', '+'), headers);
+  const { status, json, headers: answered } = await client.get(uri.replaceAll(' ', '+'), { ...admin, ...headers });
   return { status, body: json as JsonObject, headers: answered };
 };
 const bodyOf = async (uri: string) => {
@@ -128,7 +140,7 @@ const bodyOf = async (uri: string) => {
 const idsOf = (body: JsonObject) =>
   (body['Members'] as { '@odata.id': string }[]).map((member) => member['@odata.id'].split('/').at(-1));
 const fault = async (uri: string, method = 'GET') => {
-  const { status, json } = await client.send(method, uri.replaceAll(' ', '+'));
+  const { status, json } = await client.send(method, uri.replaceAll(' ', '+'), { headers: admin });
   const { error } = json as { error: { '@Message.ExtendedInfo': { MessageId: string }[] } };
   return [status, ...error['@Message.ExtendedInfo'].map(({ MessageId }) => MessageId.split('.').at(-1))];
 };
@@ -171,7 +183,8 @@ describe('$select', () => {
   });
 
   it('answers HEAD like GET, without the body (S1)', async () => {
-    const [whole, only] = [await client.get(`${path}/1?$select=Id`), await client.send('HEAD', `${path}/1?$select=Id`)];
+    const whole = await get(`${path}/1?$select=Id`);
+    const only = await client.send('HEAD', `${path}/1?$select=Id`, { headers: admin });
     expect([only.text, only.headers['content-length']]).toEqual(['', whole.headers['content-length']]);
   });
 });
@@ -292,6 +305,21 @@ describe('$expand', () => {
       ...link(`${path}/2`),
       '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.ResourceNotFound' })],
     });
+  });
+
+  it('of what is open to all reads the rest for who may, and shows strangers no more than links (S1)', async () => {
+    const expanded = await bodyOf('/redfish/v1?$expand=.');
+    expect(expanded['Managers']).toEqual(await bodyOf('/redfish/v1/Managers/1'));
+    const stranger = await client.get('/redfish/v1?$expand=.');
+    expect([stranger.status, (stranger.json as JsonObject)['Managers']]).toEqual([
+      200,
+      {
+        ...link('/redfish/v1/Managers/1'),
+        '@Message.ExtendedInfo': [expect.objectContaining({ MessageId: 'Base.1.22.InsufficientPrivilege' })],
+      },
+    ]);
+    expect((await client.get('/redfish/v1?$expand=.', { Authorization: 'nobody' })).status).toBe(401);
+    expect((await client.get('/redfish/v1', { Authorization: 'nobody' })).status).toBe(200);
   });
 
   it('refuses what would be too large, before it reads it, and serves it in parts (S1)', async () => {
