@@ -32,7 +32,7 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'service-uuid.ts', 'pages/', 'config/'],
+    ['app.ts', 'event-services.ts', 'service-uuid.ts', 'pages/', 'config/'],
     ['resources/'],
     ['redfish/', 'auth/', 'events/'],
     ['drivers/'],

@@ -12,11 +12,13 @@ import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
+import { openEventServices, type EventServices } from './event-services.js';
 import { createEventBus } from './events/event-bus.js';
+import { publishWrites } from './events/published-writes.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
-import { resources, type Services } from './resources/index.js';
+import { resources, streams, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
 import { StateFileError } from './state-file.js';
 import { version } from './version.js';
@@ -71,9 +73,31 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
   }
 
   const driver = createDriver(settings, log, at);
+  const served = selectFeatures(resources, settings.featureSet);
+  let core: Core;
+  let events: EventServices;
+  try {
+    core = createCore(settings, stateDir, access, driver, log);
+    events = openEventServices({
+      bus: core.events,
+      driver,
+      tasks: core.operations.tasks,
+      resources: served,
+      stateDir,
+      serviceUuid: core.serviceUuid,
+      log,
+    });
+  } catch (error) {
+    if (error instanceof StateFileError) throw at('stateDir', error.message, error);
+    throw error;
+  }
+  const { subscriptions, logs, resourceTypes } = events;
   const app = createApp<Services>({
-    resources: selectFeatures(resources, settings.featureSet),
-    services: createServices(settings, stateDir, access, driver, log),
+    resources: served,
+    // Where the service of events is not served, nor is its stream.
+    streams: streams.filter(({ entity }) => served.some((resource) => resource.entity === entity)),
+    services: { ...core, subscriptions, logs, resourceTypes },
+    onChange: publishWrites(core.events),
     authenticate: access.authenticate,
     strict: settings.dmtfStrict,
     log,
@@ -92,18 +116,20 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
       onError: (error) => log.error('accepting a connection', { error }),
     });
   } catch (error) {
+    await events.close();
     await driver.close();
     if (!(error instanceof ListenError)) throw error;
     throw at(error.about === 'port' ? 'listenPort' : 'listenIp', error.message, error);
   }
   // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
   await driver.start();
+  void tidyLogs(driver, logs);
   for (const address of listener.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
 
   return {
     addresses: listener.addresses,
     reload: () => reload(listener, tlsFiles, log),
-    close: () => close(listener, driver, app, settings.shutdownWaitSeconds * 1000),
+    close: () => close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000),
   };
 }
 
@@ -149,13 +175,10 @@ function createHostDriver(
   }
 }
 
-function createServices(
-  settings: Settings,
-  stateDir: string,
-  access: Access,
-  driver: HypervisorDriver,
-  log: Log,
-): Services {
+/** What stands on no event. */
+type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes'>;
+
+function createCore(settings: Settings, stateDir: string, access: Access, driver: HypervisorDriver, log: Log): Core {
   const now = () => new Date();
   return {
     driver,
@@ -191,9 +214,27 @@ function reload(listener: Listener, tlsFiles: TlsFiles | undefined, log: Log): v
   }
 }
 
-/** Requests first: what is under way needs the host. */
-async function close(listener: Listener, driver: HypervisorDriver, app: App, waitMs: number): Promise<void> {
-  await listener.close(waitMs);
+/** Machines may have gone while no daemon was there to see it. */
+async function tidyLogs(driver: HypervisorDriver, logs: EventServices['logs']): Promise<void> {
+  try {
+    await logs.retain(new Set((await driver.listSystems()).map(({ uuid }) => uuid)));
+  } catch {
+    // A host that is not there yet says nothing of its machines; the next start asks again.
+  }
+}
+
+/** Requests first: what is under way needs the host. Streams of events are requests that never end by themselves. */
+async function close(
+  listener: Listener,
+  events: EventServices,
+  driver: HypervisorDriver,
+  app: App,
+  waitMs: number,
+): Promise<void> {
+  const closing = listener.close(waitMs);
+  events.subscriptions.closeStreams();
+  await closing;
+  await events.close();
   await driver.close();
   app.close();
 }

@@ -59,7 +59,8 @@ export function createFilter(wanted: Wanted): EventFilter {
   };
 }
 
-function isAt(origin: string, uri: string, subordinates: boolean): boolean {
+/** Whether a resource is the one at a URI, or below it where that is asked for. */
+export function isAt(origin: string, uri: string, subordinates: boolean): boolean {
   return origin === uri || (subordinates && origin.startsWith(`${uri}/`));
 }
 

@@ -1,8 +1,8 @@
 /** `$filter` of a stream of events (DSP0266, Server-Sent Events): the grammar of queries, on the properties of an event. */
 import { parseFilter } from '../redfish/query/filter.js';
 import type { JsonObject } from '../redfish/json.js';
-import type { EventFilter } from './event-filter.js';
-import { eventTypeOf, type FeedEvent } from './event-record.js';
+import { isAt, type EventFilter } from './event-filter.js';
+import { eventTypeOf, withoutVersion, type FeedEvent } from './event-record.js';
 
 /** The properties that a filter may name; what SSEFilterPropertiesSupported shows. */
 export const streamFilterProperties = [
@@ -20,32 +20,34 @@ export const streamFilterProperties = [
  * @throws {FilterSyntaxError} of the query's grammar.
  */
 export function parseStreamFilter(text: string): EventFilter {
-  const passes = parseFilter(text);
   const subordinates = /\bSubordinateResources\s+eq\s+true\b/.test(text);
-  return (feedEvent) => faces(feedEvent, subordinates).some(passes);
+  // What is no plain equality becomes a property that says whether it holds: a resource may be wanted with all that is below it.
+  const origins: string[] = [];
+  const plain = text
+    .replace(
+      /\bMessageId(\s+(?:eq|ne)\s+)'([^']*)'/g,
+      (_, operator: string, id: string) => `MessageId${operator}'${withoutVersion(id)}'`,
+    )
+    .replace(/\bOriginResource(\s+(?:eq|ne)\s+)'([^']*)'/g, (_, operator: string, uri: string) => {
+      origins.push(uri.replace(/\/+$/, ''));
+      return `Origin${origins.length - 1}${operator}true`;
+    });
+  const passes = parseFilter(plain);
+  return (feedEvent) => passes(faceOf(feedEvent, origins, subordinates));
 }
 
-/**
- * An event is known by several names at once: by its message with and without a version, and, where subordinates are wanted, by
- * every resource above its own.
- */
-function faces(feedEvent: FeedEvent, subordinates: boolean): readonly JsonObject[] {
-  const { event, versionlessId, registryPrefix, resourceType } = feedEvent;
-  const origins = subordinates ? [event.origin, ...ancestors(event.origin)] : [event.origin];
-  return [event.messageId, versionlessId].flatMap((messageId) =>
-    origins.map((origin) => ({
-      EventFormatType: 'Event',
-      EventType: eventTypeOf(event),
-      MessageId: messageId,
-      OriginResource: origin,
-      RegistryPrefix: registryPrefix,
-      ResourceType: resourceType,
-      SubordinateResources: subordinates,
-    })),
-  );
-}
-
-function ancestors(origin: string): readonly string[] {
-  const parts = origin.split('/');
-  return parts.slice(4).map((_part, index) => parts.slice(0, parts.length - 1 - index).join('/'));
+function faceOf(
+  { event, versionlessId, registryPrefix, resourceType }: FeedEvent,
+  origins: readonly string[],
+  subordinates: boolean,
+): JsonObject {
+  return {
+    EventFormatType: 'Event',
+    EventType: eventTypeOf(event),
+    MessageId: versionlessId,
+    RegistryPrefix: registryPrefix,
+    ResourceType: resourceType,
+    SubordinateResources: subordinates,
+    ...Object.fromEntries(origins.map((uri, index) => [`Origin${index}`, isAt(event.origin, uri, subordinates)])),
+  };
 }

@@ -103,6 +103,8 @@ export interface Subscriptions {
   openStream(request: StreamRequest): StreamSource;
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
   setRetries(change: RetryChange): void;
+  /** Ends what would never end by itself. */
+  closeStreams(): void;
   /** Closes the streams, and sends nothing any more. */
   close(): void;
 }
@@ -236,6 +238,11 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     return stream !== undefined;
   };
 
+  const closeStreams = (): void => {
+    closed = true;
+    for (const { close } of [...streams.values()]) close();
+  };
+
   for (const record of state.state.subscriptions) start(record);
 
   return {
@@ -274,6 +281,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     },
     remove,
     openStream({ wants, lastEventId, actor, peer }) {
+      if (closed) throw refuse('ServiceShuttingDown');
       checkRoom();
       const id = randomUUID();
       return (output) => {
@@ -315,13 +323,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         retryIntervalSeconds: intervalSeconds ?? present.retryIntervalSeconds,
       }));
     },
+    closeStreams,
     close() {
-      closed = true;
+      closeStreams();
       for (const { delivery, leave } of pushes.values()) {
         leave();
         delivery.close();
       }
-      for (const { close } of [...streams.values()]) close();
       feed.close();
     },
   };

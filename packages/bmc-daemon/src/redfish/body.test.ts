@@ -30,6 +30,11 @@ describe('readBody', () => {
     expect(await readBody(request(body))).toEqual({ a: [{ c: 2 }] });
   });
 
+  it('keeps a link, which is nothing but its @odata.id (S10)', async () => {
+    const body = '{"@odata.id":"/x","a":[{"@odata.id":"/y"},{"@odata.id":"/z","c":2}]}';
+    expect(await readBody(request(body))).toEqual({ a: [{ '@odata.id': '/y' }, { c: 2 }] });
+  });
+
   it.each(['application/json', 'application/x-www-form-urlencoded'])(
     'finds nothing in an empty body of type %s (B9)',
     async (type) => {

@@ -8,7 +8,7 @@ import { isArray, isObject, type Json, type JsonObject } from './json.js';
 export const maximumBodyBytes = 1024 * 1024;
 
 /**
- * Reads the body. Its `@odata.*` members are left out: they say nothing that the service acts on (DSP0266, PATCH).
+ * Reads the body. Its `@odata.*` members are left out: they say nothing that the service acts on (DSP0266, PATCH), but for links.
  * @returns undefined for an empty one, whatever its content type.
  * @throws {RedfishError} 413 PayloadTooLarge, 415 for anything but JSON, 400 MalformedJSON, 400 UnrecognizedRequestBody for
  * JSON that is no object.
@@ -75,5 +75,12 @@ function withoutAnnotations(object: JsonObject, depth: number): JsonObject {
 function strip(value: Json, depth: number): Json {
   if (depth > deepest) return value;
   if (isArray(value)) return value.map((item) => strip(item, depth + 1));
-  return isObject(value) ? withoutAnnotations(value, depth) : value;
+  if (!isObject(value) || isLink(value)) return value;
+  return withoutAnnotations(value, depth);
+}
+
+/** `{"@odata.id": uri}` below the top says which resource a property names. */
+function isLink(value: JsonObject): boolean {
+  const names = Object.keys(value);
+  return names.length === 1 && names[0] === '@odata.id';
 }

@@ -149,7 +149,9 @@ export function streamEndpoint<Services>(stream: StreamDefinition<Services>, ser
       throw new RedfishError(406, [message('HeaderInvalid', 'Accept')]);
     }
     const { headers } = request;
-    const source = await stream.open({ services, requester, headers, query: new URLSearchParams(query) });
+    const { address } = requester;
+    const peer = `${address.includes(':') ? `[${address}]` : address}:${request.socket.remotePort ?? 0}`;
+    const source = await stream.open({ services, requester, peer, headers, query: new URLSearchParams(query) });
     return streamAnswer(source, stream.contentType, { Allow: 'GET' });
   };
   return {

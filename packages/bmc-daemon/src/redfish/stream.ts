@@ -8,6 +8,8 @@ import type { Awaitable, Requester } from './resource.js';
 export interface StreamRequest<Services> {
   readonly services: Services;
   readonly requester: Requester;
+  /** `192.0.2.1:40112`. */
+  readonly peer: string;
   /** Lower-case names, as Node has them: `last-event-id`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The query's parameters; `$…` ones only if `query` names them. */

@@ -114,6 +114,7 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
     SimpleStorage: reference(`${self}/SimpleStorage`),
     Storage: reference(`${self}/Storage`),
     VirtualMedia: reference(`${self}/VirtualMedia`),
+    LogServices: reference(`${self}/LogServices`),
     ...renderIndicator(indicatorOf(system, settings)),
     Links: {
       Chassis: [chassisReference(uuid, settings)],

@@ -1,5 +1,6 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
 import type { Resource } from '../redfish/resource.js';
+import type { StreamDefinition } from '../redfish/stream.js';
 import { accountService } from './account-service.js';
 import { biosRegistry } from './attribute-registry.js';
 import { biosResources } from './bios.js';
@@ -8,16 +9,19 @@ import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { drive } from './drive.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
+import { eventDestinationResources } from './event-destination.js';
+import { eventServiceResources, eventStream } from './event-service.js';
 import { jsonSchemaResources } from './json-schema.js';
+import { logServiceResources } from './log-service.js';
 import { managerResources } from './manager.js';
 import { managerAccountResources } from './manager-account.js';
 import { memoryResources } from './memory.js';
 import { messageRegistries, registryResources } from './message-registry.js';
 import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
+import { sensorResources } from './sensor.js';
 import { roleResources } from './role.js';
 import { secureBoot } from './secure-boot.js';
-import { sensorResources } from './sensor.js';
 import { serviceRoot } from './service-root.js';
 import type { Services } from './services.js';
 import { sessionServiceResources } from './session-service.js';
@@ -50,6 +54,9 @@ const served: readonly Resource<Services>[] = [
   ...thermalResources,
   ...sensorResources,
   ...taskResources,
+  ...eventServiceResources,
+  ...eventDestinationResources,
+  ...logServiceResources,
   ...sessionServiceResources,
   accountService,
   ...managerAccountResources,
@@ -59,3 +66,6 @@ const served: readonly Resource<Services>[] = [
 
 /** With the schemas of all the others. */
 export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];
+
+/** What is answered with a stream. */
+export const streams: readonly StreamDefinition<Services>[] = [eventStream];

@@ -45,6 +45,7 @@ const manager = defineResource({
     ServiceEntryPointUUID: services.serviceUuid,
     Status: enabled,
     VirtualMedia: reference(`${self}/VirtualMedia`),
+    LogServices: reference(`${self}/LogServices`),
     Links: {
       ManagerForServers: [reference(`/redfish/v1/Systems/${uuid}`)],
       'ManagerForServers@odata.count': 1,

@@ -3,6 +3,8 @@ import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
+import type { EventLogs } from '../events/event-logs.js';
+import type { Subscriptions } from '../events/subscriptions.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { InventorySettings } from './configured-inventory.js';
@@ -28,6 +30,10 @@ export interface Services {
   readonly operations: LongOperationOptions;
   /** What has happened, for logs and subscribers. Writes publish themselves: resources need not. */
   readonly events: EventBus;
+  readonly subscriptions: Subscriptions;
+  readonly logs: EventLogs;
+  /** Types of the resources that are served, sorted. */
+  readonly resourceTypes: readonly string[];
   /** Accounts, roles and sessions. */
   readonly access: Access;
   /** Indicators of chassis that EMULATOR_CHASSIS names. */

@@ -40,6 +40,11 @@ async function everyPath(daemon: SpecDaemon): Promise<Paths> {
   expect(slow.status).toBe(202);
   const session = { UserName: 'admin', Password: 'secret' };
   expect((await daemon.call('POST', '/redfish/v1/SessionService/Sessions', session)).status).toBe(201);
+  // Nobody listens there, and nothing of it is waited for.
+  const listener = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish' };
+  expect((await daemon.call('POST', '/redfish/v1/EventService/Subscriptions', listener)).status).toBe(201);
+  const lit = await daemon.call('PATCH', `/redfish/v1/Systems/${daemon.uuid}`, { IndicatorLED: 'Lit' });
+  expect(lit.status).toBe(200);
   const found = await daemon.crawl();
   const files = [...JSON.stringify([...found.values()]).matchAll(/"Uri":"([^"]+)"/g)].map(([, uri = '']) => uri);
   return { paths: [...found.keys()], monitor: slow.headers.get('location') ?? '', files };

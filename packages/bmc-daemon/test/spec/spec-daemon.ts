@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@j
 import { createLog } from '@rackless/daemon/log.js';
 import type { BootChoice } from '../../src/drivers/boot-override.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
@@ -213,6 +214,7 @@ async function serve(
     services,
     authenticate: openToAll,
     strict: settings.strict ?? false,
+    onChange: publishWrites(services.events),
   });
   let requests = 0;
   const listening = await listen((incoming, response) => {

@@ -5,8 +5,12 @@ import { initialAccessState } from '../../src/auth/access-state.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
 import { createEventBus } from '../../src/events/event-bus.js';
+import { createEventFeed } from '../../src/events/event-feed.js';
+import { openEventLogs } from '../../src/events/event-logs.js';
+import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
-import type { ResourceSettings, Services } from '../../src/resources/index.js';
+import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
+import { resourceTypesOf } from '../../src/resources/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/indicator-store.js';
 import type { StateFile } from '../../src/state-file.js';
 
@@ -19,15 +23,31 @@ export interface TestServices extends Partial<Omit<Services, 'driver' | 'setting
 /** @param parts in place of the usual ones: the real clock, a silent log, tasks after 8 s, and the default settings. */
 export function testServices(driver: HypervisorDriver, { settings, ...parts }: TestServices = {}): Services {
   const now = parts.now ?? (() => new Date());
+  const events =
+    parts.events ??
+    createEventBus((error) => {
+      throw error;
+    });
   return {
     driver,
     serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
     now,
     log: { warn: () => undefined },
     operations: { tasks: createTaskStore({ limit: 100, now }), waitMs: 8000, onTaskFailed: () => undefined },
-    events: createEventBus((error) => {
-      throw error;
+    events,
+    subscriptions: createSubscriptions({
+      feed: createEventFeed({ bus: events, typeOf: resourceTypesOf(resources).at, kept: 100 }),
+      bus: events,
+      state: stateInMemory(noSubscriptions),
+      post: () => Promise.resolve(),
+      log: silent,
+      limit: 10,
+      backlog: 100,
+      keepAliveMs: 60_000,
     }),
+    // Nowhere: such a log is in memory alone.
+    logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
+    resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),
     ...parts,

@@ -1,0 +1,95 @@
+/** Everything that stands on the event bus, put together: what is published, the logs, and who is subscribed. */
+import path from 'node:path';
+import type { Log } from '@rackless/daemon/log.js';
+import type { HypervisorDriver } from './drivers/driver.js';
+import type { EventBus } from './events/event-bus.js';
+import { createEventFeed } from './events/event-feed.js';
+import { openEventLogs, type EventLogs } from './events/event-logs.js';
+import { createEventPost } from './events/event-post.js';
+import { publishMachineChanges } from './events/machine-events.js';
+import {
+  createSubscriptions,
+  noSubscriptions,
+  subscriptionsState,
+  type Subscriptions,
+} from './events/subscriptions.js';
+import { publishTasks } from './events/task-events.js';
+import type { Resource } from './redfish/resource.js';
+import type { TaskStore } from './redfish/task-store.js';
+import { resourceTypesOf } from './resources/resource-types.js';
+import { openStateFile } from './state-file.js';
+
+export interface EventServicesOptions<Services> {
+  readonly bus: EventBus;
+  readonly driver: Pick<HypervisorDriver, 'onChange'>;
+  readonly tasks: Pick<TaskStore, 'onChange'>;
+  /** What is served. */
+  readonly resources: readonly Resource<Services>[];
+  readonly stateDir: string;
+  /** Two services that share a folder have subscriptions and logs of their own. */
+  readonly serviceUuid: string;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+}
+
+export interface EventServices {
+  readonly subscriptions: Subscriptions;
+  readonly logs: EventLogs;
+  /** Types of the resources that are served. */
+  readonly resourceTypes: readonly string[];
+  /** Closes the streams, stops sending, and resolves when the logs are on the disk. */
+  close(): Promise<void>;
+}
+
+/** Events that are kept for a stream that comes back. */
+const KEPT_FOR_REPLAY = 1_000;
+/** Listeners and streams in all. */
+const MOST_SUBSCRIPTIONS = 200;
+/** Events that wait for one of them: what a stream that comes back has missed, and as many more. */
+const BACKLOG = 2 * KEPT_FOR_REPLAY;
+/** Entries of a log. */
+const LOG_RECORDS = 1_000;
+/** Below what proxies wait before they close a silent connection, 60 s with most. */
+const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * Begins to listen to the driver, the tasks and the bus.
+ * @throws {StateFileError} where the subscriptions can not be read.
+ */
+export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
+  const { bus, driver, tasks, resources, stateDir, serviceUuid, log } = options;
+  const types = resourceTypesOf(resources);
+  const sender = createEventPost();
+  const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
+  const subscriptions = createSubscriptions({
+    feed: createEventFeed({ bus, typeOf: types.at, kept: KEPT_FOR_REPLAY }),
+    bus,
+    state: openStateFile({
+      folder: stateDir,
+      name: `subscriptions-${serviceUuid}`,
+      schema: subscriptionsState,
+      initial: noSubscriptions,
+      log,
+      broken: 'setAside',
+    }),
+    post: sender.post,
+    log,
+    limit: MOST_SUBSCRIPTIONS,
+    backlog: BACKLOG,
+    keepAliveMs: KEEP_ALIVE_MS,
+  });
+  publishTasks(tasks, bus);
+  const machines = publishMachineChanges({ events: bus });
+  const leave = driver.onChange(machines.onChange);
+  return {
+    subscriptions,
+    logs,
+    resourceTypes: types.all,
+    close: async () => {
+      leave();
+      machines.close();
+      subscriptions.close();
+      sender.close();
+      await logs.close();
+    },
+  };
+}

@@ -1,0 +1,250 @@
+/** Who is subscribed to events: listeners that clients name here, and the streams that are open. */
+import { z } from 'zod';
+import { eventTypes } from '../events/event-filter.js';
+import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
+import { deliveryRetryPolicies } from '../events/push-delivery.js';
+import { subscriptionUri, type PushSubscription, type Subscription } from '../events/subscriptions.js';
+import { refuse } from '../redfish/errors.js';
+import { message, withDetail } from '../redfish/messages.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+
+/** The longest list that a subscription may have, and the longest string in it. */
+const MOST = 100;
+const LONGEST = 500;
+
+const text = z.string().max(LONGEST);
+const texts = z.array(text).max(MOST);
+const prefixes = z.array(z.enum(eventRegistryPrefixes)).max(MOST);
+const messageIds = z
+  .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
+  .max(MOST);
+
+/** Names that would say something else of the request than it is. */
+const ownHeaders = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+  'odata-version',
+]);
+
+/** `[{"X-Auth": "abc"}]`: DMTF's form, one object or several, as clients differ. */
+const httpHeaders = z
+  .array(
+    z.record(
+      z
+        .string()
+        .max(100)
+        .regex(/^[\w!#$%&'*+.^`|~-]+$/)
+        .refine((name) => !ownHeaders.has(name.toLowerCase()), 'a header of the client'),
+      // RFC 9110 §5.5: no line breaks, or one header would become two.
+      z
+        .string()
+        .max(4_096)
+        .regex(/^[\t\x20-\x7e\x80-\xff]*$/),
+    ),
+  )
+  .max(20)
+  .transform((headers): Readonly<Record<string, string>> => Object.assign({}, ...headers) as Record<string, string>);
+
+const destination = z
+  .string()
+  .max(2_048)
+  .superRefine((url, context) => {
+    const protocol = URL.canParse(url) ? new URL(url).protocol : '';
+    if (protocol === 'http:' || protocol === 'https:') return;
+    const fault = message('PropertyValueFormatError', url, 'Destination');
+    context.addIssue({ code: 'custom', params: { message: withDetail(fault, 'It has to be an http or https URL.') } });
+  });
+
+const changeable = {
+  Context: z.string().max(LONGEST).nullable().optional(),
+  DeliveryRetryPolicy: z.enum(deliveryRetryPolicies).optional(),
+  HttpHeaders: httpHeaders.optional(),
+  VerifyCertificate: z.boolean().optional(),
+};
+
+const newSubscription = z.strictObject({
+  ...changeable,
+  Destination: destination,
+  Protocol: z.literal('Redfish'),
+  SubscriptionType: z.literal('RedfishEvent').optional(),
+  EventFormatType: z.literal('Event').optional(),
+  // Deprecated, and what Ironic sends.
+  EventTypes: z.array(z.enum(eventTypes)).max(MOST).optional(),
+  RegistryPrefixes: prefixes.optional(),
+  MessageIds: messageIds.optional(),
+  ExcludeRegistryPrefixes: prefixes.optional(),
+  ExcludeMessageIds: messageIds.optional(),
+  ResourceTypes: texts.optional(),
+  OriginResources: z
+    .array(z.object({ '@odata.id': text.startsWith('/redfish/v1') }))
+    .max(MOST)
+    .optional(),
+  SubordinateResources: z.boolean().optional(),
+  Severities: z
+    .array(z.enum(['OK', 'Warning', 'Critical']))
+    .max(MOST)
+    .optional(),
+  IncludeOriginOfCondition: z.literal(false).optional(),
+});
+
+function find(services: Services, id: string): Subscription {
+  const found = services.subscriptions.find(id);
+  if (found === undefined) throw refuse('ResourceNotFound', 'EventDestination', id);
+  return found;
+}
+
+const subscriptions = defineResource({
+  entity: 'EventDestinationCollection',
+  odataType: '#EventDestinationCollection.EventDestinationCollection',
+  uri: '/redfish/v1/EventService/Subscriptions',
+  load: ({ services }) => services.subscriptions.list(),
+  render: (list) =>
+    renderCollection(
+      'Event Destination Collection',
+      list.map((subscription) => subscriptionUri(idOf(subscription))),
+    ),
+  post: {
+    body: newSubscription,
+    // Accepted whether anybody listens there or not: the listener may be started after its subscription.
+    run: (_list, body, { services, requester }) => {
+      const { record } = services.subscriptions.create({
+        context: body.Context ?? null,
+        destination: body.Destination,
+        httpHeaders: body.HttpHeaders ?? {},
+        verifyCertificate: body.VerifyCertificate ?? false,
+        policy: body.DeliveryRetryPolicy ?? 'RetryForever',
+        owner: requester.user,
+        wanted: {
+          registryPrefixes: body.RegistryPrefixes ?? [],
+          messageIds: body.MessageIds ?? [],
+          excludeRegistryPrefixes: body.ExcludeRegistryPrefixes ?? [],
+          excludeMessageIds: body.ExcludeMessageIds ?? [],
+          resourceTypes: body.ResourceTypes ?? [],
+          originResources: (body.OriginResources ?? []).map((link) => link['@odata.id'].replace(/\/+$/, '')),
+          subordinateResources: body.SubordinateResources ?? false,
+          severities: body.Severities ?? [],
+          eventTypes: body.EventTypes ?? [],
+        },
+      });
+      return { created: { location: subscriptionUri(record.id) } };
+    },
+  },
+});
+
+const subscription = defineResource({
+  entity: 'EventDestination',
+  odataType: '#EventDestination.v1_16_0.EventDestination',
+  uri: '/redfish/v1/EventService/Subscriptions/{subscriptionId}',
+  isOwn: ({ params, services, requester }) => {
+    const found = services.subscriptions.find(params.subscriptionId);
+    const owner = found?.kind === 'push' ? found.record.owner : (found?.owner ?? null);
+    return owner !== null && owner === requester.user;
+  },
+  load: ({ params, services }) => find(services, params.subscriptionId),
+  render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity.id, entity.destination)),
+  patch: {
+    body: z.strictObject(changeable),
+    apply: (entity, body, { services }) => {
+      // A stream has nothing of it, and ends with its client.
+      if (entity.kind === 'stream') throw refuse('ResourceInUse');
+      services.subscriptions.change(entity.record.id, {
+        ...(body.Context === undefined ? {} : { context: body.Context }),
+        ...(body.DeliveryRetryPolicy === undefined ? {} : { policy: body.DeliveryRetryPolicy }),
+        ...(body.HttpHeaders === undefined ? {} : { httpHeaders: body.HttpHeaders }),
+        ...(body.VerifyCertificate === undefined ? {} : { verifyCertificate: body.VerifyCertificate }),
+      });
+      return undefined;
+    },
+  },
+  delete: (entity, { services }) => {
+    services.subscriptions.remove(idOf(entity));
+    return undefined;
+  },
+  actions: {
+    '#EventDestination.SuspendSubscription': {
+      body: z.strictObject({}),
+      bodyOptional: true,
+      available: ({ kind }) => kind === 'push',
+      run: (entity, _body, { services }) => {
+        services.subscriptions.suspend(idOf(entity));
+        return undefined;
+      },
+    },
+    '#EventDestination.ResumeSubscription': {
+      body: z.strictObject({}),
+      bodyOptional: true,
+      available: ({ kind }) => kind === 'push',
+      run: (entity, _body, { services }) => {
+        services.subscriptions.resume(idOf(entity));
+        return undefined;
+      },
+    },
+  },
+});
+
+function idOf(entity: Subscription): string {
+  return entity.kind === 'push' ? entity.record.id : entity.id;
+}
+
+function renderPush({ record, failing }: PushSubscription): JsonObject {
+  const { id, wanted } = record;
+  const list = (name: string, values: readonly string[]): JsonObject => (values.length === 0 ? {} : { [name]: values });
+  return {
+    Id: id,
+    Name: `Event Subscription ${id}`,
+    Context: record.context,
+    Destination: withoutCredentials(record.destination),
+    Protocol: 'Redfish',
+    SubscriptionType: 'RedfishEvent',
+    EventFormatType: 'Event',
+    ...list('EventTypes', wanted.eventTypes),
+    ...list('RegistryPrefixes', wanted.registryPrefixes),
+    ...list('MessageIds', wanted.messageIds),
+    ...list('ExcludeRegistryPrefixes', wanted.excludeRegistryPrefixes),
+    ...list('ExcludeMessageIds', wanted.excludeMessageIds),
+    ...list('ResourceTypes', wanted.resourceTypes),
+    ...list('Severities', wanted.severities),
+    ...(wanted.originResources.length === 0
+      ? {}
+      : {
+          OriginResources: wanted.originResources.map(reference),
+          'OriginResources@odata.count': wanted.originResources.length,
+          SubordinateResources: wanted.subordinateResources,
+        }),
+    // They may hold a token: never shown (EventDestination, HttpHeaders).
+    HttpHeaders: [],
+    VerifyCertificate: record.verifyCertificate,
+    DeliveryRetryPolicy: record.policy,
+    Status: record.suspended ? { State: 'Disabled' } : { State: 'Enabled', Health: failing ? 'Warning' : 'OK' },
+  };
+}
+
+function renderStream(id: string, client: string): JsonObject {
+  return {
+    Id: id,
+    Name: `Event Stream ${id}`,
+    Context: '',
+    Destination: client,
+    Protocol: 'Redfish',
+    SubscriptionType: 'SSE',
+    EventFormatType: 'Event',
+    Status: { State: 'Enabled', Health: 'OK' },
+  };
+}
+
+function withoutCredentials(url: string): string {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return url;
+  const shown = new URL(url);
+  shown.username = '';
+  shown.password = '';
+  return shown.href;
+}
+
+/** The collection of subscriptions and its members. */
+export const eventDestinationResources = [subscriptions, subscription];

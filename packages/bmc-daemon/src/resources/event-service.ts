@@ -1,0 +1,144 @@
+/** The event service: what can be subscribed to, test events, and the stream. */
+import { z } from 'zod';
+import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
+import { parseStreamFilter, streamFilterProperties } from '../events/stream-filter.js';
+import { eventTypes, type EventFilter } from '../events/event-filter.js';
+import { RedfishError } from '../redfish/errors.js';
+import { message, withDetail } from '../redfish/messages.js';
+import { FilterSyntaxError } from '../redfish/query/filter.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
+import { streamDefiner } from '../redfish/stream.js';
+import { systemOf } from '../events/event-bus.js';
+import { reference } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
+
+const streamUri = '/redfish/v1/EventService/SSE';
+
+const severities = ['OK', 'Warning', 'Critical'] as const;
+
+/** Parameters of SubmitTestEvent; the deprecated ones, too, which sushy sends. */
+const testEventBody = z.strictObject({
+  MessageId: z.string().regex(/^[A-Za-z]\w*(?:\.\d+)*\.\w+$/),
+  EventGroupId: z.number().int().optional(),
+  EventId: z.string().max(200).optional(),
+  EventTimestamp: z.iso.datetime({ offset: true }).optional(),
+  EventType: z.string().max(100).optional(),
+  Message: z.string().max(2_000).optional(),
+  MessageArgs: z.array(z.string().max(500)).max(20).optional(),
+  MessageSeverity: z.enum(severities).optional(),
+  OriginOfCondition: z.string().startsWith('/redfish/v1').max(500).optional(),
+  Severity: z.enum(severities).optional(),
+});
+
+const eventService = defineResource({
+  entity: 'EventService',
+  odataType: '#EventService.v1_12_0.EventService',
+  uri: '/redfish/v1/EventService',
+  load: ({ services }) => ({ ...services.subscriptions.retries, types: services.resourceTypes }),
+  render: ({ attempts, intervalSeconds, types }, { self }): JsonObject => ({
+    Id: 'EventService',
+    Name: 'Event Service',
+    ServiceEnabled: true,
+    Status: enabled,
+    DeliveryRetryAttempts: attempts,
+    DeliveryRetryIntervalSeconds: intervalSeconds,
+    EventFormatTypes: ['Event'],
+    RegistryPrefixes: eventRegistryPrefixes,
+    ResourceTypes: types,
+    Severities: severities,
+    ExcludeMessageId: true,
+    ExcludeRegistryPrefix: true,
+    OriginResourcesSupported: true,
+    SubordinateResourcesSupported: true,
+    IncludeOriginOfConditionSupported: false,
+    ServerSentEventUri: streamUri,
+    SSEFilterPropertiesSupported: {
+      ...Object.fromEntries(streamFilterProperties.map((name) => [name, true])),
+      // Deprecated; it works, and need not be advertised.
+      EventType: undefined,
+      MetricReportDefinition: false,
+    },
+    Subscriptions: reference(`${self}/Subscriptions`),
+  }),
+  patch: {
+    body: z.strictObject({
+      // It is off when nobody has subscribed; there is nothing else to switch.
+      ServiceEnabled: z.literal(true).optional(),
+      DeliveryRetryAttempts: z.number().int().min(0).max(1_000).optional(),
+      DeliveryRetryIntervalSeconds: z.number().int().min(1).max(86_400).optional(),
+    }),
+    apply: (_entity, { DeliveryRetryAttempts, DeliveryRetryIntervalSeconds }, { services }) => {
+      if (DeliveryRetryAttempts === undefined && DeliveryRetryIntervalSeconds === undefined) return undefined;
+      services.subscriptions.setRetries({
+        ...(DeliveryRetryAttempts === undefined ? {} : { attempts: DeliveryRetryAttempts }),
+        ...(DeliveryRetryIntervalSeconds === undefined ? {} : { intervalSeconds: DeliveryRetryIntervalSeconds }),
+      });
+      return undefined;
+    },
+  },
+  actions: {
+    '#EventService.SubmitTestEvent': {
+      body: testEventBody,
+      parameters: (): JsonObject => ({
+        ...Object.fromEntries(Object.keys(testEventBody.shape).map((name) => [`${name}@Redfish.AllowableValues`, []])),
+        'EventType@Redfish.AllowableValues': eventTypes,
+        'MessageSeverity@Redfish.AllowableValues': severities,
+        'Severity@Redfish.AllowableValues': severities,
+      }),
+      // The event itself is what subscribers and the log are told.
+      summary: () => null,
+      run: (_entity, body, { services, requester: { user, address } }) => {
+        const origin = body.OriginOfCondition ?? '/redfish/v1/EventService';
+        const isOurs = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
+        const text = body.Message ?? (isOurs ? undefined : 'A client asked for this event as a test.');
+        services.events.publish({
+          messageId: body.MessageId === 'TestMessage' ? `${resourceEventRegistry}.TestMessage` : body.MessageId,
+          messageArgs: body.MessageArgs ?? [],
+          severity: body.MessageSeverity ?? body.Severity ?? 'OK',
+          origin,
+          system: systemOf(origin),
+          actor: { user, address },
+          time: body.EventTimestamp === undefined ? services.now() : new Date(body.EventTimestamp),
+          ...(text === undefined ? {} : { message: text }),
+          ...(body.EventId === undefined ? {} : { testId: body.EventId }),
+        });
+        return undefined;
+      },
+    },
+  },
+});
+
+/** @throws {RedfishError} 400 where it is no filter. */
+function filterOf(text: string | null): EventFilter | null {
+  if (text === null) return null;
+  try {
+    return parseStreamFilter(text);
+  } catch (error) {
+    if (!(error instanceof FilterSyntaxError)) throw error;
+    const fault = message('QueryParameterValueFormatError', text, '$filter');
+    throw new RedfishError(400, [withDetail(fault, `${error.message}.`)]);
+  }
+}
+
+/** Server-Sent Events (DSP0266). */
+export const eventStream = streamDefiner<Services>()({
+  entity: 'EventService',
+  uri: streamUri,
+  contentType: 'text/event-stream',
+  query: ['$filter'],
+  open: ({ services, requester, peer, headers, query }) => {
+    const wants = filterOf(query.get('$filter'));
+    const { 'last-event-id': last } = headers;
+    return services.subscriptions.openStream({
+      wants,
+      lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
+      actor: { user: requester.user, address: requester.address },
+      peer,
+    });
+  },
+});
+
+/** The event service. */
+export const eventServiceResources = [eventService];

@@ -1,0 +1,185 @@
+/** The logs of a machine and of its manager: what happened, and who asked for it from where. */
+import { z } from 'zod';
+import type { EventLog, LogRecord } from '../events/event-logs.js';
+import { refuse } from '../redfish/errors.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
+
+/** Whose log: its place, and what it is called there. */
+interface Owner {
+  readonly collectionUri: '/redfish/v1/Systems/{ownerId}/LogServices' | '/redfish/v1/Managers/{ownerId}/LogServices';
+  readonly id: string;
+  readonly name: string;
+  readonly purposes: readonly string[];
+  readonly log: (services: Services, uuid: string) => EventLog;
+}
+
+interface LogEntity {
+  readonly uuid: string;
+}
+
+const owners: readonly Owner[] = [
+  {
+    collectionUri: '/redfish/v1/Systems/{ownerId}/LogServices',
+    id: 'EventLog',
+    name: 'Event Log of the Machine',
+    purposes: ['Operations'],
+    log: ({ logs }, uuid) => logs.ofSystem(uuid),
+  },
+  {
+    collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
+    id: 'ManagerLog',
+    name: 'Log of the Management Service',
+    // One service manages all machines, so every manager shows the same sessions, accounts and settings.
+    purposes: ['Security', 'Operations'],
+    log: ({ logs }) => logs.ofService,
+  },
+];
+
+function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
+  const load = async (services: Services, ownerId: string): Promise<LogEntity> => {
+    const { uuid } = await services.driver.getSystem(ownerId);
+    return { uuid };
+  };
+  const check = (logId: string): void => {
+    if (logId !== id) throw refuse('ResourceNotFound', 'LogService', logId);
+  };
+
+  const collection = defineResource({
+    entity: 'LogServiceCollection',
+    odataType: '#LogServiceCollection.LogServiceCollection',
+    uri: collectionUri,
+    load: ({ params, services }) => load(services, params.ownerId),
+    canonicalParams: ({ uuid }) => ({ ownerId: uuid }),
+    render: (_entity, { self }) => renderCollection('Log Service Collection', [`${self}/${id}`]),
+  });
+
+  const service = defineResource({
+    entity: 'LogService',
+    odataType: '#LogService.v1_9_0.LogService',
+    uri: `${collectionUri}/{logId}` as const,
+    load: ({ params, services }) => {
+      check(params.logId);
+      return load(services, params.ownerId);
+    },
+    canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
+    volatile: ['DateTime'],
+    render: (_entity, { self, services }): JsonObject => ({
+      Id: id,
+      Name: name,
+      ServiceEnabled: true,
+      LogEntryType: 'Event',
+      LogPurposes: purposes,
+      MaxNumberOfRecords: services.logs.limit,
+      OverWritePolicy: 'WrapsWhenFull',
+      Persistency: true,
+      DateTime: services
+        .now()
+        .toISOString()
+        .replace(/\.\d+Z$/, '+00:00'),
+      DateTimeLocalOffset: '+00:00',
+      Status: enabled,
+      Entries: reference(`${self}/Entries`),
+    }),
+    actions: {
+      '#LogService.ClearLog': {
+        body: z.strictObject({}),
+        bodyOptional: true,
+        run: async ({ uuid }, _body, { services }) => {
+          await log(services, uuid).clear();
+          return undefined;
+        },
+      },
+    },
+  });
+
+  const entries = defineResource({
+    entity: 'LogEntryCollection',
+    odataType: '#LogEntryCollection.LogEntryCollection',
+    uri: `${collectionUri}/{logId}/Entries` as const,
+    load: async ({ params, services }) => {
+      check(params.logId);
+      const { uuid } = await load(services, params.ownerId);
+      return listed(uuid, await log(services, uuid).read());
+    },
+    canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
+    render: ({ records }, { self }) =>
+      renderCollection(
+        'Log Entry Collection',
+        records.map((record) => `${self}/${record.id}`),
+      ),
+  });
+
+  const entry = defineResource({
+    entity: 'LogEntry',
+    odataType: '#LogEntry.v1_21_0.LogEntry',
+    uri: `${collectionUri}/{logId}/Entries/{entryId}` as const,
+    load: async ({ params, services }) => {
+      check(params.logId);
+      const { uuid } = await load(services, params.ownerId);
+      const records = await log(services, uuid).read();
+      // Ids follow each other without a gap.
+      const found = records[Number(params.entryId) - (records[0]?.id ?? 0)];
+      if (String(found?.id) !== params.entryId || found === undefined) {
+        throw refuse('ResourceNotFound', 'LogEntry', params.entryId);
+      }
+      return entryOf(uuid, found);
+    },
+    canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
+    render: ({ record }) => renderEntry(record),
+  });
+  return [collection, service, entries, entry];
+}
+
+/** Kept with the records that they were made of, so that what is rendered of them is, too. */
+const lists = new WeakMap<readonly LogRecord[], { readonly uuid: string; readonly records: readonly LogRecord[] }>();
+const singles = new WeakMap<LogRecord, { readonly uuid: string; readonly record: LogRecord }>();
+
+/** The manager's log is that of every machine: one record is shown at several places, each a rendering of its own. */
+function listed(uuid: string, records: readonly LogRecord[]) {
+  const known = lists.get(records);
+  if (known?.uuid === uuid) return known;
+  const made = { uuid, records };
+  lists.set(records, made);
+  return made;
+}
+
+function entryOf(uuid: string, record: LogRecord) {
+  const known = singles.get(record);
+  if (known?.uuid === uuid) return known;
+  const made = { uuid, record };
+  singles.set(record, made);
+  return made;
+}
+
+function renderEntry({ id, time, messageId, args, severity, message, origin, actor }: LogRecord): JsonObject {
+  const link = lasting(origin);
+  return {
+    Id: String(id),
+    Name: `Log Entry ${id}`,
+    EntryType: 'Event',
+    Created: time,
+    Severity: severity,
+    Message: message,
+    MessageId: messageId,
+    MessageArgs: args,
+    OriginatorType: actor === undefined ? 'Internal' : 'Client',
+    ...(actor === undefined ? {} : { OriginAddress: actor.address }),
+    ...(typeof actor?.user === 'string' ? { Username: actor.user } : {}),
+    ...(link === null ? {} : { Links: { OriginOfCondition: reference(link) } }),
+  };
+}
+
+const passing =
+  /\/(?:Sessions|Tasks|Subscriptions|Accounts|Roles|Volumes|Drives|Certificates|BootOptions|Storage|Members)\/[^/]+$/;
+
+/** A resource that comes and goes is not linked, for the entry outlives it, but the collection that it was in. */
+function lasting(origin: string): string | null {
+  if (origin === '') return null;
+  return passing.test(origin) ? origin.slice(0, origin.lastIndexOf('/')) : origin;
+}
+
+/** The log services of systems and managers, and what is in them. */
+export const logServiceResources = owners.flatMap(logServiceAt);

@@ -1,0 +1,210 @@
+/** The service with everything that stands on events, a listener that events are pushed to, and a client of the stream. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { openEventServices } from '../../src/event-services.js';
+import { createEventBus } from '../../src/events/event-bus.js';
+import { publishWrites } from '../../src/events/published-writes.js';
+import { openToAll } from '../../src/redfish/authenticate.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { resources, streams, type Services } from '../../src/resources/index.js';
+import { serve, type Client, type Received } from '../support/client.js';
+import { testServices } from '../support/services.js';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A record of an Event. */
+export type EventRecord = Body;
+
+export interface Lab {
+  readonly client: Client;
+  readonly services: Services;
+  /** Body of a GET that is expected to be 200. */
+  get(path: string): Promise<Body>;
+  post(path: string, body?: object): Promise<Received>;
+  readonly logged: readonly string[];
+  close(): Promise<void>;
+}
+
+/** A new folder, removed at the end of the process's tests by its owner. */
+export function newFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'rackless-events-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Serves; the driver is its owner's to start and to close. */
+export async function openLab(driver: HypervisorDriver, stateDir: string): Promise<Lab> {
+  const logged: string[] = [];
+  const note = (text: string, fields?: Readonly<Record<string, unknown>>): void => {
+    logged.push(fields === undefined ? text : `${text} ${String(fields['error'])}`);
+  };
+  const log = { info: note, warn: note, error: note };
+  const bus = createEventBus((error) => {
+    throw error;
+  });
+  const plain = testServices(driver, { events: bus });
+  plain.subscriptions.close();
+  await plain.logs.close();
+  const events = openEventServices({
+    bus,
+    driver,
+    tasks: plain.operations.tasks,
+    resources,
+    stateDir,
+    serviceUuid: plain.serviceUuid,
+    log,
+  });
+  const { subscriptions, logs, resourceTypes } = events;
+  const services: Services = { ...plain, subscriptions, logs, resourceTypes };
+  const pipeline = createPipeline({
+    resources,
+    streams,
+    services,
+    authenticate: openToAll,
+    strict: true,
+    onChange: publishWrites(bus),
+  });
+  let count = 0;
+  const client = await serve((incoming, response) => void pipeline(incoming, response, String((count += 1))));
+  return {
+    client,
+    services,
+    logged,
+    get: async (path) => {
+      const { status, json, text } = await client.get(path);
+      if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`);
+      return json as Body; // Every resource is an object.
+    },
+    post: (path, body) => client.send('POST', path, body === undefined ? {} : { body }),
+    close: async () => {
+      subscriptions.closeStreams();
+      await client.close();
+      await events.close();
+    },
+  };
+}
+
+/** Waits, within a minute, until it holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waiting for ${what}: it has not come`);
+    await sleep(10);
+  }
+}
+
+export interface PushListener {
+  readonly url: string;
+  /** Payloads, in the order of their arrival. */
+  readonly payloads: readonly Body[];
+  readonly headers: readonly IncomingHttpHeaders[];
+  /** The records of all payloads. */
+  records(): readonly EventRecord[];
+  /** What it answers from now on: a status; `never` leaves the client waiting. */
+  answer: number | 'never';
+  close(): Promise<void>;
+}
+
+/** A listener at a free port, or at this one. */
+export async function openListener(port = 0): Promise<PushListener> {
+  const payloads: Body[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      headers.push(incoming.headers);
+      payloads.push(JSON.parse(Buffer.concat(chunks).toString()) as Body); // What it says is for the test to judge.
+      if (listener.answer !== 'never') response.writeHead(listener.answer).end();
+    });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const listener: PushListener = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events?token=t`, // It listens at TCP.
+    payloads,
+    headers,
+    records: () => payloads.flatMap(recordsOf),
+    answer: 204,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return listener;
+}
+
+export function recordsOf(payload: Body): readonly EventRecord[] {
+  return payload['Events'] as readonly EventRecord[]; // Required by the schema.
+}
+
+/** The keys of records, `ResourcePoweredOff`. */
+export function keysOf(records: readonly EventRecord[]): readonly string[] {
+  return records.map(({ MessageId }) => String(MessageId).split('.').at(-1) ?? '');
+}
+
+export interface StreamClient {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly ids: readonly string[];
+  readonly payloads: readonly Body[];
+  records(): readonly EventRecord[];
+  /** Everything as it came. */
+  text(): string;
+  readonly ended: boolean;
+  /** Reads no more; the connection stays. */
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
+/** Opens the stream, with this query and these headers. */
+export async function openStream(
+  { port }: Client,
+  query = '',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<StreamClient> {
+  const outgoing = request({
+    host: '127.0.0.1',
+    port,
+    path: `/redfish/v1/EventService/SSE${query}`,
+    headers: { Accept: 'text/event-stream', ...headers },
+    agent: false,
+  });
+  outgoing.end();
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  outgoing.on('error', () => undefined);
+  incoming.on('error', () => undefined);
+  let text = '';
+  let ended = false;
+  incoming.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  incoming.on('close', () => (ended = true));
+  const blocks = () => text.split('\n\n').slice(0, -1);
+  const lines = (name: string): readonly string[] =>
+    blocks().flatMap((block) => block.split('\n').filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))); // prettier-ignore
+  const payloads = (): readonly Body[] => lines('data').map((line) => JSON.parse(line) as Body); // As above.
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    get ids() {
+      return lines('id');
+    },
+    get payloads() {
+      return payloads();
+    },
+    records: () => payloads().flatMap(recordsOf),
+    text: () => text,
+    get ended() {
+      return ended;
+    },
+    pause: () => void incoming.pause(),
+    resume: () => void incoming.resume(),
+    close: () => void outgoing.destroy(),
+  };
+}

@@ -1,0 +1,180 @@
+/** The logs of machines and managers. */
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { newFolder, openLab, until, type Body, type Lab } from './event-lab.js';
+
+describe('the logs', () => {
+  let folder: ReturnType<typeof newFolder>;
+  let driver: FakeDriver;
+  let lab: Lab;
+  let uuid: string;
+  let system: string;
+
+  beforeEach(async () => {
+    folder = newFolder();
+    driver = new FakeDriver();
+    lab = await openLab(driver, folder.path);
+    uuid = (await driver.getSystem('node-2')).uuid;
+    system = `/redfish/v1/Systems/${uuid}`;
+  });
+
+  afterEach(async () => {
+    await lab.close();
+    await driver.close();
+    folder.remove();
+  });
+
+  const entries = async (log: string): Promise<readonly Body[]> => {
+    const members = (await lab.get(`${log}/Entries`))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
+    return await Promise.all(members.map((member) => lab.get(member['@odata.id'])));
+  };
+  const machineLog = () => `${system}/LogServices/EventLog`;
+  const managerLog = () => `/redfish/v1/Managers/${uuid}/LogServices/ManagerLog`;
+  const messages = async (log: string) => (await entries(log)).map(({ Message }) => Message);
+  const set = async (state: 'running' | 'shutoff' | 'crashed') =>
+    driver.define({ ...(await driver.getSystem(uuid)), state });
+  const restart = async () => {
+    await lab.close();
+    lab = await openLab(driver, folder.path);
+  };
+
+  it('say what happened to a machine, who asked for it and from where (S8)', async () => {
+    expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
+    await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
+    await set('running');
+    const found = await entries(machineLog());
+    expect(found.map(({ Message, OriginatorType, OriginAddress }) => [Message, OriginatorType, OriginAddress])).toEqual(
+      [
+        ["'node-2' was powered off.", 'Internal', undefined],
+        ['A resource was changed. ComputerSystem.Reset ForceOff.', 'Client', '127.0.0.1'],
+        ['A resource was changed. IndicatorLED.', 'Client', '127.0.0.1'],
+        ["'node-2' was powered on.", 'Internal', undefined],
+      ],
+    );
+    const [off] = found;
+    expect(off).toEqual({
+      '@odata.id': `${machineLog()}/Entries/1`,
+      '@odata.type': '#LogEntry.v1_21_0.LogEntry',
+      '@odata.context': '/redfish/v1/$metadata#LogEntry.LogEntry',
+      Id: '1',
+      Name: 'Log Entry 1',
+      EntryType: 'Event',
+      Created: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      Severity: 'OK',
+      Message: "'node-2' was powered off.",
+      MessageId: 'ResourceEvent.1.4.ResourcePoweredOff',
+      MessageArgs: ['node-2'],
+      OriginatorType: 'Internal',
+      Links: { OriginOfCondition: { '@odata.id': system } },
+    });
+    expect(await messages(managerLog())).toEqual([]);
+  });
+
+  it('of the manager say what happened to the service, with links to what lasts (S8)', async () => {
+    const collection = '/redfish/v1/EventService/Subscriptions';
+    const answer = await lab.post(collection, { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
+    await lab.client.send('DELETE', answer.headers.location ?? '');
+    const found = await entries(managerLog());
+    expect(found.map(({ Message, Links }) => [Message, Links])).toEqual([
+      ['A resource was created.', { OriginOfCondition: { '@odata.id': collection } }],
+      ['A resource was removed.', { OriginOfCondition: { '@odata.id': collection } }],
+    ]);
+    expect(await messages(machineLog())).toEqual([]);
+  });
+
+  it('are found from the machine and from its manager, and describe themselves (S8)', async () => {
+    for (const [owner, log, name] of [
+      [system, machineLog(), 'Event Log of the Machine'],
+      [`/redfish/v1/Managers/${uuid}`, managerLog(), 'Log of the Management Service'],
+    ] as const) {
+      expect((await lab.get(owner))['LogServices']).toEqual({ '@odata.id': `${owner}/LogServices` });
+      expect((await lab.get(`${owner}/LogServices`))['Members']).toEqual([{ '@odata.id': log }]);
+      expect(await lab.get(log)).toMatchObject({
+        Name: name,
+        MaxNumberOfRecords: 1000,
+        OverWritePolicy: 'WrapsWhenFull',
+        Entries: { '@odata.id': `${log}/Entries` },
+      });
+      const missing = [
+        `${owner}/LogServices/None`,
+        `${owner}/LogServices/None/Entries`,
+        `${log}/Entries/9`,
+        `${log}/Entries/x`,
+      ];
+      for (const path of missing) expect([path, (await lab.client.get(path)).status]).toEqual([path, 404]);
+    }
+  });
+
+  it('are cleared by a client, and the first entry says by whom; its number is a new one (S8)', async () => {
+    await set('shutoff');
+    await set('running');
+    expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);
+    await until('the entry', async () => (await entries(machineLog())).length === 1);
+    expect(await entries(machineLog())).toMatchObject([
+      { Id: '3', Message: 'A resource was changed. LogService.ClearLog.', OriginAddress: '127.0.0.1' },
+    ]);
+    await restart();
+    await set('shutoff');
+    expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['3', '4']);
+  });
+
+  it('survive a restart, and a line that was half written (S8)', async () => {
+    await set('crashed');
+    await lab.close();
+    const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
+    appendFileSync(join(folder.path, name, `${uuid}.jsonl`), '{"id":2,"ti');
+    lab = await openLab(driver, folder.path);
+    expect(await entries(machineLog())).toMatchObject([
+      { Id: '1', Severity: 'Critical', MessageId: 'ResourceEvent.1.4.ResourceStatusChangedCritical' },
+    ]);
+    await set('running');
+    expect((await entries(machineLog())).map(({ MessageId }) => MessageId)).toEqual([
+      'ResourceEvent.1.4.ResourceStatusChangedCritical',
+      'ResourceEvent.1.4.ResourcePoweredOn',
+    ]);
+  });
+
+  it('keep the last 1,000 entries, in memory and on the disk (S8)', async () => {
+    for (let count = 1; count <= 4_500; count += 1) {
+      lab.services.events.publish({
+        messageId: 'ResourceEvent.1.4.ResourceChanged',
+        messageArgs: [],
+        severity: 'OK',
+        origin: system,
+        system: uuid,
+        actor: null,
+        time: new Date(),
+        detail: `${count}.`,
+      });
+      // As they come in life: some at once, some later.
+      if (count % 100 === 0) await lab.get(`${machineLog()}/Entries`);
+    }
+    const listed = (await lab.get(`${machineLog()}/Entries`))['Members'] as readonly object[]; // As above.
+    expect(listed).toHaveLength(1_000);
+    expect(listed[0]).toEqual({ '@odata.id': `${machineLog()}/Entries/3501` });
+    const page = await lab.get(`${machineLog()}/Entries?$skip=990&$top=5`);
+    expect(page['Members']).toEqual([4491, 4492, 4493, 4494, 4495].map((id) => ({ '@odata.id': `${machineLog()}/Entries/${id}` }))); // prettier-ignore
+    const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
+    const lines = readFileSync(join(folder.path, name, `${uuid}.jsonl`), 'utf8').split('\n').length;
+    expect(lines).toBeLessThanOrEqual(2_003);
+    await restart();
+    expect((await lab.get(`${machineLog()}/Entries`))['Members']).toEqual(listed);
+  });
+
+  it('go with their machine, and not those of others (S8)', async () => {
+    await set('shutoff');
+    await lab.post('/redfish/v1/EventService/Subscriptions', { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
+    const machine = await driver.getSystem(uuid);
+    await messages(machineLog());
+    driver.undefine(uuid);
+    driver.define(machine);
+    expect(await messages(machineLog())).toEqual(['A resource was created.']);
+    expect(await messages(managerLog())).toEqual(['A resource was created.']);
+    // One that went while no service was there.
+    await lab.services.logs.retain(new Set());
+    expect(await messages(machineLog())).toEqual([]);
+    expect(await messages(managerLog())).toEqual(['A resource was created.']);
+  });
+});

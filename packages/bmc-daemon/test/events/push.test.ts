@@ -1,0 +1,352 @@
+/** Subscriptions whose events are pushed to a listener. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import type { Received } from '../support/client.js';
+import { keysOf, newFolder, openLab, openListener, until, type Lab, type PushListener } from './event-lab.js';
+
+const collection = '/redfish/v1/EventService/Subscriptions';
+
+describe('push subscriptions', () => {
+  let folder: ReturnType<typeof newFolder>;
+  let driver: FakeDriver;
+  let lab: Lab;
+  let listener: PushListener;
+  let uuid: string;
+  const heard = new Map<string, PushListener>();
+
+  beforeEach(async () => {
+    folder = newFolder();
+    driver = new FakeDriver();
+    lab = await openLab(driver, folder.path);
+    listener = await openListener();
+    uuid = (await driver.getSystem('node-2')).uuid;
+  });
+
+  afterEach(async () => {
+    for (const each of [listener, ...heard.values()]) await each.close();
+    heard.clear();
+    await lab.close();
+    await driver.close();
+    folder.remove();
+  });
+
+  const body = (more: object = {}) => ({ Destination: listener.url, Protocol: 'Redfish', Context: 'mine', ...more });
+  const subscribe = async (more: object = {}): Promise<string> => {
+    const answer = await lab.post(collection, body(more));
+    expect([answer.status, answer.status === 201 ? '' : answer.text]).toEqual([201, '']);
+    return answer.headers.location ?? '';
+  };
+  const messages = ({ text }: Received) =>
+    Array.from(text.matchAll(/"MessageId":"Base\.[\d.]+\.(\w+)"/g), ([, key]) => key);
+  const destroy = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'shutoff' });
+  const start = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
+
+  it('get what happens to a machine behind the back of the service, as an Event (S10)', async () => {
+    await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }] });
+    await until('the subscription itself', () => listener.payloads.length > 0);
+    await destroy();
+    await until('the power-off', () => keysOf(listener.records()).includes('ResourcePoweredOff'));
+    const payload = listener.payloads.at(-1);
+    expect(payload).toEqual({
+      '@odata.type': '#Event.v1_13_0.Event',
+      Id: expect.any(String),
+      Name: 'Event',
+      Context: 'mine',
+      'Events@odata.count': 1,
+      Events: [
+        {
+          MemberId: '0',
+          EventType: 'StatusChange',
+          EventId: payload?.['Id'],
+          EventTimestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+          Message: "'node-2' was powered off.",
+          MessageId: 'ResourceEvent.1.4.ResourcePoweredOff',
+          MessageArgs: ['node-2'],
+          MessageSeverity: 'OK',
+          Resolution: 'No action is needed.',
+          OriginOfCondition: { '@odata.id': `/redfish/v1/Systems/${uuid}` },
+        },
+      ],
+    });
+    expect(listener.headers.at(-1)).toMatchObject({
+      'x-token': 'hush',
+      'content-type': 'application/json; charset=utf-8',
+    });
+  });
+
+  it('are accepted at once whether anybody listens or not, and show what was asked for but no header (S10)', async () => {
+    const Destination = 'https://user:hush@192.0.2.50/events';
+    const uri = await subscribe({
+      Destination,
+      HttpHeaders: [{ Authorization: 'hush' }],
+      RegistryPrefixes: ['ResourceEvent'],
+      MessageIds: ['TaskEvent.1.0.TaskAborted'],
+      ResourceTypes: ['ComputerSystem'],
+      OriginResources: [{ '@odata.id': `/redfish/v1/Systems/${uuid}/` }],
+      SubordinateResources: true,
+      Severities: ['Critical'],
+      DeliveryRetryPolicy: 'SuspendRetries',
+      VerifyCertificate: true,
+    });
+    const shown = await lab.get(uri);
+    const id = uri.split('/').at(-1) ?? '';
+    expect(shown).toEqual({
+      '@odata.id': uri,
+      '@odata.type': '#EventDestination.v1_16_0.EventDestination',
+      '@odata.context': '/redfish/v1/$metadata#EventDestination.EventDestination',
+      Id: id,
+      Name: `Event Subscription ${id}`,
+      Context: 'mine',
+      Destination: 'https://192.0.2.50/events',
+      Protocol: 'Redfish',
+      SubscriptionType: 'RedfishEvent',
+      EventFormatType: 'Event',
+      RegistryPrefixes: ['ResourceEvent'],
+      MessageIds: ['TaskEvent.1.0.TaskAborted'],
+      ResourceTypes: ['ComputerSystem'],
+      Severities: ['Critical'],
+      OriginResources: [{ '@odata.id': `/redfish/v1/Systems/${uuid}` }],
+      'OriginResources@odata.count': 1,
+      SubordinateResources: true,
+      HttpHeaders: [],
+      VerifyCertificate: true,
+      DeliveryRetryPolicy: 'SuspendRetries',
+      Status: expect.objectContaining({ State: 'Enabled' }),
+      '@Redfish.WriteableProperties': ['Context', 'DeliveryRetryPolicy', 'HttpHeaders', 'VerifyCertificate'],
+      Actions: expect.any(Object),
+    });
+    expect(JSON.stringify([...(await lab.get(collection))['Members'] as object[]])).toBe(JSON.stringify([{ '@odata.id': uri }])); // prettier-ignore
+    expect(lab.logged.join()).not.toContain('hush');
+  });
+
+  it.each([
+    [{ Protocol: 'FTP' }, ['PropertyValueNotInList'], '#/Protocol'],
+    [{ Destination: 'ftp://192.0.2.1/' }, ['PropertyValueFormatError'], '#/Destination'],
+    [{ Destination: 'nowhere' }, ['PropertyValueFormatError'], '#/Destination'],
+    [{ RegistryPrefixes: ['Alert'] }, ['PropertyValueNotInList'], '#/RegistryPrefixes/0'],
+    [{ HttpHeaders: [{ 'X-A': 'a\r\nHost: b' }] }, ['PropertyValueFormatError'], '#/HttpHeaders/0/X-A'],
+    [{ DeliveryRetryPolicy: 'Sometimes' }, ['PropertyValueNotInList'], '#/DeliveryRetryPolicy'],
+    [{ Bogus: 1 }, ['PropertyUnknown'], '#/Bogus'],
+  ])('are refused with %j, naming it (S10)', async (more, keys, pointer) => {
+    const answer = await lab.post(collection, body(more));
+    expect([answer.status, messages(answer)]).toEqual([400, keys]);
+    expect(answer.text).toContain(pointer);
+  });
+
+  it('are refused without what they need, every fault at once (S10)', async () => {
+    const answer = await lab.post(collection, { Context: 'mine' });
+    expect([answer.status, messages(answer)]).toEqual([400, ['PropertyMissing', 'PropertyMissing']]);
+  });
+
+  it('are limited in number, and a deletion makes room (S10)', async () => {
+    const uris: string[] = [];
+    for (let count = 0; count < 200; count += 1) uris.push(await subscribe({ RegistryPrefixes: ['TaskEvent'] }));
+    const answer = await lab.post(collection, body());
+    expect([answer.status, messages(answer)]).toEqual([503, ['EventSubscriptionLimitExceeded']]);
+    expect((await lab.client.send('DELETE', uris[7] ?? '')).status).toBe(204);
+    await subscribe();
+  });
+
+  it('get what they are filtered for, and nothing else (S10)', async () => {
+    const system = `/redfish/v1/Systems/${uuid}`;
+    const filters: Readonly<Record<string, object>> = {
+      all: {},
+      alert: { EventTypes: ['Alert'] },
+      added: { EventTypes: ['ResourceAdded'] },
+      tasks: { RegistryPrefixes: ['TaskEvent'] },
+      one: { MessageIds: ['ResourceEvent.1.0.ResourcePoweredOff'] },
+      either: { RegistryPrefixes: ['TaskEvent'], MessageIds: ['ResourceEvent.ResourcePoweredOff'] },
+      notOne: { ExcludeMessageIds: ['ResourceEvent.ResourcePoweredOff'], ResourceTypes: ['ComputerSystem'] },
+      none: { ExcludeRegistryPrefixes: ['ResourceEvent'] },
+      type: { ResourceTypes: ['EventDestination'] },
+      origin: { OriginResources: [{ '@odata.id': system }] },
+      below: { OriginResources: [{ '@odata.id': '/redfish/v1/Systems' }], SubordinateResources: true },
+      notBelow: { OriginResources: [{ '@odata.id': '/redfish/v1/Systems' }] },
+      severe: { Severities: ['Critical'] },
+    };
+    for (const [name, filter] of Object.entries(filters)) {
+      const each = await openListener();
+      heard.set(name, each);
+      await subscribe({ Destination: each.url, Context: name, ...filter });
+    }
+    const last = await subscribe();
+    await destroy();
+    driver.define({ ...(await driver.getSystem('node-3')), state: 'crashed' });
+    await lab.client.send('DELETE', last);
+    await until('the last', () => keysOf(heard.get('all')?.records() ?? []).includes('ResourceRemoved'));
+    const seen = Object.fromEntries(
+      [...heard].map(([name, each]) => [
+        name,
+        keysOf(each.records().filter((record) => !JSON.stringify(record).includes(`${collection}/`) || JSON.stringify(record).includes(last))), // prettier-ignore
+      ]),
+    );
+    const everything = ['ResourceCreated', 'ResourcePoweredOff', 'ResourceStatusChangedCritical', 'ResourceRemoved'];
+    expect(seen).toEqual({
+      all: everything,
+      alert: everything,
+      added: ['ResourceCreated'],
+      tasks: [],
+      one: ['ResourcePoweredOff'],
+      either: ['ResourcePoweredOff'],
+      notOne: ['ResourceStatusChangedCritical'],
+      none: [],
+      type: ['ResourceCreated', 'ResourceRemoved'],
+      origin: ['ResourcePoweredOff'],
+      below: ['ResourcePoweredOff', 'ResourceStatusChangedCritical'],
+      notBelow: [],
+      severe: ['ResourceStatusChangedCritical'],
+    });
+  });
+
+  it('can be changed in what may be changed, and in nothing else (S10)', async () => {
+    const uri = await subscribe();
+    const change = { Context: 'new', DeliveryRetryPolicy: 'TerminateAfterRetries', HttpHeaders: [{ 'X-A': 'b' }] };
+    const changed = await lab.client.send('PATCH', uri, { body: change });
+    expect([changed.status, changed.json]).toEqual([
+      200,
+      expect.objectContaining({ Context: 'new', DeliveryRetryPolicy: 'TerminateAfterRetries', HttpHeaders: [] }),
+    ]);
+    const refused = await lab.client.send('PATCH', uri, { body: { Destination: 'http://192.0.2.1/' } });
+    expect([refused.status, messages(refused)]).toEqual([400, ['PropertyNotWritable']]);
+    await destroy();
+    await until('the power-off', () => keysOf(listener.records()).includes('ResourcePoweredOff'));
+    expect([listener.payloads.at(-1)?.['Context'], listener.headers.at(-1)?.['x-a']]).toEqual(['new', 'b']);
+  });
+
+  it('survive a restart of the service, and their deletion does, too (S10)', async () => {
+    const uri = await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }], RegistryPrefixes: ['ResourceEvent'] });
+    const gone = await subscribe();
+    await lab.client.send('DELETE', gone);
+    const before = await lab.get(uri);
+    await lab.close();
+    lab = await openLab(driver, folder.path);
+    expect(await lab.get(uri)).toEqual(before);
+    expect((await lab.client.get(gone)).status).toBe(404);
+    await destroy();
+    await until('the power-off', () => keysOf(listener.records()).includes('ResourcePoweredOff'));
+    expect(listener.headers.at(-1)?.['x-token']).toBe('hush');
+  });
+
+  it('get a test event as a client words it, and nobody who filters it out does (S10)', async () => {
+    await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['Manager'] });
+    const action = '/redfish/v1/EventService/Actions/EventService.SubmitTestEvent';
+    const test = {
+      EventId: 'abc',
+      EventTimestamp: '2026-01-02T03:04:05Z',
+      EventType: 'Alert',
+      Message: 'This is a test.',
+      MessageArgs: ['one'],
+      MessageId: 'ResourceEvent.1.0.TestMessage',
+      OriginOfCondition: `/redfish/v1/Managers/${uuid}`,
+      Severity: 'Warning',
+    };
+    expect((await lab.post(action, { ...test, OriginOfCondition: '/redfish/v1/Chassis' })).status).toBe(204);
+    expect((await lab.post(action, test)).status).toBe(204);
+    await until('the test event', () => listener.records().length > 0);
+    expect(listener.records()).toEqual([
+      {
+        MemberId: '0',
+        EventType: 'Alert',
+        EventId: 'abc',
+        EventTimestamp: '2026-01-02T03:04:05.000Z',
+        Message: 'This is a test.',
+        MessageId: 'ResourceEvent.1.0.TestMessage',
+        MessageArgs: ['one'],
+        MessageSeverity: 'Warning',
+        Resolution: 'None.',
+        OriginOfCondition: { '@odata.id': `/redfish/v1/Managers/${uuid}` },
+        OriginAddress: '127.0.0.1',
+      },
+    ]);
+    const refused = await lab.post(action, { Severity: 'Bad' });
+    expect([refused.status, messages(refused)]).toEqual([
+      400,
+      expect.arrayContaining(['ActionParameterMissing', 'ActionParameterValueNotInList']),
+    ]);
+  });
+
+  describe('whose listener fails', () => {
+    const quick = async () => {
+      const answer = await lab.client.send('PATCH', '/redfish/v1/EventService', {
+        body: { DeliveryRetryAttempts: 1, DeliveryRetryIntervalSeconds: 1 },
+      });
+      expect([answer.status, answer.json]).toEqual([
+        200,
+        expect.objectContaining({ DeliveryRetryAttempts: 1, DeliveryRetryIntervalSeconds: 1 }),
+      ]);
+    };
+
+    it('show it, and deliver in order and without a gap once it is well again (S10)', async () => {
+      await quick();
+      listener.answer = 500;
+      const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
+      await destroy();
+      await until('the warning', async () => (await lab.get(uri))['Status'] !== undefined && JSON.stringify(await lab.get(uri)).includes('"Health":"Warning"')); // prettier-ignore
+      await start();
+      await destroy();
+      listener.answer = 200;
+      const before = listener.payloads.length;
+      await until('the delivery', () => listener.payloads.length > before);
+      expect(keysOf(listener.payloads.at(-1)?.['Events'] as never)).toEqual([
+        'ResourcePoweredOff',
+        'ResourcePoweredOn',
+        'ResourcePoweredOff',
+      ]);
+      await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
+    });
+
+    it('are ended by TerminateAfterRetries, for good (S10)', async () => {
+      await quick();
+      listener.answer = 404;
+      const uri = await subscribe({ DeliveryRetryPolicy: 'TerminateAfterRetries' });
+      await until('the end', async () => (await lab.client.get(uri)).status === 404);
+      expect(listener.payloads).toHaveLength(2);
+      await lab.close();
+      lab = await openLab(driver, folder.path);
+      expect((await lab.get(collection))['Members']).toEqual([]);
+    });
+
+    it('are suspended by SuspendRetries, over a restart, until a client resumes them (S10)', async () => {
+      await quick();
+      listener.answer = 500;
+      const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries', ResourceTypes: ['ComputerSystem'] });
+      await destroy();
+      await until('the suspension', async () =>
+        JSON.stringify(await lab.get(uri)).includes('"Status":{"State":"Disabled"}'),
+      );
+      await lab.close();
+      lab = await openLab(driver, folder.path);
+      expect((await lab.get(uri))['Status']).toEqual({ State: 'Disabled' });
+      const before = listener.payloads.length;
+      await start();
+      listener.answer = 200;
+      expect((await lab.post(`${uri}/Actions/EventDestination.ResumeSubscription`)).status).toBe(204);
+      await until('the delivery', () => listener.payloads.length > before);
+      expect(keysOf(listener.payloads.at(-1)?.['Events'] as never)).toEqual(['ResourcePoweredOn']);
+      expect((await lab.get(uri))['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
+    });
+
+    it('hold back nobody: reads and other subscribers go on while one listener never answers (S10)', async () => {
+      listener.answer = 'never';
+      await subscribe();
+      const other = await openListener();
+      heard.set('other', other);
+      await subscribe({ Destination: other.url, ResourceTypes: ['ComputerSystem'] });
+      for (let count = 0; count < 3_000; count += 1) {
+        lab.services.events.publish({
+          messageId: 'ResourceEvent.1.4.ResourceChanged',
+          messageArgs: [],
+          severity: 'OK',
+          origin: `/redfish/v1/Systems/${uuid}`,
+          system: uuid,
+          actor: null,
+          time: new Date(),
+          detail: `${count}.`,
+        });
+        if (count % 500 === 0) expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);
+      }
+      await until('the last event', () => JSON.stringify(other.records().at(-1)).includes(' 2999.'));
+      expect(listener.payloads.length).toBeLessThanOrEqual(1);
+    });
+  });
+});

@@ -1,0 +1,207 @@
+/** Server-Sent Events. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { keysOf, newFolder, openLab, openStream, until, type Lab, type StreamClient } from './event-lab.js';
+
+const collection = '/redfish/v1/EventService/Subscriptions';
+
+describe('the stream of events', () => {
+  let folder: ReturnType<typeof newFolder>;
+  let driver: FakeDriver;
+  let lab: Lab;
+  let uuid: string;
+  const streams: StreamClient[] = [];
+
+  beforeEach(async () => {
+    folder = newFolder();
+    driver = new FakeDriver();
+    lab = await openLab(driver, folder.path);
+    uuid = (await driver.getSystem('node-2')).uuid;
+  });
+
+  afterEach(async () => {
+    for (const stream of streams.splice(0)) stream.close();
+    await lab.close();
+    await driver.close();
+    folder.remove();
+  });
+
+  const open = async (query?: string, headers?: Readonly<Record<string, string>>): Promise<StreamClient> => {
+    const stream = await openStream(lab.client, query, headers);
+    streams.push(stream);
+    return stream;
+  };
+  const set = async (state: 'running' | 'shutoff' | 'paused') =>
+    driver.define({ ...(await driver.getSystem(uuid)), state });
+  const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
+  const publish = (count: number) => {
+    for (let number = 0; number < count; number += 1) {
+      lab.services.events.publish({
+        messageId: 'ResourceEvent.1.4.ResourceChanged',
+        messageArgs: [],
+        severity: 'OK',
+        origin: `/redfish/v1/Systems/${uuid}`,
+        system: uuid,
+        actor: null,
+        time: new Date(),
+        detail: `${'x'.repeat(1_000)} ${number}.`,
+      });
+    }
+  };
+
+  it('opens with an event of its own, then brings what happens, each with an id of its own (S10)', async () => {
+    const stream = await open();
+    expect([stream.status, stream.headers['content-type'], stream.headers['odata-version']]).toEqual([
+      200,
+      'text/event-stream',
+      '4.0',
+    ]);
+    await until('the first event', () => stream.payloads.length === 1);
+    const [own] = await members();
+    expect(stream.payloads[0]).toMatchObject({
+      '@odata.type': '#Event.v1_13_0.Event',
+      Name: 'Event',
+      Context: '',
+      Events: [{ MessageId: 'ResourceEvent.1.4.ResourceCreated', OriginOfCondition: own }],
+    });
+    await set('paused');
+    await set('running');
+    await set('shutoff');
+    await until('all of them', () => stream.payloads.length === 4);
+    expect(keysOf(stream.records())).toEqual([
+      'ResourceCreated',
+      'ResourcePaused',
+      'ResourceStateChanged',
+      'ResourcePoweredOff',
+    ]);
+    expect(new Set(stream.ids).size).toBe(4);
+    expect(stream.ids).toEqual(stream.records().map(({ EventId }) => EventId));
+  });
+
+  it('is a subscription while it is open, and none after; its deletion closes it (S10)', async () => {
+    const stream = await open();
+    const [own] = await members();
+    const uri = own?.['@odata.id'] ?? '';
+    expect(await lab.get(uri)).toMatchObject({
+      SubscriptionType: 'SSE',
+      Protocol: 'Redfish',
+      Context: '',
+      Destination: expect.stringMatching(/^redfish-sse:\/\/127\.0\.0\.1:\d+$/),
+    });
+    expect((await lab.get(uri))['Actions']).toEqual({});
+    stream.close();
+    await until('its end', async () => (await members()).length === 0);
+    const second = await open();
+    const [next] = await members();
+    expect((await lab.client.send('DELETE', next?.['@odata.id'] ?? '')).status).toBe(204);
+    await until('the end of the stream', () => second.ended);
+    expect(await members()).toEqual([]);
+  });
+
+  it('gives who comes back what it has missed, and no more (S10)', async () => {
+    const first = await open();
+    await set('paused');
+    await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
+    const last = first.ids.at(-1) ?? '';
+    first.close();
+    await until('its end', async () => (await members()).length === 0);
+    await set('running');
+    await set('shutoff');
+    const second = await open('', { 'Last-Event-ID': last });
+    await until('what was missed', () => second.payloads.length === 4);
+    expect(keysOf(second.records())).toEqual([
+      'ResourceRemoved',
+      'ResourceStateChanged',
+      'ResourcePoweredOff',
+      'ResourceCreated',
+    ]);
+    // Of an id that is not ours nothing is known: everything that is kept.
+    const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
+    await until('everything', () => third.payloads.length === 7);
+    expect(keysOf(third.records())[1]).toBe('ResourcePaused');
+  });
+
+  it('says how much is missing where more was missed than is kept (S10)', async () => {
+    const first = await open();
+    await until('the first event', () => first.payloads.length === 1);
+    const last = first.ids[0] ?? '';
+    first.close();
+    await until('its end', async () => (await members()).length === 0);
+    publish(1_500);
+    const second = await open('', { 'Last-Event-ID': last });
+    await until('the last', () => second.text().includes(' 1499.'));
+    const [loss] = second.records();
+    expect(loss).toMatchObject({
+      MessageId: 'Base.1.22.EventBufferExceeded',
+      MessageSeverity: 'Warning',
+      Message: expect.stringContaining('501 events were lost.'),
+    });
+    expect(new Set(second.ids).size).toBe(second.ids.length);
+    // With the id of the loss one goes on behind it.
+    const third = await open('', { 'Last-Event-ID': second.ids[0] ?? '' });
+    await until('the last', () => third.text().includes(' 1499.'));
+    expect(keysOf(third.records())[0]).toBe('EventBufferExceeded');
+  });
+
+  it.each([
+    ["$filter=MessageId eq 'ResourceEvent.1.4.ResourcePoweredOff'", ['ResourcePoweredOff']],
+    ["$filter=MessageId eq 'ResourceEvent.ResourcePoweredOff'", ['ResourcePoweredOff']],
+    ["$filter=(RegistryPrefix eq 'ResourceEvent') and not (MessageId eq 'ResourceEvent.ResourcePaused')", ['ResourceCreated', 'ResourcePoweredOff']], // prettier-ignore
+    ["$filter=RegistryPrefix eq 'TaskEvent'", []],
+    ["$filter=ResourceType eq 'ComputerSystem' or ResourceType eq 'EventDestination'", ['ResourceCreated', 'ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
+    ["$filter=OriginResource eq '/redfish/v1/Systems'", []],
+    ["$filter=OriginResource eq '/redfish/v1/Systems' and SubordinateResources eq true", ['ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
+    ["$filter=SubordinateResources eq true and not (OriginResource eq '/redfish/v1/Systems')", ['ResourceCreated']],
+    ["$filter=EventFormatType eq 'MetricReport'", []],
+  ])('brings what its filter lets through: %s (S10)', async (filter, expected) => {
+    const stream = await open(`?${encodeURI(filter)}`);
+    const all = await open();
+    await set('paused');
+    await set('shutoff');
+    await until('all of it', () => keysOf(all.records()).includes('ResourcePoweredOff'));
+    await until('the filtered', () => stream.payloads.length >= expected.length + (expected.includes('ResourceCreated') ? 1 : 0)); // prettier-ignore
+    // The second stream is a creation, too.
+    expect([...new Set(keysOf(stream.records()))]).toEqual(expected);
+  });
+
+  it('refuses a filter that is none, an Accept that it can not serve, and other methods (S10)', async () => {
+    const path = '/redfish/v1/EventService/SSE';
+    const accept = { Accept: 'text/event-stream' };
+    const filter = await lab.client.get(`${path}?$filter=MessageId%20eq`, accept);
+    expect([filter.status, filter.text]).toEqual([400, expect.stringContaining('QueryParameterValueFormatError')]);
+    const json = await lab.client.get(path, { Accept: 'application/json' });
+    expect([json.status, json.json]).toEqual([406, { error: expect.any(Object) }]);
+    const unknown = await lab.client.get(`${path}?$top=1`, accept);
+    expect(unknown.status).toBe(400);
+    const post = await lab.client.send('POST', path, { headers: accept });
+    expect([post.status, post.headers.allow]).toEqual([405, 'GET']);
+    expect(await members()).toEqual([]);
+  });
+
+  it('holds back nobody where a client does not read, and tells it what it lost (S10)', async () => {
+    const slow = await open();
+    await until('the first event', () => slow.payloads.length === 1);
+    slow.pause();
+    const other = await open();
+    // More than sockets hold: the rest waits here, as far as there is room.
+    for (let round = 0; round < 30; round += 1) {
+      publish(500);
+      expect((await lab.client.get(`/redfish/v1/Systems/${uuid}`)).status).toBe(200);
+    }
+    await until('the other', () => other.text().endsWith(' 499."}]}\n\n') || other.text().includes('499.'));
+    slow.resume();
+    await until('the loss', () => keysOf(slow.records()).includes('EventBufferExceeded'));
+    const loss = slow.records().find(({ MessageId }) => String(MessageId).endsWith('EventBufferExceeded'));
+    const [, lost] = /(\d+) events were lost/.exec(String(loss?.['Message'])) ?? [];
+    await until('the rest', () => slow.payloads.length >= 15_000 - Number(lost));
+    expect(new Set(slow.ids).size).toBe(slow.ids.length);
+  });
+
+  it('ends with the service (S10)', async () => {
+    const stream = await open();
+    lab.services.subscriptions.closeStreams();
+    await until('its end', () => stream.ended);
+    const late = await lab.client.get('/redfish/v1/EventService/SSE', { Accept: 'text/event-stream' });
+    expect([late.status, late.text]).toEqual([503, expect.stringContaining('ServiceShuttingDown')]);
+  });
+});
