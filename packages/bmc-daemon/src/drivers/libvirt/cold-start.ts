@@ -24,17 +24,29 @@ interface StartOutcome {
   readonly onceUsed: boolean;
 }
 
+/** What is done to a machine before it is started. */
+export interface StartPreparations {
+  /** Changes its definition as clients have asked for. @throws {DriverError} */
+  applySettings(machine: Machine): Promise<void>;
+  /** Makes its UEFI variables anew and keeps what the system has written there. @returns whether that is done. */
+  carryVariables(machine: Machine, xml: string): Promise<boolean>;
+}
+
+const nothingToPrepare: StartPreparations = {
+  applySettings: () => Promise.resolve(),
+  carryVariables: () => Promise.resolve(false),
+};
+
 export class ColdStart {
   readonly #host: Host;
-  readonly #prepare: (machine: Machine) => Promise<void>;
+  readonly #preparations: StartPreparations;
   /** Machines that are being started here, and by id those that were: their events are not somebody else's doing. */
   readonly #starting = new Set<string>();
   readonly #started = new Map<string, number>();
 
-  /** @param prepare what is done to a machine's definition before it is started. */
-  constructor(host: Host, prepare: (machine: Machine) => Promise<void> = () => Promise.resolve()) {
+  constructor(host: Host, preparations: StartPreparations = nothingToPrepare) {
     this.#host = host;
-    this.#prepare = prepare;
+    this.#preparations = preparations;
   }
 
   /** Whether a lifecycle event tells of a start of ours. */
@@ -84,10 +96,12 @@ export class ColdStart {
 
   async #start(machine: Machine): Promise<Domain> {
     const { timeoutMs } = this.#host;
-    await this.#prepare(machine);
+    await this.#preparations.applySettings(machine);
     const { xml } = await readDefinition(machine, timeoutMs);
     const doing = `starting machine ${machine.name}`;
-    const flags = readMetadata(xml).resetNvram ? DomainCreateFlags.START_RESET_NVRAM : 0;
+    const { resetNvram } = readMetadata(xml);
+    const carried = resetNvram && (await this.#preparations.carryVariables(machine, xml));
+    const flags = resetNvram && !carried ? DomainCreateFlags.START_RESET_NVRAM : 0;
     const once = onceDevice(xml);
     // A saved machine goes on where it was; its next boot is still to come.
     const saved = once !== null && (await attempt(doing, () => this.#hasSavedState(machine)));

@@ -6,6 +6,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import type { OperatingSystem } from './xml/domain.js';
 
 /** One descriptor, of UEFI firmware in flash memory. */
 export interface FirmwareImage {
@@ -26,8 +27,10 @@ export interface FirmwareKnowledge {
   requiresSmm(executable: string): boolean;
   /** Master copies that go with the image, those with keys and those without; null: none that is known. */
   templateOf(executable: string, options: { readonly keys: boolean }): string | null;
-  /** What libvirt takes where a definition asks for UEFI and no more; null: not known. */
-  selected(architecture: string, machineType: string): FirmwareImage | null;
+  /** What libvirt takes for a definition that leaves the choice to it; null: not known. */
+  selected(os: Pick<OperatingSystem, 'architecture' | 'machineType' | 'firmwareFeatures'>): FirmwareImage | null;
+  /** The master copy that the variables of a definition are made of; null: not known. */
+  templateFor(os: OperatingSystem): string | null;
 }
 
 /** Settings of sushy-tools that name the variables: `SECURE_BOOT_ENABLED_NVRAM`, `SECURE_BOOT_DISABLED_NVRAM`. */
@@ -89,6 +92,15 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
     if (/\.(ms|secboot|snakeoil)\.|secboot|enrolled/i.test(name)) return true;
     return /VARS/i.test(name) ? false : null;
   };
+  const selected: FirmwareKnowledge['selected'] = ({ architecture, machineType, firmwareFeatures }) =>
+    images.find(
+      ({ targets, features }) =>
+        [...firmwareFeatures].every(([name, wanted]) => features.includes(name) === wanted) &&
+        targets.some(
+          (target) =>
+            target.architecture === architecture && target.machines.some((pattern) => matches(pattern, machineType)),
+        ),
+    ) ?? null;
   return {
     hasKeys,
     requiresSmm: (executable) => {
@@ -104,13 +116,13 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
       });
       return fits?.template ?? null;
     },
-    selected: (architecture, machineType) =>
-      images.find(({ targets }) =>
-        targets.some(
-          (target) =>
-            target.architecture === architecture && target.machines.some((pattern) => matches(pattern, machineType)),
-        ),
-      ) ?? null,
+    selected,
+    templateFor: (os) => {
+      if (os.nvram?.template !== undefined && os.nvram.template !== null) return os.nvram.template;
+      if (os.firmware !== null) return selected(os)?.template ?? null;
+      const described = images.filter(({ executable }) => executable === os.loader?.path);
+      return described[0]?.template ?? null;
+    },
   };
 }
 

@@ -35,6 +35,7 @@ import { openShelf } from './image-shelf.js';
 import { ImageStore } from './image-store.js';
 import { Inventory, type Machine } from './inventory.js';
 import { MediaControl } from './media-control.js';
+import { Variables } from './nvram.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { SystemReader } from './system-reader.js';
@@ -141,7 +142,11 @@ class LibvirtDriver implements HypervisorDriver {
       wantedFirmware: (type, architecture) => this.#boot.wantedFirmware(type, architecture),
       now: () => new Date(),
     });
-    this.#coldStart = new ColdStart(host, (machine) => pending.apply(machine));
+    const variables = new Variables({ host, uri, knowledge: () => this.#firmwareFiles.knowledge() });
+    this.#coldStart = new ColdStart(host, {
+      applySettings: (machine) => pending.apply(machine),
+      carryVariables: (machine, xml) => variables.carryOver(machine, xml),
+    });
     this.firmware = new LibvirtFirmware({
       host,
       boot: this.#boot,

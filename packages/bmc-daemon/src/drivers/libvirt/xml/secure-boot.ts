@@ -42,7 +42,7 @@ export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledg
   const keys = os.firmwareFeatures.get('enrolled-keys');
   if (secure === false || keys === false) return both(false);
   if (secure === true) return both(true);
-  const selected = knowledge.selected(os.architecture, os.machineType);
+  const selected = knowledge.selected(os);
   if (selected === null) return unknown;
   return both(selected.features.includes('secure-boot') && selected.features.includes('enrolled-keys'));
 }

@@ -1,0 +1,123 @@
+/**
+ * The file in which UEFI firmware keeps its variables, as EDK II (OVMF, AAVMF) lays it out: a firmware volume that holds a store of
+ * variables, one behind the other. Pure.
+ * @see UEFI Platform Initialization specification 1.8, volume 3, 3.2.1 "EFI Firmware Volume"
+ * @see https://github.com/tianocore/edk2/blob/master/MdeModulePkg/Include/Guid/VariableFormat.h
+ */
+
+/** One variable, as its bytes. */
+interface Variable {
+  /** Vendor GUID, as it stands in the file, and the name. */
+  readonly key: string;
+  readonly vendor: string;
+  readonly name: string;
+  readonly attributes: number;
+  /** Header, name and data, without padding. */
+  readonly bytes: Buffer;
+}
+
+interface Store {
+  /** Offsets of the first variable and of the store's end. */
+  readonly start: number;
+  readonly end: number;
+  readonly variables: readonly Variable[];
+}
+
+const volumeSignature = '_FVH';
+/** gEfiAuthenticatedVariableGuid; the other kind of store has shorter headers and no Secure Boot. */
+const storeGuid = guid('aaf32c78-947b-439a-a180-2e144ec37792');
+const storeHeaderBytes = 28;
+const variableHeaderBytes = 60;
+const startId = 0x55aa;
+/** The state of a variable is a byte whose bits are cleared one by one. */
+const added = 0x3f;
+const addedAndBeingReplaced = 0x3e;
+/** EFI_VARIABLE_TIME_BASED_AUTHENTICATED_WRITE_ACCESS. */
+const authenticated = 0x20;
+
+const global = guid('8be4df61-93ca-11d2-aa0d-00e098032b8c');
+/** Vendors all of whose variables are about Secure Boot: what is trusted, whether it is enforced, who has signed variables. */
+const securityVendors = new Set(
+  [
+    'd719b2cb-3d3a-4596-a3bc-dad00e67656f', // db, dbx, dbt
+    'f0a30bc7-af08-4556-99c4-001009c93a44', // SecureBootEnable
+    'c076ec0c-7028-4399-a072-71ee5c448b9f', // CustomMode
+    '9073e4e0-60ec-4b6e-9903-4c223c260f3c', // VendorKeysNv
+    'd9bee56e-75dc-49d9-b4d7-b534210f637a', // certdb
+    'eaf3ad23-7feb-4b7c-9c11-5b4b1ae2c26d', // AuthVarKeyDatabase
+  ].map(guid),
+);
+
+/**
+ * The variables of `old`, boot entries above all, with what concerns Secure Boot as in the master copy `template`: keys, and whether
+ * they are enforced. Signed variables stay behind, for who signed them is recorded with the keys.
+ * @returns null where one of the two is no such file, or is laid out otherwise, or where there is no room.
+ */
+export function withVariablesOf(template: Buffer, old: Buffer): Buffer | null {
+  const [store, before] = [readStore(template), readStore(old)];
+  if (store === null || before === null || template.length !== old.length) return null;
+  const kept = before.variables.filter(
+    (variable) => !isSecurity(variable) && (variable.attributes & authenticated) === 0,
+  );
+  const keys = new Set(kept.map(({ key }) => key));
+  const fresh = store.variables.filter((variable) => isSecurity(variable) || !keys.has(variable.key));
+  const result = Buffer.from(template);
+  result.fill(0xff, store.start, store.end);
+  let at = store.start;
+  for (const { bytes } of [...fresh, ...kept]) {
+    if (at + bytes.length > store.end) return null;
+    bytes.copy(result, at);
+    at = align(at + bytes.length);
+  }
+  return result;
+}
+
+/** Names of the variables in a file, for tests and logs; null where it is no such file. */
+export function variableNames(file: Buffer): readonly string[] | null {
+  return readStore(file)?.variables.map(({ name }) => name) ?? null;
+}
+
+function isSecurity({ vendor, name }: Variable): boolean {
+  return securityVendors.has(vendor) || (vendor === global && /^(PK|KEK)(Default)?$/.test(name));
+}
+
+function readStore(file: Buffer): Store | null {
+  if (file.length < 64 || file.toString('latin1', 40, 44) !== volumeSignature) return null;
+  const at = file.readUInt16LE(48);
+  if (at + storeHeaderBytes > file.length || file.toString('hex', at, at + 16) !== storeGuid) return null;
+  const end = at + file.readUInt32LE(at + 16);
+  if (end > file.length) return null;
+  const start = align(at + storeHeaderBytes);
+  const found = new Map<string, Variable & { readonly state: number }>();
+  let next = start;
+  while (next + variableHeaderBytes <= end && file.readUInt16LE(next) === startId) {
+    const nameBytes = file.readUInt32LE(next + 36);
+    const bytes = variableHeaderBytes + nameBytes + file.readUInt32LE(next + 40);
+    if (next + bytes > end) return null;
+    const state = file.readUInt8(next + 2);
+    const vendor = file.toString('hex', next + 44, next + 60);
+    const name = file
+      .toString('utf16le', next + variableHeaderBytes, next + variableHeaderBytes + nameBytes)
+      .replace(/\0+$/, '');
+    const key = `${vendor} ${name}`;
+    // One that is being replaced counts until its replacement is written.
+    if (state === added || (state === addedAndBeingReplaced && found.get(key)?.state !== added)) {
+      const copy = Buffer.from(file.subarray(next, next + bytes));
+      copy.writeUInt8(added, 2);
+      found.set(key, { key, vendor, name, state, attributes: file.readUInt32LE(next + 4), bytes: copy });
+    }
+    next = align(next + bytes);
+  }
+  return { start, end, variables: [...found.values()] };
+}
+
+function align(offset: number): number {
+  return (offset + 3) & ~3;
+}
+
+/** A GUID as its bytes stand in a file, in hexadecimal: the first three parts are little-endian numbers. */
+function guid(text: string): string {
+  const [a = '', b = '', c = '', ...rest] = text.split('-');
+  const reverse = (part: string): string => (part.match(/../g) ?? []).toReversed().join('');
+  return reverse(a) + reverse(b) + reverse(c) + rest.join('');
+}

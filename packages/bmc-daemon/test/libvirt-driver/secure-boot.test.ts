@@ -1,0 +1,167 @@
+/** Secure Boot of real definitions: what libvirt makes of them, on which machines it is refused, and what becomes of variables. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
+import type { FirmwareControl } from '../../src/drivers/firmware-control.js';
+import { variableNames } from '../../src/drivers/libvirt/variable-store.js';
+import { withVariable } from '../harness/variable-store.js';
+import { reaches, TestHost, type Guest, type GuestOptions } from './host.js';
+
+let host: TestHost;
+beforeAll(async () => {
+  host = await TestHost.start();
+});
+afterAll(() => host.stop());
+
+const uefi: GuestOptions = { memoryMiB: 128 };
+const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
+const code = (suffix: string): string => `/usr/share/OVMF/OVMF_CODE_4M${suffix}.fd`;
+const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.fd`;
+const templates = { enabled: vars('.ms'), disabled: vars('') };
+
+function firmwareOf(driver: HypervisorDriver): FirmwareControl {
+  if (driver.firmware === undefined) throw new Error('a driver with firmware expected');
+  return driver.firmware;
+}
+
+/** `<os firmware='efi'>`, which the harness has no word for. */
+async function withUefi(guest: Guest, change: (xml: string) => string = (xml) => xml): Promise<void> {
+  const xml = guest.xml.replace('<os>', `<os firmware='efi'>`).replace('</os>', `${noSecureBoot}</os>`);
+  await writeFile(host.file(`${guest.name}.xml`), change(xml));
+  await host.virsh('define', host.file(`${guest.name}.xml`));
+}
+
+async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
+  const error: unknown = await change.catch((reason: unknown) => reason);
+  if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
+  return [error.kind, error.field, error.message];
+}
+
+const state = async (driver: HypervisorDriver, { uuid }: Guest) => (await driver.getSystem(uuid)).firmware.secureBoot;
+
+/** The `<os>` and `<smm>` of the definition, on one line. */
+async function definedOs(guest: Guest): Promise<string> {
+  const xml = await host.inactiveXml(guest);
+  const [os = ''] = /<os[\s\S]*<\/os>/.exec(xml) ?? [];
+  const [smm = ''] = /<smm[^>]*>/.exec(xml) ?? [];
+  return `${os.replaceAll(/>\s+</g, '><')}${smm}`;
+}
+
+const onAndOff = async (driver: HypervisorDriver, guest: Guest): Promise<readonly unknown[]> => {
+  const seen: unknown[] = [];
+  for (const enabled of [true, false]) {
+    await firmwareOf(driver).setSecureBoot(guest.uuid, enabled);
+    await driver.power(guest.uuid, 'create');
+    seen.push(await state(driver, guest));
+    await driver.power(guest.uuid, 'destroy');
+    await reaches(driver, guest, 'shutoff');
+  }
+  return seen;
+};
+
+const on = { enabled: true, current: true, enrolled: true };
+const off = { enabled: false, current: false, enrolled: false };
+
+describe('Secure Boot', () => {
+  it('is switched where libvirt selects the firmware, whatever the user has said of SMM (S5)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest(uefi);
+    await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));
+    expect(await onAndOff(driver, guest)).toEqual([on, off]);
+    expect(await definedOs(guest)).toContain(`<feature enabled='no' name='secure-boot'/>`);
+    await driver.close();
+  });
+
+  it('is known of a definition that leaves all to libvirt, by the descriptors of the host (S5)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest({ memoryMiB: 128 });
+    await withUefi(guest, (xml) => xml.replace(noSecureBoot, ''));
+    // Debian's first descriptor has keys.
+    expect(await state(driver, guest)).toEqual({ ...on, current: null });
+    await driver.close();
+  });
+
+  it("is switched with the files of sushy-tools' settings, which need SMM (S5)", async () => {
+    const driver = await host.driver({
+      bootLoaderMap: { UEFI: { x86_64: code('.secboot') } },
+      secureBootTemplates: templates,
+    });
+    const guest = await host.guest({ memoryMiB: 128 });
+    await driver.setBoot(guest.uuid, { firmware: 'efi' });
+    expect(await state(driver, guest)).toEqual({ ...off, current: null });
+    expect(await onAndOff(driver, guest)).toEqual([on, off]);
+    expect(await definedOs(guest)).toMatch(
+      /<loader readonly='yes' secure='yes' type='pflash'>\/usr\/share\/OVMF\/OVMF_CODE_4M\.secboot\.fd<\/loader><nvram template='\/usr\/share\/OVMF\/OVMF_VARS_4M\.fd'>.*<smm state='on'\/>$/,
+    );
+    await driver.close();
+  });
+
+  it('is refused to a machine that can not have it, with the reason (S5)', async () => {
+    const driver = await host.driver();
+    const pc = await host.guest({ ...uefi, machine: 'pc', cdrom: '' });
+    await withUefi(pc);
+    expect(await refusal(firmwareOf(driver).setSecureBoot(pc.uuid, true))).toEqual([
+      'unsupported',
+      'secureBoot',
+      `switching Secure Boot on of machine ${pc.name}: it is a pc-i440fx-7.2, and Secure Boot needs a q35`,
+    ]);
+    const bios = await host.guest();
+    expect(await refusal(firmwareOf(driver).setPending(bios.uuid, { secureBoot: true }))).toEqual([
+      'unsupported',
+      'secureBoot',
+      `switching Secure Boot on of machine ${bios.name}: it boots by legacy BIOS, not by UEFI`,
+    ]);
+    const transient = await host.guest(uefi);
+    await withUefi(transient);
+    await driver.power(transient.uuid, 'create');
+    await host.virsh('undefine', '--nvram', transient.name);
+    expect((await refusal(firmwareOf(driver).setSecureBoot(transient.uuid, true))).at(0)).toBe('unsupported');
+    await driver.power(transient.uuid, 'destroy');
+    await driver.close();
+  });
+
+  it('keeps the boot entries of the installed system, and makes keys and nothing else anew (S5)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest(uefi);
+    await withUefi(guest);
+    await driver.power(guest.uuid, 'create');
+    await driver.power(guest.uuid, 'destroy');
+    await reaches(driver, guest, 'shutoff');
+    const file = join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`);
+    await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
+    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    await driver.power(guest.uuid, 'create');
+    const names = variableNames(await readFile(file));
+    expect(names).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
+    expect(await host.virsh('pool-list', '--all', '--name')).not.toContain('rackless-variables');
+    await driver.power(guest.uuid, 'destroy');
+    await driver.close();
+  });
+});
+
+describe('settings that wait for a start', () => {
+  it('and are refused then do not keep the machine from starting, and say why (S5)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest();
+    await firmwareOf(driver).setPending(guest.uuid, { memoryMiB: 15 });
+    await writeFile(
+      host.file(`${guest.name}.xml`),
+      (await host.inactiveXml(guest)).replace(
+        '<features>',
+        `<cpu><numa><cell id='0' cpus='0' memory='16384' unit='KiB'/></numa></cpu><features>`,
+      ),
+    );
+    await host.virsh('define', host.file(`${guest.name}.xml`));
+    await driver.power(guest.uuid, 'create');
+    const { firmware, state: power } = await driver.getSystem(guest.uuid);
+    expect([power, firmware.pending, firmware.settings.memoryMiB, firmware.failure?.reason]).toEqual([
+      'running',
+      {},
+      16,
+      `setting the memory of ${guest.name}: its definition has NUMA cells`,
+    ]);
+    await driver.power(guest.uuid, 'destroy');
+    await driver.close();
+  });
+});
