@@ -34,10 +34,15 @@ export function dmtfRules(folder: string): DmtfRules {
   const patterns = Object.keys(patternProperties).map((pattern) => new RegExp(pattern));
   const known = (name: string): boolean => name in properties || patterns.some((pattern) => pattern.test(name));
 
+  const definitions = new Map<string, TypeDefinition | undefined>();
   const definitionOf = (type: string): TypeDefinition | undefined => {
+    if (!definitions.has(type)) definitions.set(type, readDefinition(type));
+    return definitions.get(type);
+  };
+  const readDefinition = (type: string): TypeDefinition | undefined => {
     if (!existsSync(join(folder, 'json-schema', `${type}.json`))) return undefined;
-    const { definitions } = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> }; // DMTF's file.
-    return definitions[type];
+    const file = read(`${type}.json`) as { readonly definitions: Readonly<Record<string, TypeDefinition>> }; // DMTF's file.
+    return file.definitions[type];
   };
 
   return {

@@ -1,0 +1,161 @@
+/**
+ * Every link of the service, as a client finds it that walks the whole tree: with no machine, with one and with two hundred, on
+ * machines in memory and on those of libvirt's test driver.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
+import { createEventBus } from '../../src/events/event-bus.js';
+import { publishWrites } from '../../src/events/published-writes.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { resources } from '../../src/resources/index.js';
+import { TestHost } from '../libvirt-driver/host.js';
+import { dmtfSchemas, type DmtfSchemas } from '../spec/dmtf-schemas.js';
+import { serve, type Client } from '../support/client.js';
+import { accessWithAccount, testServices } from '../support/services.js';
+import { crawl, faultsOf, type Crawled } from './crawler.js';
+import { dmtfRules, type DmtfRules } from './dmtf-rules.js';
+
+interface Host {
+  /** A started driver with so many machines. */
+  readonly withMachines: (count: number) => Promise<HypervisorDriver>;
+  readonly close: () => Promise<void>;
+}
+
+const inMemory: Host = {
+  withMachines: (count) => Promise.resolve(new FakeDriver({ machines: sampleMachines(count) })),
+  close: () => Promise.resolve(),
+};
+
+function domainXml(number: number): string {
+  const digits = String(number).padStart(4, '0');
+  return `<domain type='test'>
+  <name>crawled-${digits}</name>
+  <uuid>00000000-0000-4000-8000-00000000${digits}</uuid>
+  <memory unit='MiB'>64</memory>
+  <vcpu>2</vcpu>
+  <os><type arch='x86_64'>hvm</type></os>
+  <devices>
+    <disk type='file' device='disk'><source file='/x.img'/><target dev='vda' bus='virtio'/></disk>
+    <disk type='file' device='cdrom'><target dev='hdc' bus='ide'/><readonly/></disk>
+    <interface type='network'><source network='default'/><mac address='52:54:00:00:${digits.slice(0, 2)}:${digits.slice(2)}'/></interface>
+  </devices>
+</domain>`;
+}
+
+/** test:///default, whose own machine goes before the first test. */
+async function onLibvirt(): Promise<Host> {
+  const host = await TestHost.start('test');
+  // The machines of the test driver are gone with its last connection.
+  await host.driver();
+  await host.virsh('destroy test; undefine test');
+  let defined = 0;
+  return {
+    withMachines: async (count) => {
+      const files: string[] = [];
+      for (; defined < count; defined += 1) {
+        const file = host.file(`${defined}.xml`);
+        await writeFile(file, domainXml(defined));
+        files.push(file);
+      }
+      if (files.length > 0) await host.virsh(files.map((file) => `define ${file}`).join('; '));
+      return host.driver();
+    },
+    close: () => host.stop(),
+  };
+}
+
+const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
+/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+/** Once for all: a schema takes longer to compile than to ask. */
+let judges: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undefined;
+/** Among so many are all kinds; the two hundredth machine is like the fourth. */
+const judgedAtMost = 800;
+
+describe.each([
+  ['in memory', () => Promise.resolve(inMemory)],
+  ["of libvirt's test driver", onLibvirt],
+] as const)('a walk from the root, on machines %s', (_name, open) => {
+  const state = mkdtempSync(join(tmpdir(), 'rackless-crawler-'));
+  let host: Host;
+  beforeAll(async () => {
+    host = await open();
+  });
+  afterAll(async () => {
+    await host.close();
+    rmSync(state, { recursive: true });
+  });
+
+  // In this order: machines are only added.
+  describe.each([0, 1, 200])('that are %i', (count) => {
+    let driver: HypervisorDriver;
+    let client: Client;
+    let found: ReadonlyMap<string, Crawled>;
+
+    beforeAll(async () => {
+      driver = await host.withMachines(count);
+      const events = createEventBus((error) => {
+        throw error;
+      });
+      const access = accessWithAccount(join(state, 'htpasswd'));
+      const pipeline = createPipeline({
+        resources,
+        services: testServices(driver, { access, events }),
+        authenticate: access.authenticate,
+        onChange: publishWrites(events),
+        strict: true,
+      });
+      client = await serve((request, response) => void pipeline(request, response, '1'));
+      const session = await client.send('POST', '/redfish/v1/SessionService/Sessions', {
+        body: { UserName: 'admin', Password: 'secret' },
+      });
+      const headers = { 'X-Auth-Token': String(session.headers['x-auth-token']) };
+      // What is there only after somebody has made it: a subscription, and an entry in a machine's log.
+      expect(session.status).toBe(201);
+      const subscriptions = '/redfish/v1/EventService/Subscriptions';
+      if (resources.some(({ uri }) => uri === subscriptions)) {
+        const body = { Destination: 'https://192.0.2.1/events', Protocol: 'Redfish', Context: 'crawler' };
+        expect((await client.send('POST', subscriptions, { headers, body })).status).toBe(201);
+      }
+      const [machine] = await driver.listSystems();
+      if (machine !== undefined) {
+        const body = { IndicatorLED: 'Blinking' };
+        const { status } = await client.send('PATCH', `/redfish/v1/Systems/${machine.uuid}`, { headers, body });
+        expect(status).toBe(200);
+      }
+      found = await crawl(client.port, headers);
+    });
+    afterAll(async () => {
+      await client.close();
+      await driver.close();
+    });
+
+    it('finds no dead link, and nothing wrong with an answer (S9)', () => {
+      expect([...found.values()].flatMap((crawled) => faultsOf(crawled, found))).toEqual([]);
+    });
+
+    it('finds every machine, and all that is served of the service itself (S9)', () => {
+      const systems = [...found.keys()].filter((path) => /^\/redfish\/v1\/Systems\/[^/]+$/.test(path));
+      expect(systems).toHaveLength(count);
+      const own = resources.map(({ uri }) => uri).filter((uri) => !uri.includes('{'));
+      expect(own.filter((uri) => !found.has(uri))).toEqual([]);
+    });
+
+    (judged ? it : it.skip)("finds nothing that DMTF's schemas and rules do not permit (S9)", () => {
+      judges ??= { schemas: dmtfSchemas(folder ?? ''), rules: dmtfRules(folder ?? '') };
+      const { schemas, rules } = judges;
+      const some = [...found.values()].filter(({ path }) => !path.endsWith('.json')).slice(0, judgedAtMost);
+      const faults = some.flatMap(({ path, headers, body }) => [
+        ...schemas.faults(body).map((fault) => `${path}: ${fault}`),
+        ...rules.faults(body, (headers['allow'] ?? '').split(', ')),
+      ]);
+      expect(faults).toEqual([]);
+    });
+  });
+});
