@@ -4,7 +4,7 @@ import { chassisReference } from './chassis-place.js';
 import { busName, diskBuses, findBus, type DiskBus } from './disk-bus.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
-import { enabled, enabledWithParts } from './status.js';
+import { enabled, enabledWithParts, waiting } from './status.js';
 
 const simpleStorageCollection = defineResource({
   entity: 'SimpleStorageCollection',
@@ -35,7 +35,7 @@ const simpleStorage = defineResource({
       Name: disk.target,
       // sushy wants an integer or nothing.
       ...(disk.capacityBytes === null ? {} : { CapacityBytes: disk.capacityBytes }),
-      Status: enabled,
+      Status: disk.pending ? waiting : enabled,
     })),
     Status: enabledWithParts,
     Links: {

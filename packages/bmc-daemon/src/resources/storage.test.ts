@@ -68,7 +68,8 @@ describe('a volume', () => {
   it('can be applied at once, and the collection says so (S4)', async () => {
     const { send, get } = await serve();
     expect((await send('GET', volumes)).status).toBe(200);
-    const body = { CapacityBytes: gib, VolumeType: 'NonRedundant', '@Redfish.OperationApplyTime': 'Immediate' };
+    const applied = { '@Redfish.OperationApplyTime': 'Immediate' };
+    const body = { CapacityBytes: gib, VolumeType: 'NonRedundant', Encrypted: false, ...applied };
     expect((await send('POST', volumes, body)).status).toBe(201);
     expect(await get(volumes)).toMatchObject({ 'Members@odata.count': 2 });
   });
@@ -99,6 +100,8 @@ describe('a volume', () => {
     const sata = await send('POST', `${storage}/sata/Volumes`, { CapacityBytes: gib });
     expect(sata.body?.['Status']).toEqual(waiting);
     expect((await get(`${storage}/sata/Drives/${String(sata.body?.['Id'])}`))['Status']).toEqual(waiting);
+    const { Devices } = await get(`/redfish/v1/Systems/${running.uuid}/SimpleStorage/sata`);
+    expect(Devices).toEqual([expect.anything(), expect.objectContaining({ Status: waiting })]);
     const virtio = await send('POST', `${storage}/virtio/Volumes`, { CapacityBytes: gib });
     expect(virtio.body?.['Status']).toEqual(ok);
   });

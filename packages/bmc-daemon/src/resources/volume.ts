@@ -38,6 +38,8 @@ const newVolume = z.strictObject({
   Name: z.string().min(1).max(255).optional(),
   RAIDType: z.enum(plainTypes.RAIDType).optional(),
   VolumeType: z.enum(plainTypes.VolumeType).optional(),
+  // Ironic says so of every volume.
+  Encrypted: z.literal(false).optional(),
   ProvisioningPolicy: z.enum(['Thin', 'Fixed']).optional(),
   '@Redfish.OperationApplyTime': z.enum(['Immediate']).optional(),
 });

@@ -123,6 +123,11 @@ describe('a volume on a libvirt host', () => {
       'storageFull',
       expect.stringContaining('Not enough free space'),
     ]);
+    const lost = await host.driver({ storagePool: 'absent' });
+    expect(await failure(lost.volumes?.createVolume(first, wanted) ?? Promise.resolve())).toEqual([
+      'unsupported',
+      'opening storage pool absent: the host has no such pool',
+    ]);
     expect(await failure(control().createVolume('nobody', wanted))).toEqual(['notFound', expect.anything()]);
     expect(await names()).toEqual([]);
   });

@@ -39,7 +39,7 @@ export interface OpenPool {
 /**
  * Finds, or makes, the pool and starts it.
  * @returns null where there is none and none is to be made.
- * @throws {DriverError} internal where the configured pool does not exist; unavailable.
+ * @throws {DriverError} unsupported where the configured pool does not exist; unavailable.
  */
 export async function openPool(options: ImagePoolOptions): Promise<OpenPool | null> {
   const { timeoutMs } = options;
@@ -62,7 +62,7 @@ async function lookUp(options: ImagePoolOptions, name: string): Promise<StorageP
   } catch (error) {
     if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
     if (options.name !== null) {
-      throw new DriverError('internal', `opening storage pool ${name}: the host has no such pool`, { cause: error });
+      throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
     }
     if (!options.create) return null;
     return await makeOwn(options);

@@ -279,7 +279,7 @@ class LibvirtDriver implements HypervisorDriver {
       host: this.#host,
       openPool: async () => {
         const opened = await openPool({ hypervisor, uri, name, create: true, timeoutMs });
-        if (opened === null) throw new DriverError('internal', 'opening the storage pool: there is none');
+        if (opened === null) throw new DriverError('unsupported', 'opening the storage pool: there is none');
         return opened.pool;
       },
     });
