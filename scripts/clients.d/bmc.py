@@ -60,8 +60,10 @@ class Machine:
     """One of its systems."""
 
     def __init__(self, bmc, path):
-        self.bmc, self.path = bmc, path
-        body = self.body()
+        self.bmc = bmc
+        body = bmc.get(path)
+        # It may have been asked for by its name.
+        self.path = body['@odata.id']
         self.id, self.name = body['Id'], body['Name']
         self.manager = body['Links']['ManagedBy'][0]['@odata.id']
         self.is_uefi = body['Boot'].get('BootSourceOverrideMode') == 'UEFI'

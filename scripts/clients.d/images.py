@@ -44,7 +44,11 @@ class ImageServer:
             def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer((address, 0), Handler)
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *_):
+                """Whoever asks may go away in the middle of it."""
+
+        self._server = Server((address, 0), Handler)
         self.url = f'http://{address}:{self._server.server_port}'
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 

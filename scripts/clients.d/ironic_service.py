@@ -17,7 +17,6 @@ PROGRAMS = {'ironic-dbsync': 'dbsync', 'ironic-conductor': 'conductor', 'ironic-
 OWN_SETTINGS = '''
 [DEFAULT]
 state_path = {folder}
-pybasedir = {folder}
 [api]
 host_ip = 127.0.0.1
 port = {api_port}
@@ -30,12 +29,11 @@ connection = sqlite:///{folder}/ironic.sqlite
 sync_power_state_interval = 10
 power_state_change_timeout = 120
 soft_power_off_timeout = 120
+# Somebody else may switch machines, too.
+force_power_state_during_sync = false
 [deploy]
 http_root = {images.folder}
 http_url = {images.url}
-[agent]
-# Nobody calls back where only an ISO is booted; where one does, it is with_ironic.py.
-post_deploy_get_power_state_retries = 0
 '''
 
 

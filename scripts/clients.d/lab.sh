@@ -57,9 +57,9 @@ lab_guest() {
 END
 }
 
-start_lab() {
-  local type port
-  mkdir -p "$work"/{pool,consoles,state}
+start_guests() {
+  local type
+  mkdir -p "$work"/{pool,consoles}
   # A session-mode libvirtd runs as another account.
   chmod 755 "$work"
   start_private_libvirtd
@@ -71,7 +71,11 @@ start_lab() {
   # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
   lab_guest uefi "$type" "<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
     <feature enabled='no' name='enrolled-keys'/></firmware><boot dev='hd'/></os>"
+}
 
+# With HTTPS and a password. Arguments: further lines of its configuration.
+start_daemon() {
+  local port
   # With a sign or two that a client could stumble over.
   printf 'Pass word-%s\n' "$(openssl rand -hex 6)" >"$lab_password_file"
   htpasswd -iBc "$work/htpasswd" "$lab_user" < <(tr -d '\n' <"$lab_password_file") 2>/dev/null
@@ -84,16 +88,15 @@ EMULATOR_LISTEN_PORT = $port
 EMULATOR_SSL_CERT = '$work/cert.pem'
 EMULATOR_SSL_KEY = '$work/key.pem'
 EMULATOR_AUTH_FILE = '$work/htpasswd'
-EMULATOR_LIBVIRT_URI = '$libvirt_uri'
 EMULATOR_STATE_DIR = '$work/state'
-EMULATOR_STORAGE_POOL = 'clients'
 # Guests that nothing accelerates on a busy machine.
 EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END
+  printf '%s\n' "$@" >>"$work/bmc-daemon.conf"
   lab_url=https://127.0.0.1:$port
   (
     # Without the pipe that keeps libvirtd alive, which is to end with the script even where that is killed.
-    exec {libvirtd_hold}>&-
+    if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
     exec env "XDG_DATA_HOME=$state/lib" setsid node packages/bmc-daemon/bin/bmc-daemon.js --config "$work/bmc-daemon.conf" \
       >"$work/daemon.log" 2>&1
   ) &
@@ -105,7 +108,7 @@ END
   say "bmc-daemon serves them at $lab_url"
 }
 
-# Ends only what start_lab started, the daemon first.
+# Ends only what was started here, the daemon first.
 # shellcheck disable=SC2317 # scripts/clients' trap calls it
 stop_lab() {
   if [ -n "$lab_daemon" ]; then
