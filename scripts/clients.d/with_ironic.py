@@ -149,7 +149,7 @@ class Machine:
     def set_indicator(self, component, path):
         """By its name: Ironic 21.4 can not list them where there is a SimpleStorage (it asks sushy's for `drives`, which it has not)."""
         indicator = f'/management/indicators/{self.machine.bmc.get(path)["UUID"]}@{component}'
-        for state in ('BLINKING', 'ON', 'OFF'):
+        for state in ('blinking', 'on', 'off'):
             self.node.ask('PUT', indicator, {'state': state})
             expect('the light', self.node.ask('GET', indicator)['state'], state)
 
