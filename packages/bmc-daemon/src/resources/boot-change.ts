@@ -3,11 +3,12 @@ import { DriverError, type MediaSnapshot, type SystemSnapshot } from '../drivers
 import { mergeBootOverride } from '../drivers/boot-override.js';
 import { storedUrl } from '../media/image.js';
 import { runLongOperation } from '../redfish/long-operation.js';
-import { about, message, withDetail } from '../redfish/messages.js';
+import { about, message, withDetail, type Message } from '../redfish/messages.js';
 import type { WriteResult } from '../redfish/resource.js';
 import { bootChange, ignoredProperties, type BootBody } from './boot.js';
 import { firmwareControl } from './firmware.js';
 import { imageRequest } from './insert-media.js';
+import { trustOf } from './media-drive.js';
 import type { Services } from './services.js';
 
 /**
@@ -38,7 +39,7 @@ export async function applyBoot(
   }
   // What was sent may have credentials in it, which are neither stored nor shown.
   const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
-  const image = imageRequest({ Image: sent }, { verifyCertificate: services.settings.vmediaVerifySsl });
+  const image = imageRequest({ Image: sent }, trustOf(drive, services.settings.vmediaVerifySsl));
   return await runLongOperation(
     {
       name: `HTTP boot of ${system.name}`,
@@ -83,12 +84,13 @@ async function leaveUndone(
   const { firmware } = bootChange(body, boot);
   if (firmware !== undefined) await driver.setBoot(uuid, { firmware });
   log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: uuid, ignored });
-  return {
-    messages: ignored.map((name) =>
-      withDetail(
-        about(message('PropertyNotUpdated', name), `#/Boot/${name}`),
-        'EMULATOR_IGNORE_BOOT_DEVICE is set: the firmware of the machine chooses.',
-      ),
-    ),
-  };
+  return { messages: ignored.map((name) => leftUndone(name, `#/Boot/${name}`)) };
+}
+
+/** What a client reads of a property that EMULATOR_IGNORE_BOOT_DEVICE leaves as it is. */
+export function leftUndone(name: string, pointer = `#/${name}`): Message {
+  return withDetail(
+    about(message('PropertyNotUpdated', name), pointer),
+    'EMULATOR_IGNORE_BOOT_DEVICE is set: the firmware of the machine chooses.',
+  );
 }

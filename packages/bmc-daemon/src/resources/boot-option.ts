@@ -5,6 +5,7 @@ import type { BootOptionSnapshot } from '../drivers/firmware-control.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import { firmwareControl } from './firmware.js';
+import { leftUndone } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -54,6 +55,7 @@ const bootOption = defineResource({
     apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
       const { order } = system.boot;
       if (wanted === undefined || wanted === order.includes(option.key)) return undefined;
+      if (services.settings.ignoreBootDevice) return { messages: [leftUndone('BootOptionEnabled')] };
       const changed = wanted ? [...order, option.key] : order.filter((key) => key !== option.key);
       if (changed.length === 0) {
         // Without any the hypervisor takes a disk, so that the last one could not be switched off.

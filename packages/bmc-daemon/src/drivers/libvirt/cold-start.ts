@@ -22,6 +22,8 @@ import { settingsOrNull } from './xml/settings-record.js';
 interface StartOutcome {
   /** Whether the guest boots by the once-order now. */
   readonly onceUsed: boolean;
+  /** Whether it boots at all: one that was restored goes on, with the variables that it had. */
+  readonly booted: boolean;
 }
 
 /** What is done to a machine before it is started. */
@@ -96,18 +98,22 @@ export class ColdStart {
 
   async #start(machine: Machine): Promise<Domain> {
     const { timeoutMs } = this.#host;
+    const doing = `starting machine ${machine.name}`;
+    // A saved machine goes on where it was, as what it was; its next boot is still to come.
+    if (await attempt(doing, () => this.#hasSavedState(machine))) {
+      const domain = await attempt(doing, () => machine.domain.createWithFlags(0, { timeoutMs: START_TIMEOUT_MS }));
+      await this.#settle(machine, { onceUsed: false, booted: false });
+      return domain;
+    }
     await this.#preparations.applySettings(machine);
     const { xml } = await readDefinition(machine, timeoutMs);
-    const doing = `starting machine ${machine.name}`;
     const { resetNvram } = readMetadata(xml);
     const carried = resetNvram && (await this.#preparations.carryVariables(machine, xml));
     const flags = resetNvram && !carried ? DomainCreateFlags.START_RESET_NVRAM : 0;
     const once = onceDevice(xml);
-    // A saved machine goes on where it was; its next boot is still to come.
-    const saved = once !== null && (await attempt(doing, () => this.#hasSavedState(machine)));
-    if (once === null || saved || !hasDevice(xml, once)) {
+    if (once === null || !hasDevice(xml, once)) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));
-      await this.#settle(machine, { onceUsed: once !== null && !saved });
+      await this.#settle(machine, { onceUsed: once !== null, booted: true });
       return domain;
     }
     const ordered = withBootOrder(xml, once);
@@ -154,7 +160,7 @@ export class ColdStart {
       if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
     });
     // In this order: as long as the override reads as pending, the mark says that this start is using it.
-    await this.#settle(machine, { onceUsed: true });
+    await this.#settle(machine, { onceUsed: true, booted: true });
     await saveProcess(machine, { instance: instance.id, order: present, armed: null }, timeoutMs);
   }
 
@@ -174,14 +180,14 @@ export class ColdStart {
     const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
     await hypervisor.domainDefineXml(withMetadata(ordered.xml, { ...record, boot }), 0, { timeoutMs });
     // Read again: a start takes its time, and what somebody changed meanwhile is not to be undone.
-    const putBack = async (outcome: StartOutcome): Promise<void> => {
+    const putBack = async (outcome: Pick<StartOutcome, 'onceUsed'>): Promise<void> => {
       const { xml: from } = await readDefinition(machine, timeoutMs);
       await saveDefinition(hypervisor, machine, { from, to: withOnceOrderRemoved(from, outcome) }, timeoutMs);
     };
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
       await putBack({ onceUsed: true });
-      await this.#settle(machine, { onceUsed: true });
+      await this.#settle(machine, { onceUsed: true, booted: true });
       return domain;
     } catch (error) {
       await putBack({ onceUsed: false }).catch(() => undefined);
@@ -207,7 +213,7 @@ export class ColdStart {
 }
 
 /** The definition without a once-order that stands in it (`#startRedefined`); the same text where none does. */
-function withOnceOrderRemoved(xml: string, { onceUsed }: StartOutcome): string {
+function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): string {
   const record = readMetadata(xml);
   const { boot } = record;
   if (boot?.enabled !== 'once' || boot.saved === null) return xml;
@@ -215,10 +221,10 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: StartOutcome): string {
   return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
 }
 
-function finished(record: MachineRecord, { onceUsed }: StartOutcome): MachineRecord {
+function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
   const boot = record.boot === null || !onceUsed ? record.boot : bootRecordAfterBoot(record.boot);
+  if (!booted || !record.resetNvram) return { ...record, boot, restarting: null };
   // Made anew, the variables are those of the definition.
-  const settings =
-    record.settings && record.resetNvram ? settingsOrNull({ ...record.settings, variables: null }) : record.settings;
+  const settings = record.settings && settingsOrNull({ ...record.settings, variables: null });
   return { ...record, boot, settings, restarting: null, resetNvram: false };
 }
