@@ -97,7 +97,7 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
     // Where the service of events is not served, nor is its stream.
     streams: streams.filter(({ entity }) => served.some((resource) => resource.entity === entity)),
     services: { ...core, subscriptions, logs, resourceTypes },
-    onChange: publishWrites(core.events),
+    onChange: publishWrites(core.events, (id) => access.sessions.find(id)?.user),
     authenticate: access.authenticate,
     strict: settings.dmtfStrict,
     log,

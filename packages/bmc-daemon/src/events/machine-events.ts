@@ -80,7 +80,7 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
       const base = { severity: 'OK', system: uuid, actor: null } as const;
       if (kind === 'changed' || kind === 'media') {
         const event = { ...base, messageId: `${resourceEventRegistry}.ResourceChanged`, messageArgs: [] };
-        if (kind === 'changed') later(uuid, { ...event, origin });
+        if (kind === 'changed') later(uuid, { ...event, origin, detail: 'Its definition or its devices are others.' });
         else
           later(`${uuid} media`, {
             ...event,

@@ -9,7 +9,7 @@ describe('what clients change', () => {
       throw error;
     });
     bus.subscribe((event) => heard.push(event));
-    const publish = publishWrites(bus);
+    const publish = publishWrites(bus, (id) => (id === '7' ? 'operator' : undefined));
     const requester = {
       user: 'admin',
       session: null,
@@ -36,7 +36,8 @@ describe('what clients change', () => {
         messageId: 'ResourceEvent.1.4.ResourceCreated',
         origin: '/redfish/v1/SessionService/Sessions/7',
         system: null,
-        actor: { user: null, address: '192.0.2.7' },
+        actor: { user: 'operator', address: '192.0.2.7' },
+        detail: 'SessionService/Sessions/7.',
       },
       {
         ...base,
@@ -44,6 +45,7 @@ describe('what clients change', () => {
         origin: '/redfish/v1/SessionService/Sessions/7',
         system: null,
         actor: admin,
+        detail: 'SessionService/Sessions/7.',
       },
     ]);
   });

@@ -9,18 +9,30 @@ const keys = {
   removed: 'ResourceRemoved',
 } as const satisfies Readonly<Record<Change['kind'], string>>;
 
-/** @returns the pipeline's listener. */
-export function publishWrites(events: Pick<EventBus, 'publish'>): ChangeListener {
+/** Who has a session; undefined where it is none or gone. */
+export type SessionUser = (id: string) => string | null | undefined;
+
+/**
+ * @param sessionUser whoever logs in says so in the body: the request itself comes from nobody.
+ * @returns the pipeline's listener.
+ */
+export function publishWrites(
+  events: Pick<EventBus, 'publish'>,
+  sessionUser: SessionUser = () => undefined,
+): ChangeListener {
   return ({ kind, uri, requester: { user, address }, detail }) => {
+    const session =
+      kind === 'created' ? /^\/redfish\/v1\/SessionService\/Sessions\/([^/]+)$/.exec(uri)?.[1] : undefined;
+    const said = kind === 'changed' ? detail : uri.replace('/redfish/v1/', '');
     events.publish({
       messageId: `${resourceEventRegistry}.${keys[kind]}`,
       messageArgs: [],
       severity: 'OK',
       origin: uri,
       system: systemOf(uri),
-      actor: { user, address },
+      actor: { user: user ?? (session === undefined ? null : (sessionUser(session) ?? null)), address },
       time: new Date(),
-      ...(detail === undefined || detail === '' ? {} : { detail: `${detail}.` }),
+      ...(said === undefined || said === '' ? {} : { detail: `${said}.` }),
     });
   };
 }

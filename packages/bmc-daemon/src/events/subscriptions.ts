@@ -179,6 +179,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       system: null,
       actor,
       time: new Date(),
+      detail: `EventService/Subscriptions/${id}.`,
     });
   const checkRoom = (): void => {
     if (pushes.size + streams.size >= limit) throw refuse('EventSubscriptionLimitExceeded');

@@ -12,6 +12,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
+import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, streams, type Services } from '../../src/resources/index.js';
 import { serve, type Client, type Received } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -37,8 +38,15 @@ export function newFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Serves; the driver is its owner's to start and to close. */
-export async function openLab(driver: HypervisorDriver, stateDir: string): Promise<Lab> {
+/**
+ * Serves; the driver is its owner's to start and to close.
+ * @param options waitMs: how long an action may take before it becomes a task. Default: a minute.
+ */
+export async function openLab(
+  driver: HypervisorDriver,
+  stateDir: string,
+  { waitMs = 60_000 }: { readonly waitMs?: number } = {},
+): Promise<Lab> {
   const logged: string[] = [];
   const note = (text: string, fields?: Readonly<Record<string, unknown>>): void => {
     logged.push(fields === undefined ? text : `${text} ${String(fields['error'])}`);
@@ -47,13 +55,15 @@ export async function openLab(driver: HypervisorDriver, stateDir: string): Promi
   const bus = createEventBus((error) => {
     throw error;
   });
-  const plain = testServices(driver, { events: bus });
+  const tasks = createTaskStore({ limit: 100, now: () => new Date() });
+  const operations = { tasks, waitMs, onTaskFailed: (error: Error) => note('task failed', { error }) };
+  const plain = testServices(driver, { events: bus, operations });
   plain.subscriptions.close();
   await plain.logs.close();
   const events = openEventServices({
     bus,
     driver,
-    tasks: plain.operations.tasks,
+    tasks,
     resources,
     stateDir,
     serviceUuid: plain.serviceUuid,

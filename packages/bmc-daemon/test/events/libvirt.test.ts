@@ -1,0 +1,186 @@
+/** What real libvirt daemons tell of: a test driver's, which is there in no time, and QEMU's. */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { TestHost } from '../libvirt-driver/host.js';
+import { keysOf, newFolder, openLab, openListener, openStream, until, type Body, type Lab } from './event-lab.js';
+
+const uuid = '00000000-0000-4000-8000-0000000000ee';
+const system = `/redfish/v1/Systems/${uuid}`;
+const xml = (title: string) => `<domain type='test'>
+  <name>dummy</name>
+  <uuid>${uuid}</uuid>
+  <title>${title}</title>
+  <memory unit='MiB'>64</memory>
+  <os><type arch='x86_64'>hvm</type></os>
+</domain>`;
+
+const folder = newFolder();
+let lab: Lab | undefined;
+afterEach(async () => {
+  await lab?.close();
+  lab = undefined;
+});
+afterAll(() => folder.remove());
+
+/** The texts of a log, oldest first. */
+async function logOf(at: Lab, log: string): Promise<readonly string[]> {
+  const members = (await at.get(`${log}/Entries`))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
+  return await Promise.all(members.map(async (member) => String((await at.get(member['@odata.id']))['Message'])));
+}
+
+describe("events of libvirt's test driver", () => {
+  let host: TestHost;
+  let driver: HypervisorDriver;
+
+  beforeAll(async () => {
+    host = await TestHost.start('test');
+    driver = await host.driver();
+  });
+  afterAll(() => host.stop());
+
+  const define = async (title: string) => {
+    await writeFile(host.file('dummy.xml'), xml(title));
+    await host.virsh('define', host.file('dummy.xml'));
+  };
+
+  it('of a virsh that destroys a machine arrive by push, by stream and in the log (S10, S8)', async () => {
+    await define('first');
+    await host.virsh('start', 'dummy');
+    lab = await openLab(driver, folder.path);
+    const listener = await openListener();
+    const Destination = listener.url;
+    await lab.post('/redfish/v1/EventService/Subscriptions', { Destination, Protocol: 'Redfish' });
+    const stream = await openStream(lab.client);
+    await host.virsh('destroy', 'dummy');
+    const isOff = (records: readonly Body[]) => keysOf(records).includes('ResourcePoweredOff');
+    await until('both', () => isOff(listener.records()) && isOff(stream.records()));
+    const [pushed, streamed] = [listener.records(), stream.records()].map((records) =>
+      records.find(({ MessageId }) => MessageId === 'ResourceEvent.1.4.ResourcePoweredOff'),
+    );
+    expect(pushed).toEqual(streamed);
+    expect(pushed).toMatchObject({
+      Message: "'dummy' was powered off. Destroyed.",
+      OriginOfCondition: { '@odata.id': system },
+    });
+    expect(await logOf(lab, `${system}/LogServices/EventLog`)).toEqual(["'dummy' was powered off. Destroyed."]);
+    stream.close();
+    await listener.close();
+  });
+
+  it('of definitions that come, change and go arrive, and of our own changes once, with who asked (S10)', async () => {
+    await host.virsh('undefine', 'dummy').catch(() => undefined);
+    lab = await openLab(driver, folder.path);
+    const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${system}'`)}`);
+    await define('first');
+    await until('the creation', () => keysOf(stream.records()).includes('ResourceCreated'));
+    await define('second');
+    await until('the change', () => keysOf(stream.records()).includes('ResourceChanged'));
+    expect(stream.records().at(-1)?.['OriginAddress']).toBeUndefined();
+    const answer = await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Blinking' } });
+    expect(answer.status).toBe(200);
+    await until('our own', () => stream.records().length === 3);
+    expect(stream.records().at(-1)).toMatchObject({
+      MessageId: 'ResourceEvent.1.4.ResourceChanged',
+      Message: 'A resource was changed. IndicatorLED.',
+      OriginAddress: '127.0.0.1',
+    });
+    await host.virsh('undefine', 'dummy');
+    await until('the removal', () => keysOf(stream.records()).includes('ResourceRemoved'));
+    // What libvirt told of our change has had its time to come by then.
+    expect(keysOf(stream.records())).toEqual([
+      'ResourceCreated',
+      'ResourceChanged',
+      'ResourceChanged',
+      'ResourceRemoved',
+    ]);
+    stream.close();
+  });
+});
+
+describe('events of QEMU', () => {
+  let host: TestHost;
+  let driver: HypervisorDriver;
+
+  beforeAll(async () => {
+    host = await TestHost.start('qemu');
+    driver = await host.driver();
+  });
+  afterAll(() => host.stop());
+
+  it('tell of pauses, resets, a crash and what happened while there was no connection (S10)', async () => {
+    const guest = await host.guest();
+    lab = await openLab(driver, folder.path);
+    const path = `/redfish/v1/Systems/${guest.uuid}`;
+    const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${path}'`)}`);
+    const seen = () =>
+      stream
+        .records()
+        .filter(({ MessageId }) => !String(MessageId).endsWith('ResourceChanged'))
+        .map(({ Message }) => String(Message));
+    const reset = (type: string) => lab?.post(`${path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+    // Booted once from another device the guest is started paused and let go: nothing that anybody asked for.
+    await lab.client.send('PATCH', path, {
+      body: { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } },
+    });
+    expect((await reset('On'))?.status).toBe(204);
+    await until('the start', () => seen().length === 1);
+    await host.virsh('suspend', guest.name);
+    await host.virsh('resume', guest.name);
+    await host.virsh('reset', guest.name);
+    await until('the reset', () => seen().length >= 4);
+    process.kill(await host.libvirtd.guestPid(guest.name), 'SIGKILL');
+    await until('the end', () => /powered off|health/.test(seen().at(-1) ?? ''));
+    const name = guest.name;
+    expect(seen().slice(0, 4)).toEqual([
+      `'${name}' was powered on.`,
+      `'${name}' was paused.`,
+      `'${name}' is now in the state Enabled. It goes on.`,
+      `'${name}' is now in the state Starting. It was reset.`,
+    ]);
+    const before = seen().length;
+    // Whether the driver is back before the start or after it.
+    await host.libvirtd.end('SIGKILL');
+    await host.libvirtd.start();
+    await host.virsh('start', guest.name);
+    await until('the start', () =>
+      seen()
+        .slice(before)
+        .some((text) => text.startsWith(`'${name}' was powered on.`)),
+    );
+    stream.close();
+  });
+
+  it('a forced power-off of a QEMU that hangs becomes a task, which ends with the machine off (S3)', async () => {
+    const guest = await host.guest();
+    lab = await openLab(driver, folder.path, { waitMs: 300 });
+    const path = `/redfish/v1/Systems/${guest.uuid}`;
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    const pid = await host.libvirtd.guestPid(guest.name);
+    process.kill(pid, 'SIGSTOP');
+    const answer = await lab.post(`${path}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
+    expect([answer.status, answer.json]).toEqual([
+      202,
+      expect.objectContaining({ Name: `ForceOff of ${guest.name}`, TaskState: 'Running' }),
+    ]);
+    const monitor = answer.headers.location ?? '';
+    const refused = await lab.client.send('DELETE', monitor);
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('can not be cancelled')]);
+    const at = lab;
+    // It would take libvirt some 12 s to lose its patience.
+    process.kill(pid, 'SIGCONT');
+    await until('the end', async () => (await at.client.get(monitor)).status !== 202);
+    expect((await lab.client.get(monitor)).status).toBe(204);
+    expect((await lab.get(path))['PowerState']).toBe('Off');
+    await until('the log', async () => (await logOf(at, `${path}/LogServices/EventLog`)).length >= 4);
+    const logged = await logOf(lab, `${path}/LogServices/EventLog`);
+    expect(logged.map((text) => text.replace(/[0-9a-f-]{36}/, 'ID'))).toEqual(
+      expect.arrayContaining([
+        `The task ID has begun. ForceOff of ${guest.name}.`,
+        `'${guest.name}' was powered off. Destroyed.`,
+        `The task ID is done. ForceOff of ${guest.name}.`,
+      ]),
+    );
+  });
+});
