@@ -136,6 +136,21 @@ describe('a volume', () => {
     await settled(async () => (await get(failed))['TaskState'] === 'Exception');
     expect(JSON.stringify(await get(failed))).toContain('InsufficientStorage');
   });
+
+  it('that takes long can be cancelled, and is not there then (S4)', async () => {
+    const { send, get } = await serve({ operations: { ...slowOperations(), onTaskFailed: () => undefined } });
+    const held = hold(driver);
+    const creating = await send('POST', volumes, { CapacityBytes: gib });
+    const task = String(creating.body?.['@odata.id']);
+    expect((await send('DELETE', task)).status).toBeLessThan(300);
+    held.finish();
+    // A task that was cancelled is gone, or says that it was.
+    await settled(async () => {
+      const { status, body } = await send('GET', task);
+      return status === 404 || body?.['TaskState'] === 'Cancelled';
+    });
+    expect((await get(volumes))['Members@odata.count']).toBe(1);
+  });
 });
 
 describe('a machine without disks', () => {

@@ -8,7 +8,7 @@ import type { NewVolume } from '../drivers/volume-control.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { message, withDetail } from '../redfish/messages.js';
-import type { JsonObject, WriteResult } from '../redfish/resource.js';
+import type { JsonObject, ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { provideConfigured } from './provided-volumes.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
@@ -66,7 +66,7 @@ const volumeCollection = defineResource({
   }),
   post: {
     body: newVolume,
-    run: (entity, body, { services }) =>
+    run: (entity, body, request) =>
       createVolume(
         entity,
         {
@@ -76,10 +76,13 @@ const volumeCollection = defineResource({
           provisioning: body.ProvisioningPolicy === 'Fixed' ? 'fixed' : 'thin',
           storage: entity.storage.configured?.Id ?? null,
         },
-        services,
+        request,
       ),
   },
 });
+
+/** Whose services, and who asks. */
+type VolumeRequest = Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'>;
 
 interface VolumeEntity extends StorageEntity {
   readonly volume: VolumeUnit;
@@ -114,14 +117,14 @@ const volume = defineResource({
       'Drives@odata.count': driveIds.length,
     },
   }),
-  delete: (entity, { services }) => deleteVolume(entity, services),
+  delete: (entity, request) => deleteVolume(entity, request),
 });
 
 /** 201 with the volume, or a task where the host takes its time. */
 async function createVolume(
   { system, storage }: StorageEntity,
   wanted: NewVolume,
-  { driver, operations }: Services,
+  { services: { driver, operations }, requester }: VolumeRequest,
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
   const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Volumes`;
@@ -130,9 +133,12 @@ async function createVolume(
   const result = await runLongOperation(
     {
       name: `Create a volume of ${system.name}`,
+      method: 'POST',
+      requester,
+      cancellable: true,
       context: { path, body: { CapacityBytes: wanted.capacityBytes } },
-      run: async () => {
-        target = await volumes.createVolume(system.uuid, wanted);
+      run: async ({ signal }) => {
+        target = await volumes.createVolume(system.uuid, wanted, { signal });
         return [message('Created')];
       },
     },
@@ -144,13 +150,15 @@ async function createVolume(
 /** @throws {RedfishError} 409, where it is not ours to delete. */
 async function deleteVolume(
   { system, storage, volume: { id, disk } }: VolumeEntity,
-  { driver, operations }: Services,
+  { services: { driver, operations }, requester }: VolumeRequest,
 ): Promise<WriteResult | undefined> {
   const { volumes } = driver;
   if (disk === null || volumes === undefined) throw undeletable('The configuration names it.');
   return await runLongOperation(
     {
       name: `Delete volume ${id} of ${system.name}`,
+      method: 'DELETE',
+      requester,
       context: { path: `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}/Volumes/${id}` },
       run: async () => {
         try {

@@ -123,6 +123,9 @@ describe('a volume on a libvirt host', () => {
       'storageFull',
       expect.stringContaining('Not enough free space'),
     ]);
+    const reason = new Error('cancelled');
+    const signal = AbortSignal.abort(reason);
+    await expect(control().createVolume(first, wanted, { signal })).rejects.toBe(reason);
     const lost = await host.driver({ storagePool: 'absent' });
     expect(await failure(lost.volumes?.createVolume(first, wanted) ?? Promise.resolve())).toEqual([
       'unsupported',

@@ -1,6 +1,12 @@
 /** Disks of machines in memory. */
 import { setImmediate } from 'node:timers/promises';
-import { DriverError, type DiskSnapshot, type IndicatorState, type SystemSnapshot } from '../driver.js';
+import {
+  DriverError,
+  type DiskSnapshot,
+  type IndicatorState,
+  type OperationOptions,
+  type SystemSnapshot,
+} from '../driver.js';
 import type { NewVolume, PoolVolume, VolumeControl } from '../volume-control.js';
 
 export interface FakeVolumesOptions {
@@ -24,8 +30,9 @@ export class FakeVolumes implements VolumeControl {
     this.#options = options;
   }
 
-  async createVolume(id: string, volume: NewVolume): Promise<string> {
+  async createVolume(id: string, volume: NewVolume, { signal }: OperationOptions = {}): Promise<string> {
     await setImmediate();
+    signal?.throwIfAborted();
     const { uuid, name, disks, state } = this.#options.find(id);
     const { bus, capacityBytes, provisioning, storage } = volume;
     const prefix = PREFIXES[bus];

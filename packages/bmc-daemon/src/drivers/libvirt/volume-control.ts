@@ -59,19 +59,19 @@ export class LibvirtVolumes {
       capacityBytes,
       provisioning,
     );
-    return await attempt(`making a volume for machine ${machine.name} in pool ${pool.name}`, async () => {
-      const made = await makeVolume(pool, spec);
-      try {
+    const doing = `making a volume for machine ${machine.name} in pool ${pool.name}`;
+    const made = await attempt(doing, () => makeVolume(pool, spec));
+    try {
+      signal?.throwIfAborted();
+      const place = await attempt(doing, () => placeOfVolume(made, timeoutMs));
+      return await edits.run(machine.uuid, () => {
         signal?.throwIfAborted();
-        const place = await placeOfVolume(made, timeoutMs);
-        return await edits.run(machine.uuid, () => this.#attach(machine, volume, { format: spec.format, place }));
-      } catch (error) {
-        await made.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }).catch((reason: unknown) => {
-          this.#host.log.warn(`volume ${made.key} is left over`, { error: reason });
-        });
-        throw error;
-      }
-    });
+        return this.#attach(machine, volume, { format: spec.format, place });
+      });
+    } catch (error) {
+      await this.#discard(made, error);
+      throw error;
+    }
   }
 
   /** @see VolumeControl.removeVolume */
@@ -130,6 +130,18 @@ export class LibvirtVolumes {
     } catch (error) {
       if (!isLibvirtError(error, 'NO_STORAGE_POOL')) throw error;
       throw new DriverError('unsupported', `opening storage pool ${name}: the host has no such pool`, { cause: error });
+    }
+  }
+
+  /** Deletes what could not be attached. Where libvirt did not answer, a guest may have it all the same: it stays, then. */
+  async #discard(made: StorageVolume, why: unknown): Promise<void> {
+    const { log } = this.#host;
+    const isUnknown = why instanceof DriverError && why.kind === 'unavailable';
+    try {
+      if (isUnknown) log.warn(`volume ${made.key} is left over: whether it was attached is not known`, { error: why });
+      else await made.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+    } catch (error) {
+      log.warn(`volume ${made.key} is left over`, { error });
     }
   }
 
