@@ -35,6 +35,18 @@ function makePair(name: string): void {
 }
 
 describe('what settings name', () => {
+  it('is warned of where it is a drive or a volume of no storage (S4)', () => {
+    const uuid = 'da69abcc-dae0-4913-9a7b-d344043097c0';
+    const text = [
+      `EMULATOR_STORAGE = {'${uuid}': [{'Id': '1'}]}`,
+      `EMULATOR_DRIVES = {('${uuid}', '1'): [{'Id': 'D'}], ('${uuid}', '2'): [{'Id': 'D'}]}`,
+      `EMULATOR_VOLUMES = {('${uuid}', '1'): []}`,
+    ];
+    const warning = `bmc.conf:3: EMULATOR_DRIVES has no effect for ["${uuid}","2"]: EMULATOR_STORAGE names no such storage`;
+    expect(inspect(text.join('\n')).warnings).toEqual(expect.arrayContaining([warning]));
+    expect(inspect(text.join('\n')).warnings.filter((line) => line.includes('no such storage'))).toEqual([warning]);
+  });
+
   it.each([
     ["EMULATOR_OS_CLOUD = 'lab'", 'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet'],
     [

@@ -9,6 +9,7 @@ import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { PasswordFileError, readPasswordFile } from '../auth/password-file.js';
 import { connectionUriFault } from '../drivers/libvirt/connection-uri.js';
+import { storageKey } from '../resources/configured-inventory.js';
 import type { LoadedSettings } from './load.js';
 import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
 
@@ -39,6 +40,11 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
     if (reason !== undefined) faults.push(at('vmediaCaFile', `can not be used: ${settings.vmediaCaFile}: ${reason}`));
   }
   if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
+  if (known('storage')) {
+    for (const key of ['drives', 'volumes'] as const) {
+      for (const orphan of withoutStorage(settings, key)) warnings.push(at(key, orphan));
+    }
+  }
   // The firmware of another host can not be looked at from here.
   if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && !settings.fakeDriver) {
     for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
@@ -93,6 +99,16 @@ function authoritiesFault(file: string): string | undefined {
 /** Whether libvirt runs on this machine: its URI names no host. */
 function isLocal(libvirtUri: string): boolean {
   return /^[^:/]+:\/\/\//.test(libvirtUri);
+}
+
+/** Drives or volumes of a storage that is not configured: nobody will ever see them. */
+function withoutStorage(settings: Settings, key: 'drives' | 'volumes'): string[] {
+  const storages = new Set(
+    Object.entries(settings.storage).flatMap(([uuid, units]) => units.map(({ Id }) => storageKey(uuid, Id))),
+  );
+  return Object.keys(settings[key])
+    .filter((storage) => !storages.has(storage))
+    .map((storage) => `has no effect for ${storage}: EMULATOR_STORAGE names no such storage`);
 }
 
 function missingBootLoaders(map: BootLoaderMap): string[] {

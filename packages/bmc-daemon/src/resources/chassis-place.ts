@@ -26,10 +26,10 @@ export function chassisReference(uuid: string, { chassis }: Pick<ResourceSetting
   return reference(`/redfish/v1/Chassis/${chassis[0]?.UUID ?? uuid}`);
 }
 
-/** Ids of all chassis. */
-export async function listChassis({ driver, settings }: Services): Promise<readonly string[]> {
-  if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => UUID);
-  return inOrder(await driver.listSystems(), 'ascending').map(({ uuid }) => uuid);
+/** All chassis by their ids; the same list again as long as none comes or goes. */
+export async function listChassis({ driver, settings }: Services): Promise<readonly Pick<SystemRef, 'uuid'>[]> {
+  if (settings.chassis.length > 0) return settings.chassis.map(({ UUID }) => ({ uuid: UUID }));
+  return inOrder(await driver.listSystems(), 'ascending');
 }
 
 /** What was made of a machine's snapshot: the same object again says that nothing changed. */

@@ -191,7 +191,8 @@ describe('EMULATOR_CHASSIS', () => {
     const log = { warn: () => undefined, error: () => undefined };
     try {
       const indicators = openIndicatorStore(folder, log);
-      const { send } = await serve({ settings: shared, indicators });
+      const { send } = await serve({ settings: { ...shared, indicatorLeds: { [rack]: 'Off' } }, indicators });
+      expect(indicatorOf((await send('GET', '/redfish/v1/Chassis/Rack')).body ?? {})).toEqual(['Off', false]);
       const answer = await send('PATCH', `/redfish/v1/Chassis/Rack`, { IndicatorLED: 'Blinking' });
       expect(indicatorOf(answer.body ?? {})).toEqual(['Blinking', true]);
       await served?.close();

@@ -12,10 +12,10 @@ const chassisCollection = defineResource({
   odataType: '#ChassisCollection.ChassisCollection',
   uri: '/redfish/v1/Chassis',
   load: ({ services }) => listChassis(services),
-  render: (uuids, { self }) =>
+  render: (members, { self }) =>
     renderCollection(
       'Chassis Collection',
-      uuids.map((uuid) => `${self}/${uuid}`),
+      members.map(({ uuid }) => `${self}/${uuid}`),
     ),
 });
 

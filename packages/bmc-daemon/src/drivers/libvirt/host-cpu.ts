@@ -14,7 +14,8 @@ export class HostCpu {
     waitMs: WAIT_MS,
     freshMs: KEEP_MS,
     staleMs: Infinity,
-    retryMs: 10_000,
+    // A libvirtd that looks at its QEMUs anew each time is not asked again while it still does.
+    retryMs: 60_000,
   });
 
   constructor(hypervisor: Hypervisor) {
