@@ -2,11 +2,18 @@
 import { formatLiteral } from './python-format.js';
 import { recognisedNames, settingKeys, settingsTable, type SettingDefinition } from './settings.js';
 
-const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string])[] = [
+/** Group, title, and what stands above its table. */
+const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string, string?])[] = [
   ['spec', 'The settings of the specification'],
   ['listen', 'The service'],
   ['backend', 'The machines'],
-  ['inventory', 'Chassis and storage'],
+  [
+    'inventory',
+    'Chassis and storage',
+    `Where none of these is given everything is the machine's own: a chassis for each, and storage by the buses that its disks are on. What a client
+makes with \`POST\` on Volumes is a volume of the pool **and a disk of the machine**, where sushy-emulator makes the volume alone;
+[libvirt-hosts.md](libvirt-hosts.md) says how, and what \`DELETE\` deletes. Of a mapping's lists, members that sushy-tools does not know are passed over.`,
+  ],
   ['media', 'Virtual media'],
   ['log', 'The log'],
 ];
@@ -51,7 +58,7 @@ environment over the default. \`EMULATOR_CONFIG\` in the environment names the f
 Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`: a configuration of sushy-emulator works unchanged. Where both are set,
 \`EMULATOR_\` wins.
 
-${GROUPS.map(([group, title]) => `## ${title}\n\n${table(group)}`).join('\n\n')}
+${GROUPS.map(([group, title, text]) => [`## ${title}`, ...(text === undefined ? [] : [text]), table(group)].join('\n\n')).join('\n\n')}
 
 ## Names of sushy-tools without a use yet
 
