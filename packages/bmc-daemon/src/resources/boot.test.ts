@@ -12,7 +12,7 @@ const withBoot = (change: Partial<BootSnapshot>) => ({ ...machine, boot: { ...ma
 
 describe('Boot', () => {
   it('shows the override and what may be asked for (B6)', () => {
-    expect(renderBoot(machine.boot, '/redfish/v1/Systems/1')).toEqual({
+    expect(renderBoot(machine, '/redfish/v1/Systems/1')).toEqual({
       BootSourceOverrideEnabled: 'Continuous',
       'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Once', 'Continuous', 'Disabled'],
       BootSourceOverrideMode: 'UEFI',
@@ -35,13 +35,13 @@ describe('Boot', () => {
   });
 
   it('offers further targets only where the machine has them, after the three (B6)', () => {
-    const { boot } = withBoot({
+    const bios = withBoot({
       available: ['network', 'cdrom', 'hd', 'fd', 'usb'],
       enabled: 'disabled',
       target: 'none',
       firmware: 'bios',
     });
-    expect(renderBoot(boot, '/redfish/v1/Systems/1')).toMatchObject({
+    expect(renderBoot(bios, '/redfish/v1/Systems/1')).toMatchObject({
       BootSourceOverrideEnabled: 'Disabled',
       BootSourceOverrideMode: 'Legacy',
       BootSourceOverrideTarget: 'None',
@@ -49,8 +49,14 @@ describe('Boot', () => {
     });
   });
 
+  it('offers a legacy BIOS to machines that can have one (S5)', () => {
+    const arm = { ...machine, architecture: 'aarch64' };
+    expect(renderBoot(arm, '/1')['BootSourceOverrideMode@Redfish.AllowableValues']).toEqual(['UEFI']);
+    expect(bootBody(arm).safeParse({ BootSourceOverrideMode: 'Legacy' }).success).toBe(false);
+  });
+
   it('passes on what was asked for and nothing else (B6)', () => {
-    const change = (body: object) => bootChange(bootBody(machine.boot).parse(body), machine.boot);
+    const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'Cd' })).toEqual({ target: 'cdrom' });
     expect(change({ BootSourceOverrideEnabled: 'Disabled', BootSourceOverrideTarget: 'None' })).toEqual({
       enabled: 'disabled',
@@ -64,7 +70,7 @@ describe('Boot', () => {
     'refuses the target %s and names the accepted ones, beside every other fault (B6, B13)',
     (target) => {
       const body = { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: 'Twice' };
-      const faults = bodyFaults(bootBody(machine.boot).safeParse(body).error?.issues ?? [], body, {
+      const faults = bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body, {
         kind: 'resource',
         shown: () => undefined,
       });
@@ -85,16 +91,16 @@ describe('Boot', () => {
   );
 
   it('leaves target and enabled undone where the boot device is ignored, and not the mode (B7)', () => {
-    const body = bootBody(machine.boot).parse({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideMode: 'UEFI' });
+    const body = bootBody(machine).parse({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideMode: 'UEFI' });
     expect(ignoredProperties(body)).toEqual(['BootSourceOverrideTarget']);
     expect(ignoredProperties({ BootSourceOverrideMode: 'UEFI' })).toEqual([]);
-    const further = bootBody(machine.boot).parse({ BootOrder: ['Hdd.vda'], HttpBootUri: null });
+    const further = bootBody(machine).parse({ BootOrder: ['Hdd.vda'], HttpBootUri: null });
     expect(ignoredProperties(further)).toEqual(['HttpBootUri', 'BootOrder']);
   });
 
   it("names one device by its UEFI path or as a boot option, which has to be the machine's (S5)", () => {
     const path = 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)';
-    const change = (body: object) => bootChange(bootBody(machine.boot).parse(body), machine.boot);
+    const change = (body: object) => bootChange(bootBody(machine).parse(body), machine.boot);
     expect(change({ BootSourceOverrideTarget: 'UefiTarget', UefiTargetBootSourceOverride: path })).toEqual({
       target: 'path',
       option: 'disk:sda',
@@ -108,7 +114,7 @@ describe('Boot', () => {
       option: 'disk:sda',
     });
     const refused = (body: object) =>
-      bodyFaults(bootBody(machine.boot).safeParse(body).error?.issues ?? [], body as JsonObject, {
+      bodyFaults(bootBody(machine).safeParse(body).error?.issues ?? [], body as JsonObject, {
         kind: 'resource',
         shown: () => undefined,
       }).map(({ key, args }) => [key, ...args]);
@@ -139,19 +145,19 @@ describe('Boot', () => {
 
   it('keeps the URI of an HTTP boot without credentials (S5)', () => {
     const body = { BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: 'https://u:secret@images.test/x.iso?token=t' };
-    expect(bootChange(bootBody(machine.boot).parse(body), machine.boot)).toEqual({
+    expect(bootChange(bootBody(machine).parse(body), machine.boot)).toEqual({
       target: 'http',
       httpUri: 'https://images.test/x.iso?token=t',
     });
     for (const none of ['', null]) {
-      expect(bootChange(bootBody(machine.boot).parse({ HttpBootUri: none }), machine.boot)).toEqual({ httpUri: null });
+      expect(bootChange(bootBody(machine).parse({ HttpBootUri: none }), machine.boot)).toEqual({ httpUri: null });
     }
-    expect(bootBody(machine.boot).safeParse({ HttpBootUri: 'ftp://images.test/x.iso' }).success).toBe(false);
+    expect(bootBody(machine).safeParse({ HttpBootUri: 'ftp://images.test/x.iso' }).success).toBe(false);
   });
 
   it('has no other writable properties (B6)', () => {
-    expect(bootBody(machine.boot).safeParse({ UefiTargetBootSourceOverride: 'x' }).success).toBe(false);
-    expect(bootBody(machine.boot).safeParse({ TrustedModuleRequiredToBoot: 'Required' }).success).toBe(false);
-    expect(bootBody(machine.boot).safeParse({ BootSourceOverrideEnabled: 'Twice' }).success).toBe(false);
+    expect(bootBody(machine).safeParse({ UefiTargetBootSourceOverride: 'x' }).success).toBe(false);
+    expect(bootBody(machine).safeParse({ TrustedModuleRequiredToBoot: 'Required' }).success).toBe(false);
+    expect(bootBody(machine).safeParse({ BootSourceOverrideEnabled: 'Twice' }).success).toBe(false);
   });
 });

@@ -7,6 +7,7 @@ import type {
   BootSnapshot,
   BootTarget,
   FirmwareType,
+  SystemSnapshot,
 } from '../drivers/driver.js';
 import type { DeviceKey } from '../drivers/firmware-control.js';
 import { storedUrl } from '../media/image.js';
@@ -49,11 +50,19 @@ const enabledIn = {
 
 const modeIn = { UEFI: 'efi', Legacy: 'bios' } as const satisfies Readonly<Record<string, FirmwareType>>;
 
+/** What of a machine its `Boot` is about. */
+type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;
+
+/** Only x86 has a legacy BIOS. */
+function allowableModes(architecture: string): readonly (keyof typeof modeIn)[] {
+  return /^(x86_64|i686)$/.test(architecture) ? ['UEFI', 'Legacy'] : ['UEFI'];
+}
+
 /**
  * What a PATCH may say of the `Boot` of a machine. A target that the machine has no device for is a fault that names those it has,
  * and so is a device that is none of its boot options.
  */
-export const bootBody = (boot: BootSnapshot) =>
+export const bootBody = ({ boot, architecture }: Bootable) =>
   z
     .strictObject({
       BootSourceOverrideTarget: z
@@ -67,7 +76,7 @@ export const bootBody = (boot: BootSnapshot) =>
         })
         .optional(),
       BootSourceOverrideEnabled: z.enum(['Once', 'Continuous', 'Disabled']).optional(),
-      BootSourceOverrideMode: z.enum(['UEFI', 'Legacy']).optional(),
+      BootSourceOverrideMode: z.enum(allowableModes(architecture)).optional(),
       UefiTargetBootSourceOverride: z
         .string()
         .transform((path, context) => named(pathOptions(boot), path, context))
@@ -123,14 +132,14 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
 }
 
 /** `Boot`, with the allowable values of this machine. @param self URI of the system. */
-export function renderBoot(boot: BootSnapshot, self: string): JsonObject {
+export function renderBoot({ boot, architecture }: Bootable, self: string): JsonObject {
   const { option, httpUri } = boot;
   const next = boot.target === 'next' ? boot.options.find(({ key }) => key === option) : undefined;
   return {
     BootSourceOverrideEnabled: enabledOut[boot.enabled],
     'BootSourceOverrideEnabled@Redfish.AllowableValues': Object.keys(enabledIn),
     BootSourceOverrideMode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
-    'BootSourceOverrideMode@Redfish.AllowableValues': Object.keys(modeIn),
+    'BootSourceOverrideMode@Redfish.AllowableValues': allowableModes(architecture),
     BootSourceOverrideTarget: targetOut[boot.target],
     'BootSourceOverrideTarget@Redfish.AllowableValues': allowableTargets(boot),
     UefiTargetBootSourceOverride: boot.firstDevicePath,

@@ -60,9 +60,9 @@ const computerSystem = defineResource({
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services }) => renderSystem(system, self, services.settings),
   patch: {
-    body: ({ boot }) =>
+    body: (system) =>
       z.strictObject({
-        Boot: bootBody(boot).optional(),
+        Boot: bootBody(system).optional(),
         ...indicatorBody,
       }),
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
@@ -97,7 +97,7 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
     BiosVersion: sysinfo.biosVersion,
     Status: systemStatus(system.state),
     PowerState: powerState(system.state),
-    Boot: renderBoot(system.boot, self),
+    Boot: renderBoot(system, self),
     ProcessorSummary: {
       // The specification counts CPUs as the guest does, where DMTF counts packages; the members are packages.
       Count: processors.count,

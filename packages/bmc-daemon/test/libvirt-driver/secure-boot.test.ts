@@ -130,11 +130,39 @@ describe('Secure Boot', () => {
     await reaches(driver, guest, 'shutoff');
     const file = join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`);
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
+    const names = async () => variableNames(await readFile(file));
     await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    // At once, for whoever starts it.
+    expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
+    await firmwareOf(driver).setSecureBoot(guest.uuid, false);
+    expect(await names()).toContain('Boot0042');
+    expect(await names()).not.toContain('PK');
+    // Under a running firmware nothing is changed: its next start does it.
     await driver.power(guest.uuid, 'create');
-    const names = variableNames(await readFile(file));
-    expect(names).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
+    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    expect(await names()).not.toContain('PK');
+    await driver.power(guest.uuid, 'reset');
+    expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db']));
     expect(await host.virsh('pool-list', '--all', '--name')).not.toContain('rackless-variables');
+    await driver.power(guest.uuid, 'destroy');
+    await driver.close();
+  });
+
+  it('loses them, and says so, where the file can not be read as one (S5)', async () => {
+    const driver = await host.driver();
+    const guest = await host.guest(uefi);
+    await withUefi(guest);
+    await driver.power(guest.uuid, 'create');
+    await driver.power(guest.uuid, 'destroy');
+    await reaches(driver, guest, 'shutoff');
+    const file = join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`);
+    await writeFile(file, 'QFI');
+    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    expect(host.messages.join()).toContain(
+      `the UEFI variables of machine ${guest.name} are made anew, with no boot entries`,
+    );
+    await driver.power(guest.uuid, 'create');
+    expect(variableNames(await readFile(file))).toEqual(expect.arrayContaining(['PK', 'KEK', 'db']));
     await driver.power(guest.uuid, 'destroy');
     await driver.close();
   });

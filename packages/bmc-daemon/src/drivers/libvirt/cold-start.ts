@@ -11,13 +11,12 @@ import { readDefinition, saveDefinition, saveProcess, saveRecord } from './defin
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { bootRecordAfterBoot, hasDevice, onceDevice } from './kept-override.js';
+import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
-import { settingsOrNull } from './xml/settings-record.js';
 
 interface StartOutcome {
   /** Whether the guest boots by the once-order now. */
@@ -223,8 +222,5 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onc
 
 function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
   const boot = record.boot === null || !onceUsed ? record.boot : bootRecordAfterBoot(record.boot);
-  if (!booted || !record.resetNvram) return { ...record, boot, restarting: null };
-  // Made anew, the variables are those of the definition.
-  const settings = record.settings && settingsOrNull({ ...record.settings, variables: null });
-  return { ...record, boot, settings, restarting: null, resetNvram: false };
+  return { ...(booted ? withVariablesMade(record) : record), boot, restarting: null };
 }

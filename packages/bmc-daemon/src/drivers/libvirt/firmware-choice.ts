@@ -107,34 +107,40 @@ export class FirmwareChooser {
   }
 
   /**
-   * Asks libvirt whether it has firmware with Secure Boot for the machine.
+   * Looks for firmware with Secure Boot for the machine: among the descriptors, which know of keys, as far as they can be read here,
+   * and in what libvirt says of the host.
    * @throws {DriverError} unsupported, saying what is missing.
    */
-  async checkSecureBoot({ name, domain }: Machine, system: SystemSnapshot): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#options;
+  async checkSecureBoot({ name, domain }: Machine, { architecture, machineType }: SystemSnapshot): Promise<void> {
+    const { hypervisor, templates, timeoutMs } = this.#options;
     const doing = `switching Secure Boot of machine ${name} on`;
+    const refusal = (what: string): DriverError =>
+      new DriverError('unsupported', `${doing}: its host has no ${what} for ${machineType}`, { field: 'secureBoot' });
+    const knowledge = await this.knowledge();
+    const withFeatures = (...names: readonly string[]) =>
+      knowledge.selected({
+        architecture,
+        machineType,
+        firmwareFeatures: new Map(names.map((feature) => [feature, true])),
+      });
+    if (withFeatures() !== null) {
+      const keys = withFeatures('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
+      if (!keys) throw refusal("firmware with Secure Boot and its vendor's keys");
+      // What libvirt tells is about SMM, which other processors have not.
+      if (!/^(x86_64|i686)$/.test(architecture)) return;
+    }
     const { type, emulator } = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
+    const query = { arch: architecture, machine: machineType, virtType: type };
     const text = await attempt(doing, () =>
       hypervisor.getDomainCapabilities(
-        {
-          arch: system.architecture,
-          machine: system.machineType,
-          virtType: type,
-          ...(emulator === null ? {} : { emulatorBinary: emulator }),
-        },
+        { ...query, ...(emulator === null ? {} : { emulatorBinary: emulator }) },
         { timeoutMs },
       ),
     );
     const loader = child(parseXml(text).root, 'os', 'loader');
     const secure = childElements(loader, 'enum').find((candidate) => attribute(candidate, 'name') === 'secure');
     if (childElements(secure, 'value').some((value) => textOf(value) === 'yes')) return;
-    throw new DriverError(
-      'unsupported',
-      `${doing}: its host has no firmware with Secure Boot for ${system.machineType}`,
-      {
-        field: 'secureBoot',
-      },
-    );
+    throw refusal('firmware with Secure Boot');
   }
 
   /**

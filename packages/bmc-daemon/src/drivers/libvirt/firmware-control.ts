@@ -7,6 +7,7 @@ import { readDefinition, saveDefinition } from './definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
+import type { Variables } from './nvram.js';
 import { beneathOverride, withVariablesFor } from './kept-override.js';
 import { withOwnOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
@@ -18,6 +19,7 @@ export interface LibvirtFirmwareOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly firmware: FirmwareChooser;
+  readonly variables: Pick<Variables, 'carryNow'>;
   /** Runs a change of the machine that an id names. */
   readonly changing: (id: string, change: (machine: Machine) => Promise<void>) => Promise<void>;
   readonly snapshot: (machine: Machine) => Promise<SystemSnapshot>;
@@ -95,6 +97,7 @@ export class LibvirtFirmware implements FirmwareControl {
           settingsOrNull({ ...record.settings, pending: without(record.settings.pending, 'secureBoot') });
         return withVariablesFor(xml, withMetadata(switched, { ...record, settings }));
       });
+      await this.#options.variables.carryNow(machine);
     });
   }
 

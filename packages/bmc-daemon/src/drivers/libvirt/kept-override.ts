@@ -15,7 +15,7 @@ import {
 import { withCdrom } from './xml/cdrom.js';
 import { readDomain, type Domain } from './xml/domain.js';
 import { variablesOf, withFirmware, type FirmwareChoice } from './xml/firmware.js';
-import { readMetadata, withMetadata, type BootRecord } from './xml/metadata.js';
+import { readMetadata, withMetadata, type BootRecord, type MachineRecord } from './xml/metadata.js';
 import { noSettings, settingsOrNull } from './xml/settings-record.js';
 
 /** A boot mode and the files that it means on this host. */
@@ -61,6 +61,13 @@ export function withVariablesFor(before: string, after: string): string {
   const resetNvram = wanted !== null && present !== wanted;
   const variables = present === wanted ? null : present;
   return withMetadata(after, { ...record, resetNvram, settings: settingsOrNull({ ...settings, variables }) });
+}
+
+/** The record of a machine whose variables are those of its definition again. */
+export function withVariablesMade(record: MachineRecord): MachineRecord {
+  if (!record.resetNvram) return record;
+  const settings = record.settings && settingsOrNull({ ...record.settings, variables: null });
+  return { ...record, settings, resetNvram: false };
 }
 
 /** What is asked for now comes before what waits for a start. */

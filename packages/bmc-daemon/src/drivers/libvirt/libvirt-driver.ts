@@ -78,6 +78,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly name: string;
   readonly firmware: FirmwareControl;
   readonly #firmwareFiles: FirmwareChooser;
+  readonly #variables: Variables;
   readonly #host: Host;
   readonly #reader: SystemReader;
   readonly #boot: BootControl;
@@ -143,6 +144,7 @@ class LibvirtDriver implements HypervisorDriver {
       now: () => new Date(),
     });
     const variables = new Variables({ host, uri, knowledge: () => this.#firmwareFiles.knowledge() });
+    this.#variables = variables;
     this.#coldStart = new ColdStart(host, {
       applySettings: (machine) => pending.apply(machine),
       carryVariables: (machine, xml) => variables.carryOver(machine, xml),
@@ -151,6 +153,7 @@ class LibvirtDriver implements HypervisorDriver {
       host,
       boot: this.#boot,
       firmware: this.#firmwareFiles,
+      variables,
       changing: (id, change) => this.#changing(id, change),
       snapshot: (machine) => this.#reader.read(machine),
     });
@@ -241,7 +244,10 @@ class LibvirtDriver implements HypervisorDriver {
   }
 
   async setBoot(id: string, change: BootChange): Promise<void> {
-    await this.#changing(id, (machine) => this.#boot.setBoot(machine, change));
+    await this.#changing(id, async (machine) => {
+      await this.#boot.setBoot(machine, change);
+      if (change.firmware !== undefined) await this.#variables.carryNow(machine);
+    });
   }
 
   async setIndicator(id: string, indicator: IndicatorState): Promise<void> {

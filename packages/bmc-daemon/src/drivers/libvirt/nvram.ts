@@ -11,12 +11,14 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
+import { readDefinition, saveRecord } from './definition.js';
 import type { FirmwareKnowledge } from './firmware-catalogue.js';
 import { variablesOf } from './xml/firmware.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import { encodeText } from './xml/parse.js';
+import { withVariablesMade } from './kept-override.js';
 import { readMetadata } from './xml/metadata.js';
 import { withVariablesOf } from './variable-store.js';
 
@@ -35,6 +37,25 @@ export class Variables {
 
   constructor(options: VariablesOptions) {
     this.#options = options;
+  }
+
+  /**
+   * After a change of a definition: makes the variables of a machine that is off anew at once, for whoever starts it next, be it the
+   * host by itself. Of one that runs, or is saved, the next start over Redfish does it. Never rejects.
+   */
+  async carryNow(machine: Machine): Promise<void> {
+    const { edits, hypervisor, timeoutMs } = this.#options.host;
+    const carry = async (): Promise<void> => {
+      const { xml, instance } = await readDefinition(machine, timeoutMs);
+      const record = readMetadata(xml);
+      if (instance !== null || !record.resetNvram || (await machine.domain.hasManagedSaveImage({ timeoutMs }))) return;
+      if (!(await this.carryOver(machine, xml))) return;
+      await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
+    };
+    // What is not done now is done at the start.
+    await edits.run(machine.uuid, carry).catch((error: unknown) => {
+      this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
+    });
   }
 
   /**
