@@ -1,8 +1,7 @@
 /** Drives of a storage: the disks of the machine, or what EMULATOR_DRIVES names. */
 import { z } from 'zod';
-import { refuse } from '../redfish/errors.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import { RedfishError } from '../redfish/errors.js';
 import { chassisReference } from './chassis-place.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from './indicator.js';
 import { reference } from './reference.js';

@@ -59,16 +59,15 @@ export interface StorageEntity {
   readonly storage: StorageUnit;
 }
 
-/** Every storage of a machine. @param canGrow whether volumes can be made: a machine without disks has a bus for the first, then. */
+/** Every storage of a machine. Where volumes can be made, a machine without disks has a bus for the first. */
 export function storageUnits(
   system: SystemSnapshot,
-  settings: InventorySettings,
-  canGrow: boolean,
+  { settings, driver }: Pick<Services, 'driver' | 'settings'>,
 ): readonly StorageUnit[] {
   const configured = settings.storage[system.uuid];
   if (configured !== undefined) return configured.map((storage) => configuredUnit(system, storage, settings));
   const buses = diskBuses(system.disks);
-  if (buses.length === 0 && canGrow) return [busUnit(defaultBus, [])];
+  if (buses.length === 0 && driver.volumes !== undefined) return [busUnit(defaultBus, [])];
   return buses.map(({ id, disks }) => busUnit(id, disks));
 }
 
@@ -153,8 +152,7 @@ export async function loadStorage({
   readonly services: Pick<Services, 'driver' | 'settings'>;
 }): Promise<StorageEntity> {
   const system = await services.driver.getSystem(params.systemId);
-  const units = storageUnits(system, services.settings, services.driver.volumes !== undefined);
-  const storage = units.find(({ id }) => id === params.storageId);
+  const storage = storageUnits(system, services).find(({ id }) => id === params.storageId);
   if (storage === undefined) throw refuse('ResourceNotFound', 'Storage', params.storageId);
   return { system, storage };
 }

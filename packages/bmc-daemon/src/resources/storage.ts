@@ -19,7 +19,7 @@ const storageCollection = defineResource({
   uri: '/redfish/v1/Systems/{systemId}/Storage',
   load: async ({ params, services }): Promise<{ system: SystemSnapshot; units: readonly StorageUnit[] }> => {
     const system = await services.driver.getSystem(params.systemId);
-    return { system, units: storageUnits(system, services.settings, services.driver.volumes !== undefined) };
+    return { system, units: storageUnits(system, services) };
   },
   canonicalParams: ({ system }) => ({ systemId: system.uuid }),
   render: ({ units }, { self }) =>

@@ -129,7 +129,7 @@ function readSpeed(text: string | null): number | null {
 }
 
 /** The guest's own addresses where it tells them, else those that were leased to it and are not over. */
-export function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | undefined): InterfaceFacts {
+function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
   const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;
   const leased = new Set(leases.map(({ address }) => address));
