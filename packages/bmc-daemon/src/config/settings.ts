@@ -3,6 +3,7 @@
  * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
  */
 import { z } from 'zod';
+import { vmediaDevices } from './media-settings.js';
 import { chassis, drives, indicatorLeds, storage, volumes } from './inventory-settings.js';
 import {
   text,
@@ -202,11 +203,12 @@ export const settingsTable = {
     doc: "libvirt storage pool that images and new volumes are put into. None: a directory pool of the daemon's own.",
   }),
 
+  vmediaDevices,
   vmediaVerifySsl: boolean({
     name: 'EMULATOR_VMEDIA_VERIFY_SSL',
     default: false,
     group: 'media',
-    doc: "Whether an image server's certificate is verified. It holds for all images, and `VerifyCertificate` of a virtual medium shows it. False is sushy-tools' default and the one that Redfish recommends for old clients.",
+    doc: "Whether an image server's certificate is verified, for every drive whose `VerifyCertificate` nobody has set. False is sushy-tools' default and the one that Redfish recommends for old clients.",
   }),
   vmediaCaFile: optionalPath({
     name: 'EMULATOR_VMEDIA_CA_FILE',
@@ -276,7 +278,6 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
   VIRTUAL_MEDIA_IP_FAMILY: 'IPv4 or IPv6 for image downloads',
-  VMEDIA_DEVICES: 'configured virtual media drives',
 };
 
 /** Where service state is kept when EMULATOR_STATE_DIR is None. @param uid 0 for root; undefined where there are no users. */

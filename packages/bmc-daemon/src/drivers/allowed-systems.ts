@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { firmware, guestNetwork, volumes } = driver;
+  const { firmware, guestNetwork, ownership, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -55,6 +55,15 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     ...(guestNetwork === undefined
       ? {}
       : { guestNetwork: { facts: async (id) => guestNetwork.facts(await resolve(id)) } }),
+    ...(ownership === undefined
+      ? {}
+      : {
+          ownership: {
+            setAssetTag: async (id, ...rest) => ownership.setAssetTag(await resolve(id), ...rest),
+            setAutostart: async (id, ...rest) => ownership.setAutostart(await resolve(id), ...rest),
+            stageFirmware: async (id, ...rest) => ownership.stageFirmware(await resolve(id), ...rest),
+          },
+        }),
     ...(volumes === undefined
       ? {}
       : {
@@ -67,5 +76,6 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
         }),
     insertMedia: async (id, ...rest) => driver.insertMedia(await resolve(id), ...rest),
     ejectMedia: async (id, ...rest) => driver.ejectMedia(await resolve(id), ...rest),
+    setMedia: async (id, ...rest) => driver.setMedia(await resolve(id), ...rest),
   };
 }

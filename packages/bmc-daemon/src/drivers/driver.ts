@@ -6,7 +6,10 @@ import type { ImageRequest } from '../media/image.js';
 import type { BootOptionSnapshot, DeviceKey, FirmwareControl, FirmwareSnapshot } from './firmware-control.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
+import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
 import type { VolumeControl } from './volume-control.js';
+
+export type { MediaSnapshot } from './media-drive.js';
 
 /** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
 export type DomainState =
@@ -55,20 +58,6 @@ export interface BootSnapshot {
   readonly firmware: FirmwareType;
   /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null where it has no address yet. */
   readonly firstDevicePath: string | null;
-}
-
-/** One removable drive that virtual media goes into. */
-export interface MediaSnapshot {
-  readonly device: 'cdrom';
-  /** Whether the drive holds an image, whoever put it there. */
-  readonly inserted: boolean;
-  /** URL that the image came from (no credentials); the file's path where the user put it there; null when empty. */
-  readonly image: string | null;
-  /** Last path segment of the image; null when empty. */
-  readonly imageName: string | null;
-  readonly writeProtected: boolean;
-  /** True when the image was inserted over Redfish (ConnectedVia URI), false for the user's own. */
-  readonly viaUri: boolean;
 }
 
 export interface DiskSnapshot {
@@ -202,6 +191,8 @@ export type DriverErrorKind =
   | 'mediaTooLarge'
   /** A power-on or restart was given up, because the image that it waited for could not be inserted. */
   | 'insertFailed'
+  /** The configuration allows no images from that host or address. */
+  | 'mediaForbidden'
   /** No room for the image on the host. */
   | 'storageFull'
   /** Anything else: 500, logged with its cause. */
@@ -275,8 +266,13 @@ export interface HypervisorDriver {
   /** Secure Boot, the machine's own boot order and firmware settings; absent where the hypervisor has none of it. */
   readonly firmware?: FirmwareControl;
 
-  /** Downloads the image (once for all machines) and puts it into the drive. The same URL again resolves at once. */
-  insertMedia(id: string, device: 'cdrom', image: ImageRequest, options?: InsertOptions): Promise<void>;
+  /**
+   * Downloads the image (once for all machines, but for one that the guest may write to: that is this machine's own copy, and goes
+   * with its eject) and puts it into the drive. The same URL again resolves at once.
+   */
+  insertMedia(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
   /** Leaves the drive empty. Waits for a pending insert of this machine. An empty drive resolves. */
-  ejectMedia(id: string, device: 'cdrom', options?: OperationOptions): Promise<void>;
+  ejectMedia(id: string, device: MediaDevice, options?: OperationOptions): Promise<void>;
+  /** Keeps with the machine how the images of a drive are to be downloaded. */
+  setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void>;
 }

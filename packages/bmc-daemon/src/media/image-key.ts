@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ImageValidator } from './image-server.js';
 
 const PREFIX = 'rackless-';
@@ -13,6 +13,11 @@ const PART_SUFFIX = '.part';
 export function imageVolumeName(url: string, validator: ImageValidator): string {
   const content = JSON.stringify([validator.etag, validator.lastModified, validator.sizeBytes]);
   return `${imageVolumePrefix(url)}${digest(content)}${SUFFIX}`;
+}
+
+/** Name of a copy that one machine has for itself: no content has it, so nobody else is ever given it. */
+export function ownVolumeName(url: string): string {
+  return `${imageVolumePrefix(url)}${randomBytes(8).toString('hex')}${SUFFIX}`;
 }
 
 /** What the names of all contents of one address begin with. */

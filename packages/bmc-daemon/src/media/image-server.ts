@@ -37,7 +37,7 @@ export interface ImageDownload {
   readonly body: Readable;
 }
 
-type Request = Pick<ImageRequest, 'url' | 'userName' | 'password' | 'verifyCertificate'>;
+type Request = Pick<ImageRequest, 'url' | 'userName' | 'password' | 'verifyCertificate' | 'authorities'>;
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -90,7 +90,7 @@ async function follow(
   limits: ImageServerLimits,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const ca = limits.caFile === undefined ? undefined : await readAuthorities(limits.caFile);
+  const ca = await authoritiesOf(request, limits);
   let url = request.url;
   for (let redirects = 0; ; redirects += 1) {
     // Credentials go to the origin that the client named, and to no other that it redirects to.
@@ -298,10 +298,18 @@ function isTlsCode(code: string): boolean {
   );
 }
 
-async function readAuthorities(file: string): Promise<readonly string[]> {
+/** Undefined: Node's own. Setting `ca` replaces the built-in list; a private authority is meant to be added to it. */
+async function authoritiesOf(
+  { authorities = [] }: Request,
+  { caFile }: ImageServerLimits,
+): Promise<readonly string[] | undefined> {
+  if (caFile === undefined && authorities.length === 0) return undefined;
+  return [...rootCertificates, ...(caFile === undefined ? [] : [await readAuthorities(caFile)]), ...authorities];
+}
+
+async function readAuthorities(file: string): Promise<string> {
   try {
-    // Setting `ca` replaces the built-in list; a private authority is meant to be added to it.
-    return [...rootCertificates, await readFile(file, 'utf8')];
+    return await readFile(file, 'utf8');
   } catch (cause) {
     throw new ImageError(
       'mediaTls',

@@ -7,6 +7,10 @@ export interface ImageRequest {
   readonly writeProtected: boolean;
   /** Verify the image server's certificate. */
   readonly verifyCertificate: boolean;
+  /** PEM certificates that are trusted for this image beside all others. */
+  readonly authorities?: readonly string[];
+  /** Read by the hypervisor, block by block, in place of being kept on the host. */
+  readonly stream?: boolean;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SystemSnapshot } from '../drivers/driver.js';
-import { sampleMachines } from '../drivers/fake/sample-machines.js';
+import { emptyDrive, sampleMachines } from '../drivers/fake/sample-machines.js';
 import { renderMachines, renderUnavailable } from './machines.js';
 
 const [sample] = sampleMachines();
@@ -33,16 +33,7 @@ describe('renderMachines', () => {
       memoryKiB: 1_572_864,
       processors: { ...sample.processors, count: 3 },
       boot: { ...sample.boot, enabled: 'once', target: 'cdrom', firmware: 'efi' },
-      media: [
-        {
-          device: 'cdrom',
-          inserted: true,
-          image: 'http://x/a.iso',
-          imageName: 'a&b.iso',
-          writeProtected: true,
-          viaUri: true,
-        },
-      ],
+      media: [{ ...emptyDrive('cdrom'), inserted: true, image: 'http://x/a.iso', imageName: 'a&b.iso', viaUri: true }],
     };
     expect(cells(render(system))).toEqual([
       'web &lt;1&gt; 00000000-0000-0000-0000-000000000001',

@@ -65,6 +65,8 @@ function describe(error: DriverError, context: ErrorContext): Message {
       return aboutField(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), 'Image');
     case 'mediaTls':
       return aboutField(message('AccessDenied', image), 'Image');
+    case 'mediaForbidden':
+      return invalid('Image', context);
     case 'mediaTooLarge':
       return aboutField(message('ActionParameterValueConflict', 'Image', image), 'Image');
     case 'insertFailed':

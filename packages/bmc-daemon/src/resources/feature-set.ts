@@ -32,6 +32,8 @@ const ENTITIES: Readonly<Record<Exclude<FeatureSet, 'full'>, ReadonlySet<string>
     'Manager',
     'VirtualMediaCollection',
     'VirtualMedia',
+    'CertificateCollection',
+    'Certificate',
     'EthernetInterfaceCollection',
     'EthernetInterface',
   ]),

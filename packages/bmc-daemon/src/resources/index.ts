@@ -1,4 +1,5 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
+import { certificateResources } from './certificate.js';
 import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 import { accountService } from './account-service.js';
@@ -49,6 +50,7 @@ const served: readonly Resource<Services>[] = [
   ...volumeResources,
   ...managerResources,
   ...virtualMediaResources,
+  ...certificateResources,
   ...chassisResources,
   ...powerResources,
   ...thermalResources,

@@ -4,7 +4,7 @@ import type { JsonObject } from '../redfish/json.js';
 import { messageText } from '../redfish/messages.js';
 import { imageRequest, insertMediaAction, insertMediaBody } from './insert-media.js';
 
-const verify = { verifyCertificate: true };
+const verify = { verifyCertificate: true, authorities: [] };
 
 /** What a client would read, were this its body. */
 function faultsOf(body: JsonObject): readonly { key: string; text: string; related: readonly string[] }[] {
@@ -23,9 +23,15 @@ describe('InsertMedia body', () => {
       writeProtected: true,
       verifyCertificate: true,
     });
-    expect(imageRequest({ Image: 'https://h/a.iso', WriteProtected: false }, { verifyCertificate: false })).toEqual({
+    expect(
+      imageRequest(
+        { Image: 'https://h/a.iso', WriteProtected: false },
+        { verifyCertificate: false, authorities: ['PEM'] },
+      ),
+    ).toEqual({
       url: new URL('https://h/a.iso'),
-      writeProtected: true,
+      authorities: ['PEM'],
+      writeProtected: false,
       verifyCertificate: false,
     });
   });

@@ -6,22 +6,39 @@ import { about, message, withDetail, type Message } from '../redfish/messages.js
 
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
-/** How an image may come: it is uploaded to the host in either case, and then streamed to the guest. */
+/** How an image may come: `Upload` keeps it on the host while it is inserted, with `Stream` QEMU reads it from its server. */
 export const transferMethods = ['Upload', 'Stream'] as const;
 export const transferProtocols = ['HTTP', 'HTTPS'] as const;
 
-type Fault = (value: string, parameter: string) => Message;
-const badFormat: Fault = (value, parameter) =>
-  message('ActionParameterValueFormatError', value, parameter, insertMediaAction);
-const notInList: Fault = (value, parameter) =>
-  message('ActionParameterValueNotInList', value, parameter, insertMediaAction);
+/** What an image's faults are called in a body: a PATCH and an action have words of their own. */
+export interface ImageFaults {
+  readonly badFormat: (value: string, name: string) => Message;
+  readonly notInList: (value: string, name: string) => Message;
+  readonly conflict: (name: string, value: string) => Message;
+}
+
+const actionFaults: ImageFaults = {
+  badFormat: (value, name) => message('ActionParameterValueFormatError', value, name, insertMediaAction),
+  notInList: (value, name) => message('ActionParameterValueNotInList', value, name, insertMediaAction),
+  conflict: (name, value) => message('ActionParameterValueConflict', name, value),
+};
 
 /** What is wrong with the URL of an image, if anything. */
-function imageFault(image: string): Message | undefined {
+export function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
   if (!URL.canParse(image)) return badFormat(maskUrl(image), 'Image');
   const protocol = protocolOf(image);
   if (transferProtocols.some((known) => known === protocol)) return undefined;
   return message('SourceDoesNotSupportProtocol', maskUrl(image), protocol);
+}
+
+/** What contradicts the URL of an image, if it is said to come by another protocol. */
+export function protocolFault(image: string, claimed: string, faults: ImageFaults): Message | undefined {
+  if (imageFault(image, faults) !== undefined || claimed === protocolOf(image)) return undefined;
+  const conflict = withDetail(
+    faults.conflict('TransferProtocolType', claimed),
+    `The URL of the image says ${protocolOf(image)}.`,
+  );
+  return about(conflict, '#/TransferProtocolType', '#/Image');
 }
 
 /** `HTTP` of `http://…`. */
@@ -36,14 +53,16 @@ function protocolOf(image: string): string {
 export const insertMediaBody = z
   .strictObject({
     Image: z.string().superRefine((image, context) => {
-      const fault = imageFault(image);
+      const fault = imageFault(image, actionFaults);
       if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
     }),
     // A drive that holds an image without showing it to the guest does not exist here.
     Inserted: z
       .boolean()
       .refine((inserted) => inserted, {
-        params: { message: withDetail(notInList('false', 'Inserted'), 'EjectMedia takes an image out.') },
+        params: {
+          message: withDetail(actionFaults.notInList('false', 'Inserted'), 'EjectMedia takes an image out.'),
+        },
       })
       .optional(),
     WriteProtected: z.boolean().optional(),
@@ -53,31 +72,26 @@ export const insertMediaBody = z
     Password: z.string().nullish(),
   })
   .superRefine(({ Image, TransferProtocolType: claimed }, context) => {
-    if (claimed === undefined || imageFault(Image) !== undefined) return;
-    const protocol = protocolOf(Image);
-    if (claimed === protocol) return;
-    const conflict = message('ActionParameterValueConflict', 'TransferProtocolType', claimed);
-    context.addIssue({
-      code: 'custom',
-      path: ['TransferProtocolType'],
-      params: {
-        message: about(
-          withDetail(conflict, `The URL of the image says ${protocol}.`),
-          '#/TransferProtocolType',
-          '#/Image',
-        ),
-      },
-    });
+    const fault = claimed === undefined ? undefined : protocolFault(Image, claimed, actionFaults);
+    if (fault === undefined) return;
+    context.addIssue({ code: 'custom', path: ['TransferProtocolType'], params: { message: fault } });
   });
 
 export type InsertMediaBody = z.infer<typeof insertMediaBody>;
+
+/** Whose certificates are taken for an image server's. */
+export interface ImageTrust {
+  readonly verifyCertificate: boolean;
+  /** PEM. */
+  readonly authorities: readonly string[];
+}
 
 /**
  * The image that a body asks for. Credentials in the URL are taken out of it, so that they are never shown or stored; UserName
  * and Password go before them.
  * @param body as {@link insertMediaBody} has let it through.
  */
-export function imageRequest(body: InsertMediaBody, options: { readonly verifyCertificate: boolean }): ImageRequest {
+export function imageRequest(body: InsertMediaBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
   const url = new URL(body.Image);
   const userName = body.UserName ?? decodeCredential(url.username);
   const password = body.Password ?? decodeCredential(url.password);
@@ -87,9 +101,10 @@ export function imageRequest(body: InsertMediaBody, options: { readonly verifyCe
     url,
     ...(userName === undefined ? {} : { userName }),
     ...(password === undefined ? {} : { password }),
-    // A CD can not be written to, whatever was asked for.
-    writeProtected: true,
-    verifyCertificate: options.verifyCertificate,
+    writeProtected: body.WriteProtected ?? true,
+    verifyCertificate,
+    ...(authorities.length === 0 ? {} : { authorities }),
+    ...(body.TransferMethod === 'Stream' ? { stream: true } : {}),
   };
 }
 

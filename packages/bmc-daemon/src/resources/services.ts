@@ -9,6 +9,7 @@ import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
+import type { ConfiguredDrives } from './media-drive.js';
 
 /** The settings that resources look at, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {
@@ -18,6 +19,8 @@ export interface ResourceSettings extends InventorySettings {
   readonly disablePowerOff: boolean;
   /** Image servers have to show a certificate that we trust. */
   readonly vmediaVerifySsl: boolean;
+  /** The drives that virtual media goes into. */
+  readonly vmediaDevices: ConfiguredDrives;
 }
 
 export interface Services {

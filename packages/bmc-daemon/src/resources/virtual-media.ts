@@ -1,28 +1,36 @@
-/** The drive that an ISO image goes into over Redfish, under the machine's manager and under the machine itself. */
+/** The drives that images go into over Redfish, under the machine's manager and under the machine itself. */
 import { z } from 'zod';
-import type { MediaSnapshot, SystemSnapshot } from '../drivers/driver.js';
-import { refuse } from '../redfish/errors.js';
-import { runLongOperation } from '../redfish/long-operation.js';
-import { about, message } from '../redfish/messages.js';
-import type { JsonObject } from '../redfish/resource.js';
+import type { MediaSnapshot } from '../drivers/driver.js';
+import { storedUrl } from '../media/image.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { runLongOperation, type LongOperation } from '../redfish/long-operation.js';
+import { about, message, withDetail, type Message } from '../redfish/messages.js';
+import type { JsonObject, Requester, WriteResult } from '../redfish/resource.js';
 import {
   imageRequest,
   insertMediaAction,
   insertMediaBody,
-  transferMethods,
   transferProtocols,
+  type InsertMediaBody,
 } from './insert-media.js';
-import { renderCollection } from './reference.js';
-import { defineResource } from './services.js';
+import { drivesOf, trustOf, type DriveEntity } from './media-drive.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { driveBody, driveChange } from './virtual-media-change.js';
 
 const ejectMediaAction = 'VirtualMedia.EjectMedia';
 
-/** Redfish's id of each drive. */
-const idOfDevice = { cdrom: 'Cd' } as const satisfies Readonly<Record<MediaSnapshot['device'], string>>;
+const methodOut = { upload: 'Upload', stream: 'Stream' } as const;
 
-interface DriveEntity {
-  readonly system: SystemSnapshot;
-  readonly drive: MediaSnapshot;
+/** @throws {RedfishError} 404 where the machine has no such drive. */
+export async function loadDrive(
+  { systemId, mediaId }: { readonly systemId: string; readonly mediaId: string },
+  { driver, settings }: Services,
+): Promise<DriveEntity> {
+  const system = await driver.getSystem(systemId);
+  const drive = drivesOf(system, settings.vmediaDevices).find(({ id }) => id === mediaId);
+  if (drive === undefined) throw refuse('ResourceNotFound', 'VirtualMedia', mediaId);
+  return drive;
 }
 
 /**
@@ -34,8 +42,8 @@ function virtualMediaAt(
   uri:
     '/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}' | '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}',
 ) {
-  const actionPath = ({ system, drive }: DriveEntity, action: string): string =>
-    `${uri.replace('{systemId}', system.uuid).replace('{mediaId}', idOfDevice[drive.device])}/Actions/${action}`;
+  const pathOf = ({ system, id }: DriveEntity): string =>
+    uri.replace('{systemId}', system.uuid).replace('{mediaId}', id);
 
   const collection = defineResource({
     entity: 'VirtualMediaCollection',
@@ -43,10 +51,10 @@ function virtualMediaAt(
     uri: collectionUri,
     load: ({ params, services }) => services.driver.getSystem(params.systemId),
     canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-    render: ({ media }, { self }) =>
+    render: (system, { self, services }) =>
       renderCollection(
         'Virtual Media Collection',
-        media.map(({ device }) => `${self}/${idOfDevice[device]}`),
+        drivesOf(system, services.settings.vmediaDevices).map(({ id }) => `${self}/${id}`),
       ),
   });
 
@@ -54,63 +62,56 @@ function virtualMediaAt(
     entity: 'VirtualMedia',
     odataType: '#VirtualMedia.v1_6_5.VirtualMedia',
     uri,
-    load: async ({ params, services }): Promise<DriveEntity> => {
-      const system = await services.driver.getSystem(params.systemId);
-      const drive = system.media.find(({ device }) => idOfDevice[device] === params.mediaId);
-      if (drive === undefined) throw refuse('ResourceNotFound', 'VirtualMedia', params.mediaId);
-      return { system, drive };
-    },
+    load: ({ params, services }) => loadDrive(params, services),
     canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-    render: ({ drive }, { services }) => renderDrive(drive, services.settings.vmediaVerifySsl),
+    render: (entity, { services }) => renderDrive(entity, services.settings.vmediaVerifySsl),
+    patch: {
+      // What is shown of the certificates' verification is not compared.
+      body: (entity) => driveBody(renderDrive(entity, false)),
+      async apply(entity, body, { services, requester }) {
+        const { system, drive } = entity;
+        const { VerifyCertificate: verifyCertificate } = body;
+        if (verifyCertificate !== undefined) {
+          await services.driver.setMedia(system.uuid, drive.device, (present) => ({ ...present, verifyCertificate }));
+        }
+        const change = driveChange(body, entity);
+        if (change === null) return undefined;
+        const context = { path: pathOf(entity) };
+        if (change.kind === 'eject') return await eject(entity, services, { requester, context });
+        return await replace(
+          await loadDrive({ systemId: system.uuid, mediaId: entity.id }, services),
+          change.body,
+          services,
+          {
+            requester,
+            context,
+          },
+        );
+      },
+    },
     actions: {
       '#VirtualMedia.InsertMedia': {
         body: insertMediaBody,
-        parameters: (): JsonObject => ({
-          'TransferMethod@Redfish.AllowableValues': transferMethods,
+        parameters: ({ drive }): JsonObject => ({
+          'Image@Redfish.AllowableValues': [],
+          'Inserted@Redfish.AllowableValues': [],
+          'WriteProtected@Redfish.AllowableValues': [],
+          'TransferMethod@Redfish.AllowableValues': drive.transferMethods.map((method) => methodOut[method]),
           'TransferProtocolType@Redfish.AllowableValues': transferProtocols,
+          'UserName@Redfish.AllowableValues': [],
+          'Password@Redfish.AllowableValues': [],
         }),
         run: (entity, body, { services, requester }) => {
-          const { system, drive } = entity;
-          const image = imageRequest(body, { verifyCertificate: services.settings.vmediaVerifySsl });
-          return runLongOperation(
-            {
-              name: `Insert an image into ${idOfDevice[drive.device]} of ${system.name}`,
-              requester,
-              cancellable: true,
-              // Of the body only what a message may quote: the task outlives the request, the password must not.
-              context: {
-                action: insertMediaAction,
-                body: { Image: image.url.href },
-                path: actionPath(entity, insertMediaAction),
-              },
-              run: async ({ progress: onProgress, signal }) => {
-                await services.driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
-                // Done, but not to the letter; the client hears it with a 200 in place of the 204.
-                if (body.WriteProtected !== false) return undefined;
-                return [about(message('PropertyValueModified', 'WriteProtected', 'true'), '#/WriteProtected')];
-              },
-            },
-            services.operations,
-          );
+          const path = `${pathOf(entity)}/Actions/${insertMediaAction}`;
+          return insert(entity, body, services, { requester, context: { action: insertMediaAction, path } });
         },
       },
       '#VirtualMedia.EjectMedia': {
         body: z.strictObject({}),
         bodyOptional: true,
         run: (entity, _body, { services, requester }) => {
-          const { system, drive } = entity;
-          return runLongOperation(
-            {
-              name: `Eject ${idOfDevice[drive.device]} of ${system.name}`,
-              requester,
-              context: { action: ejectMediaAction, path: actionPath(entity, ejectMediaAction) },
-              run: async () => {
-                await services.driver.ejectMedia(system.uuid, drive.device);
-                return undefined;
-              },
-            },
-            services.operations,
-          );
+          const path = `${pathOf(entity)}/Actions/${ejectMediaAction}`;
+          return eject(entity, services, { requester, context: { action: ejectMediaAction, path } });
         },
       },
     },
@@ -118,20 +119,116 @@ function virtualMediaAt(
   return [collection, member];
 }
 
-function renderDrive(drive: MediaSnapshot, verifyCertificate: boolean): JsonObject {
-  const id = idOfDevice[drive.device];
+interface Asked {
+  readonly requester: Requester;
+  readonly context: Pick<LongOperation['context'], 'action' | 'path'>;
+}
+
+/** An image in the place of the one that is there: who sets a property does not have to clear it before. */
+async function replace(
+  entity: DriveEntity,
+  body: InsertMediaBody,
+  services: Services,
+  asked: Asked,
+): Promise<WriteResult | undefined> {
+  const { system, drive } = entity;
+  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image));
+  return await insert(entity, body, services, asked, async () => {
+    if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
+  });
+}
+
+function insert(
+  { system, id, drive }: DriveEntity,
+  body: InsertMediaBody,
+  { driver, settings, operations }: Services,
+  { requester, context }: Asked,
+  prepare: () => Promise<void> = () => Promise.resolve(),
+): Promise<WriteResult | undefined> {
+  checkMethod(body, drive, context.action);
+  const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
+  return runLongOperation(
+    {
+      name: `Insert an image into ${id} of ${system.name}`,
+      requester,
+      cancellable: true,
+      // Of the body only what a message may quote: the task outlives the request, the password must not.
+      context: { ...context, body: { Image: image.url.href } },
+      run: async ({ progress: onProgress, signal }) => {
+        await prepare();
+        await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });
+        // Done, but not to the letter; the client hears it with a 200 in place of the 204.
+        const { media } = await driver.getSystem(system.uuid);
+        const protectedNow = media.find(({ device }) => device === drive.device)?.writeProtected;
+        const { WriteProtected: asked } = body;
+        if (asked === undefined || protectedNow === undefined || asked === protectedNow) return undefined;
+        return [about(message('PropertyValueModified', 'WriteProtected', String(protectedNow)), '#/WriteProtected')];
+      },
+    },
+    operations,
+  );
+}
+
+function eject(
+  { system, id, drive }: DriveEntity,
+  { driver, operations }: Services,
+  { requester, context }: Asked,
+): Promise<WriteResult | undefined> {
+  return runLongOperation(
+    {
+      name: `Eject ${id} of ${system.name}`,
+      requester,
+      context,
+      run: async () => {
+        await driver.ejectMedia(system.uuid, drive.device);
+        return undefined;
+      },
+    },
+    operations,
+  );
+}
+
+/** @throws {RedfishError} 400 for a way in which no image comes into this drive. */
+function checkMethod(
+  { TransferMethod: method, UserName, Password }: InsertMediaBody,
+  drive: MediaSnapshot,
+  action?: string,
+): void {
+  if (method !== 'Stream') return;
+  const fault = (why: string): Message => {
+    const subject =
+      action === undefined
+        ? message('PropertyValueNotInList', method, 'TransferMethod')
+        : message('ActionParameterValueNotInList', method, 'TransferMethod', action);
+    return about(withDetail(subject, why), '#/TransferMethod');
+  };
+  if (!drive.transferMethods.includes('stream')) {
+    throw new RedfishError(400, [fault('This drive takes images by Upload only.')]);
+  }
+  // The definition of the machine would have to keep them.
+  if (typeof UserName === 'string' || typeof Password === 'string') {
+    throw new RedfishError(400, [fault('An image that needs a user name and a password comes by Upload.')]);
+  }
+}
+
+function renderDrive({ system, id, name, mediaTypes, drive }: DriveEntity, verifyByDefault: boolean): JsonObject {
   return {
     Id: id,
-    Name: `Virtual ${id}`,
-    MediaTypes: ['CD', 'DVD'],
+    Name: name,
+    MediaTypes: mediaTypes,
     Inserted: drive.inserted,
     Image: drive.image,
     ImageName: drive.imageName,
     ConnectedVia: connectedVia(drive),
     WriteProtected: drive.writeProtected,
-    TransferMethod: drive.viaUri ? 'Upload' : null,
+    TransferMethod: drive.transferMethod === null ? null : methodOut[drive.transferMethod],
     TransferProtocolType: drive.viaUri && drive.image !== null ? protocolOf(drive.image) : null,
-    VerifyCertificate: verifyCertificate,
+    // For writing alone: they are forgotten with the download.
+    UserName: null,
+    Password: null,
+    VerifyCertificate: trustOf(drive, verifyByDefault).verifyCertificate,
+    // DMTF has a place for them under systems only.
+    Certificates: reference(`/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates`),
   };
 }
 

@@ -47,7 +47,7 @@ describeSpec('virtual media', (spec) => {
     const bodies: readonly Body[] = [
       { Image: spec().imageUrl },
       { Image: spec().imageUrl, Inserted: true, WriteProtected: true },
-      { Image: spec().imageUrl, Inserted: true, TransferMethod: 'Stream', TransferProtocolType: 'HTTP' },
+      { Image: spec().imageUrl, Inserted: true, TransferMethod: 'Upload', TransferProtocolType: 'HTTP' },
       { Image: spec().imageUrl, UserName: null, Password: null },
     ];
     for (const body of bodies) {
@@ -119,7 +119,7 @@ describeSpec('virtual media', (spec) => {
   );
 
   it('knows no other drive and no other action (B9)', async () => {
-    expect((await spec().call('GET', `/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Floppy`)).status).toBe(404);
+    expect((await spec().call('GET', `/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Tape`)).status).toBe(404);
     expect((await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.Burn`, {})).status).toBe(404);
     const odd = await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`, { Force: true });
     expect([odd.status, spec().messageIds(odd)]).toEqual([400, ['ActionParameterUnknown']]);

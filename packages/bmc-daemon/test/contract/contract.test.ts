@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { resources } from '../../src/resources/index.js';
+import { certificatePem } from '../fixtures/certificate.js';
 import { describeSpec, type Answer, type Body, type SpecDaemon } from '../spec/spec-daemon.js';
 import { serve } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -38,6 +39,9 @@ async function everyPath(daemon: SpecDaemon): Promise<Paths> {
     { Image: daemon.image('slow.iso') },
   );
   expect(slow.status).toBe(202);
+  const certificate = { CertificateString: certificatePem, CertificateType: 'PEM' };
+  const certificates = `/redfish/v1/Systems/${daemon.uuid}/VirtualMedia/Cd/Certificates`;
+  expect((await daemon.call('POST', certificates, certificate)).status).toBe(201);
   const session = { UserName: 'admin', Password: 'secret' };
   expect((await daemon.call('POST', '/redfish/v1/SessionService/Sessions', session)).status).toBe(201);
   // Nobody listens there, and nothing of it is waited for.

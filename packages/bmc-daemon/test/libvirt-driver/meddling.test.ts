@@ -98,7 +98,7 @@ describe('a drive that was plugged into a running machine', () => {
     });
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
     const media = new MediaControl({ host: parts, boot, store, turns: new Turns() });
-    return { guest, machine, eject: () => media.eject(machine, {}) };
+    return { guest, machine, eject: () => media.eject(machine, 'cdrom', {}) };
   }
   const drives = async (machine: Machine): Promise<readonly string[]> =>
     ((await readDefinition(machine, 30_000)).instance?.domain.devices.disks ?? []).map(({ target }) => target);

@@ -28,6 +28,10 @@ const empty: MediaSnapshot = {
   imageName: null,
   writeProtected: true,
   viaUri: false,
+  transferMethod: null,
+  transferMethods: ['upload'],
+  verifyCertificate: null,
+  certificates: [],
 };
 const holding = (url: URL): MediaSnapshot => ({
   ...empty,
@@ -35,6 +39,7 @@ const holding = (url: URL): MediaSnapshot => ({
   image: url.href,
   imageName: 'image.iso',
   viaUri: true,
+  transferMethod: 'upload',
 });
 
 /** A server of one image that counts what it is asked for. */

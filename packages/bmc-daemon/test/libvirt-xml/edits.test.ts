@@ -20,11 +20,11 @@ import {
   withBootOrder,
 } from '../../src/drivers/libvirt/xml/boot-order.js';
 import {
-  cdromMarkup,
+  driveMarkup,
   isHotplugged,
   newCdromMarkup,
   withCdrom,
-  withCdromMedia,
+  withDriveMedia,
 } from '../../src/drivers/libvirt/xml/cdrom.js';
 import { devicePath } from '../../src/drivers/libvirt/xml/device-path.js';
 import { readDomain } from '../../src/drivers/libvirt/xml/domain.js';
@@ -136,12 +136,12 @@ describe.each([
   );
 
   it('accepts media in the drive, and has the same bytes again when it is empty (B8, B9)', async () => {
-    const stored = await redefine(withCdromMedia(original, cdrom, { type: 'file', path: `/it's & "x".iso` }));
+    const stored = await redefine(withDriveMedia(original, cdrom, { type: 'file', path: `/it's & "x".iso` }));
     expect(readDomain(stored).devices.disks.find((found) => found.target === cdrom)?.source.name).toBe(
       `/it's & "x".iso`,
     );
-    const volume = await redefine(withCdromMedia(stored, cdrom, { type: 'volume', pool: 'p', volume: 'x.iso' }));
-    expect(await redefine(withCdromMedia(volume, cdrom, null))).toBe(original);
+    const volume = await redefine(withDriveMedia(stored, cdrom, { type: 'volume', pool: 'p', volume: 'x.iso' }));
+    expect(await redefine(withDriveMedia(volume, cdrom, null))).toBe(original);
   });
 
   it('accepts a further drive on the bus of the machine (B9)', async () => {
@@ -171,7 +171,18 @@ describe.each([
       ...emptyRecord,
       indicator: 'off',
       boot: { enabled: 'once', target: 'cdrom', saved: withBootOrder(original, 'cdrom').saved },
-      media: { drive: cdrom, image: `http://h/it's?"a"&b=<c>`, imageName: 'x', source: '/x', writeProtected: true },
+      media: [
+        {
+          device: 'cdrom',
+          drive: cdrom,
+          image: `http://h/it's?"a"&b=<c>`,
+          imageName: 'x',
+          source: '/x',
+          writeProtected: true,
+          driveReadonly: true,
+        },
+      ],
+      mediaSettings: [{ device: 'usb', verifyCertificate: false, certificates: [{ id: '1', pem: 'a\nb' }] }],
       unknown: ['<later x="1">a\n b</later>'],
     };
     await virsh(
@@ -248,7 +259,7 @@ describe('on a running machine', () => {
         readDomain(await liveXml(name)).devices.disks.find((found) => found.target === target)?.source.name;
       const update = async (target: string, path: string | null): Promise<void> => {
         const file = image('drive.xml');
-        await writeFile(file, cdromMarkup(await liveXml(name), target, path === null ? null : { type: 'file', path }));
+        await writeFile(file, driveMarkup(await liveXml(name), target, path === null ? null : { type: 'file', path }));
         await virsh('update-device', '--live', name, file);
       };
       try {

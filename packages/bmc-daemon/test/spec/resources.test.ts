@@ -254,7 +254,9 @@ describeSpec('resources and their fields', (spec) => {
   it('§2 Management controller | VirtualMedia | a link to the collection of drives (B4)', async () => {
     const path = `/redfish/v1/Managers/${spec().uuid}/VirtualMedia`;
     expect((await manager())['VirtualMedia']).toEqual({ '@odata.id': path });
-    expect((await spec().get(path))['Members']).toEqual([{ '@odata.id': `${path}/Cd` }]);
+    expect((await spec().get(path))['Members']).toEqual(
+      ['Cd', 'Floppy', 'Usb'].map((id) => ({ '@odata.id': `${path}/${id}` })),
+    );
   });
 
   it('§2 Virtual media | Inserted | true while an image is attached, under the manager and under the system (B9)', async () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ImageRequest } from '../../media/image.js';
 import { DriverError, type DriverErrorKind } from '../driver.js';
 import { FakeDriver } from './fake-driver.js';
+import { MEDIA_DEVICES } from '../media-drive.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
 
 const [off, running] = ['node-1', 'node-2'];
@@ -46,6 +47,8 @@ function slowDriver(): { driver: FakeDriver; begun: Promise<void>; finish: (erro
   });
   return { driver, begun, finish };
 }
+
+const emptyDrives = MEDIA_DEVICES.map((device) => emptyDrive(device));
 
 describe('fake driver', () => {
   it('finds a machine by UUID in any case and by name, and no other (B3)', async () => {
@@ -196,7 +199,7 @@ describe('fake driver', () => {
     await begun;
     finish(new DriverError('mediaTooLarge', 'too large'));
     await expect(insert).resolves.toBe('mediaTooLarge');
-    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+    expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
   it('tells of every change, whoever makes it, until the listener leaves (S10)', async () => {
@@ -274,20 +277,21 @@ describe('fake driver with an image server', () => {
     await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect((await driver.getSystem(off)).media).toEqual([
       {
-        device: 'cdrom',
+        ...emptyDrive('cdrom'),
         inserted: true,
         image: `${base}/disc%20one.iso?token=t`,
         imageName: 'disc one.iso',
-        writeProtected: true,
         viaUri: true,
+        transferMethod: 'upload',
       },
+      ...emptyDrives.slice(1),
     ]);
     await driver.insertMedia(off, 'cdrom', image(`${base}/disc%20one.iso?token=t`));
     expect(seen).toHaveLength(1);
     await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}/other.iso`)))).resolves.toBe('mediaInUse');
     await driver.ejectMedia(off, 'cdrom');
     await driver.ejectMedia(off, 'cdrom');
-    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+    expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
   it.each<[string, DriverErrorKind]>([
@@ -298,7 +302,7 @@ describe('fake driver with an image server', () => {
   ])('refuses %s with %s (B9)', async (path, kind) => {
     const driver = new FakeDriver();
     await expect(kindOf(driver.insertMedia(off, 'cdrom', image(`${base}${path}`)))).resolves.toBe(kind);
-    expect((await driver.getSystem(off)).media).toEqual([emptyDrive]);
+    expect((await driver.getSystem(off)).media).toEqual(emptyDrives);
   });
 
   it('refuses an image whose server does not listen, or does not speak TLS (B9)', async () => {

@@ -8,6 +8,7 @@ import { afterBoot, overrideDevice, type BootChoice } from '../boot-override.js'
 import {
   DriverError,
   type BootChange,
+  type BootSnapshot,
   type HypervisorDriver,
   type IndicatorState,
   type InsertOptions,
@@ -20,6 +21,8 @@ import {
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { FirmwareControl } from '../firmware-control.js';
 import type { GuestNetwork } from '../guest-network.js';
+import type { MediaChange, MediaDevice } from '../media-drive.js';
+import type { OwnershipControl } from '../ownership-control.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
 import {
@@ -29,6 +32,7 @@ import {
   fakeFirmware,
   withoutOverride,
 } from './fake-firmware.js';
+import { fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
@@ -48,6 +52,10 @@ export class FakeDriver implements HypervisorDriver {
   /** The same object until the machines change: what is rendered from it can be kept. */
   #list: readonly SystemRef[] | undefined;
   readonly firmware: FirmwareControl;
+  readonly ownership: OwnershipControl = fakeOwnership(
+    (id) => this.#find(id),
+    (uuid, change) => this.#update(uuid, change),
+  );
   readonly #bootedFrom = new Map<string, BootChoice>();
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly volumes = new FakeVolumes({
@@ -124,37 +132,49 @@ export class FakeDriver implements HypervisorDriver {
     this.#update(this.#find(id).uuid, { indicator: state });
   }
 
-  async insertMedia(id: string, device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
+  async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
     const url = storedUrl(image.url);
+    // A CD is read-only by its nature.
+    const writeProtected = device === 'cdrom' || image.writeProtected;
     const insert = async (): Promise<void> => {
       const present = this.#drive(uuid, device);
       if (present.inserted) {
-        if (present.image === url) return;
+        if (present.image === url && present.writeProtected === writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
       }
       const signal = AbortSignal.any([this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])]);
       await this.#fetchImage(image, { ...options, signal });
       this.#setDrive(uuid, {
-        ...emptyDrive,
+        ...this.#drive(uuid, device),
         inserted: true,
         image: url,
         imageName: imageName(image.url),
+        writeProtected,
         viaUri: true,
+        transferMethod: image.stream === true ? 'stream' : 'upload',
       });
     };
     await this.#turns.insert(machine, insert, options);
   }
 
-  async ejectMedia(id: string, device: 'cdrom', options: OperationOptions = {}): Promise<void> {
+  async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
     const eject = async (): Promise<void> => {
       await setImmediate();
-      this.#setDrive(uuid, { ...this.#drive(uuid, device), ...emptyDrive });
+      const { verifyCertificate, certificates } = this.#drive(uuid, device);
+      this.#setDrive(uuid, { ...emptyDrive(device), verifyCertificate, certificates });
     };
     await this.#turns.eject(machine, eject, options);
+  }
+
+  async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
+    await setImmediate();
+    const { uuid } = this.#find(id);
+    const drive = this.#drive(uuid, device);
+    this.#setDrive(uuid, { ...drive, ...change(drive) });
   }
 
   /** What the guest last started from; undefined when it has not started since the driver was made. There is no guest to ask. */
@@ -210,7 +230,7 @@ export class FakeDriver implements HypervisorDriver {
 
   async #carryOut(uuid: string, action: PowerAction): Promise<void> {
     await setImmediate();
-    for (const step of planPower(action, this.#find(uuid).state)) this.#step(uuid, step);
+    for (const step of planPower(action, this.#find(uuid))) this.#step(uuid, step);
   }
 
   #step(uuid: string, step: PowerStep): void {
@@ -223,12 +243,17 @@ export class FakeDriver implements HypervisorDriver {
         this.#boot(uuid);
         this.#tell(this.#find(uuid), 'rebooted');
         return;
+      case 'suspend':
+        this.#update(uuid, { state: 'paused' });
+        return;
       case 'resume':
+      case 'pmWakeup':
         this.#update(uuid, { state: 'running' });
         return;
       case 'destroy':
       case 'shutdown':
-        this.#update(uuid, { state: 'shutoff', ...afterFirmwareStop(this.#find(uuid)) });
+      case 'pmSuspend':
+        this.#update(uuid, { state: 'shutoff', failure: null, ...afterFirmwareStop(this.#find(uuid)) });
         return;
       case 'injectNmi':
         return;
@@ -240,12 +265,11 @@ export class FakeDriver implements HypervisorDriver {
     const { boot } = machine;
     const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
-    this.#update(uuid, { ...machine, state: 'running', boot: { ...withoutOverride(boot), ...afterBoot(boot) } });
+    this.#update(uuid, { ...machine, ...ownershipAfterStart(machine), state: 'running', boot: { ...withoutOverride(boot), ...afterBoot(boot) } });
   }
 
-  /** The only drive that there is so far; `device` of the calls names it. */
-  #drive(uuid: string, device: MediaSnapshot['device']): MediaSnapshot {
-    const [drive] = this.#find(uuid).media;
+  #drive(uuid: string, device: MediaDevice): MediaSnapshot {
+    const drive = this.#find(uuid).media.find((candidate) => candidate.device === device);
     if (drive === undefined) {
       throw new DriverError('unsupported', `looking up the drive ${device}: the machine has none`);
     }
@@ -253,6 +277,26 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   #setDrive(uuid: string, drive: MediaSnapshot): void {
-    this.#update(uuid, { media: [drive] });
+    const { media, boot } = this.#find(uuid);
+    this.#update(uuid, {
+      media: media.map((present) => (present.device === drive.device ? drive : present)),
+      ...(drive.device === 'cdrom' ? {} : { boot: withDrive(boot, drive) }),
+    });
   }
+}
+
+/** As with libvirt, a floppy drive comes with its first disk and stays, and a USB stick is there as long as it holds something. */
+function withDrive(boot: BootSnapshot, { device, inserted }: MediaSnapshot): BootSnapshot {
+  const [kind, name] = device === 'floppy' ? (['fd', 'fda'] as const) : (['usb', 'sdu'] as const);
+  const stays = device === 'floppy' && boot.available.includes(kind);
+  const others = boot.options.filter((option) => option.name !== name);
+  if (!inserted && !stays) {
+    const order = boot.order.filter((key) => key !== `disk:${name}`);
+    return { ...boot, available: boot.available.filter((known) => known !== kind), options: others, order };
+  }
+  return {
+    ...boot,
+    available: [...boot.available.filter((known) => known !== kind), kind],
+    options: [...others, { key: `disk:${name}`, kind, name, path: null }],
+  };
 }

@@ -2,19 +2,25 @@
 import { untouchedOverride } from '../boot-override.js';
 import type { BootOptionSnapshot } from '../firmware-control.js';
 import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
+import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../media-drive.js';
 
 const gibiBytes = 1024 ** 3;
 const gibiKiB = 1024 ** 2;
 
 /** An empty drive, as eject leaves it. */
-export const emptyDrive: MediaSnapshot = {
-  device: 'cdrom',
-  inserted: false,
-  image: null,
-  imageName: null,
-  writeProtected: true,
-  viaUri: false,
-};
+export function emptyDrive(device: MediaDevice): MediaSnapshot {
+  return {
+    device,
+    inserted: false,
+    image: null,
+    imageName: null,
+    writeProtected: true,
+    viaUri: false,
+    transferMethod: null,
+    transferMethods: device === 'floppy' ? ['upload'] : ['upload', 'stream'],
+    ...untouchedMedia,
+  };
+}
 
 /** What nobody has said anything of. */
 const untouchedDisk = { indicator: null, label: null, storage: null, pending: false } as const;
@@ -109,7 +115,7 @@ function machine(number: number, name: string): SystemSnapshot {
       failure: null,
       limits: { cpuCount: 2, memoryMiB: 2048 },
     },
-    media: [emptyDrive],
+    media: MEDIA_DEVICES.map((device) => emptyDrive(device)),
     disks: [disk('vda', 'virtio', 20), cdrom],
     interfaces: [network(number, 0)],
     indicator: null,

@@ -4,7 +4,7 @@
  */
 import type { ImageRequest } from '../../media/image.js';
 import { storedUrl } from '../../media/image.js';
-import { imageVolumeName, imageVolumePrefix, isPartVolume } from '../../media/image-key.js';
+import { imageVolumeName, imageVolumePrefix, isPartVolume, ownVolumeName } from '../../media/image-key.js';
 import { inspectImage, openImage, type ImageDownload, type ImageServerLimits } from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
@@ -28,6 +28,10 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   /** 0 to 100, as the download goes on; not called when the server does not say how large the image is. */
   readonly onProgress?: ((percent: number) => void) | undefined;
+  /** A copy that nobody else is given: for a guest that writes to it. Default: the one that all share. */
+  readonly own?: boolean;
+  /** Smaller than the limit that holds for all. */
+  readonly maxBytes?: number;
 }
 
 /** One download and those who wait for it. */
@@ -36,6 +40,15 @@ interface Fetch {
   readonly progress: Set<(percent: number) => void>;
   readonly controller: AbortController;
   waiting: number;
+}
+
+/** A download, and what goes with it. */
+interface Wanted {
+  readonly image: ImageRequest;
+  readonly shelf: ImageShelf;
+  readonly limits: ImageServerLimits;
+  readonly progress: ReadonlySet<(percent: number) => void>;
+  readonly signal: AbortSignal;
 }
 
 export class ImageStore {
@@ -79,7 +92,7 @@ export class ImageStore {
     options.signal?.throwIfAborted();
     const shelf = await this.#open({ create: true });
     if (shelf === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
-    const fetch = this.#join(image, shelf);
+    const fetch = this.#join(image, shelf, options);
     const { onProgress, signal } = options;
     if (onProgress !== undefined) fetch.progress.add(onProgress);
     try {
@@ -150,9 +163,12 @@ export class ImageStore {
     return opening;
   }
 
-  #join(image: ImageRequest, shelf: ImageShelf): Fetch {
+  #join(image: ImageRequest, shelf: ImageShelf, { own = false, maxBytes }: AcquireOptions): Fetch {
     // Whoever may not read the image from its server does not get it from us: the key holds the credentials, too.
-    const key = JSON.stringify([storedUrl(image.url), image.userName, image.password, image.verifyCertificate]);
+    const { userName, password, verifyCertificate, authorities = [] } = image;
+    const url = storedUrl(image.url);
+    const unique = own ? ownVolumeName(url) : null;
+    const key = JSON.stringify([url, userName, password, verifyCertificate, authorities, maxBytes, unique]);
     const running = this.#fetches.get(key);
     if (running !== undefined && !running.controller.signal.aborted) {
       running.waiting += 1;
@@ -161,7 +177,10 @@ export class ImageStore {
     const controller = new AbortController();
     const progress = new Set<(percent: number) => void>();
     const signal = AbortSignal.any([controller.signal, this.#closing.signal]);
-    const result = this.#fetch(image, shelf, progress, signal);
+    const limits = { ...this.#options.limits };
+    limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
+    const wanted: Wanted = { image, shelf, limits, progress, signal };
+    const result = unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
     const fetch: Fetch = { result, progress, controller, waiting: 1 };
     this.#fetches.set(key, fetch);
     const forget = (): void => {
@@ -172,24 +191,18 @@ export class ImageStore {
   }
 
   /** @returns the name of the whole image, here by then. */
-  async #fetch(
-    image: ImageRequest,
-    shelf: ImageShelf,
-    progress: ReadonlySet<(percent: number) => void>,
-    signal: AbortSignal,
-  ): Promise<string> {
+  async #fetch(wanted: Wanted): Promise<string> {
+    const { image, shelf, limits, signal } = wanted;
     const url = storedUrl(image.url);
     const known = [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
     if (known) {
-      const validator = await inspectImage(image, this.#options.limits, signal);
+      const validator = await inspectImage(image, limits, signal);
       if (validator !== null) {
         const name = imageVolumeName(url, validator);
         if (await this.#isHere(name, shelf)) return name;
       }
     }
-    const meter = progressMeter(progress);
-    const download = await openImage(image, this.#options.limits, signal, (bytes) => meter.received(bytes));
-    meter.sizeBytes = download.validator.sizeBytes;
+    const download = await open(wanted);
     const name = imageVolumeName(url, download.validator);
     const isHere = await this.#isHere(name, shelf);
     // Looked up in the turn in which it is set, or two would fill the same volume.
@@ -205,8 +218,13 @@ export class ImageStore {
     } catch {
       // Whoever was downloading the same content has given up, or was not allowed to go on.
       signal.throwIfAborted();
-      return await this.#fetch(image, shelf, progress, signal);
+      return await this.#fetch(wanted);
     }
+  }
+
+  async #fetchOwn(name: string, wanted: Wanted): Promise<string> {
+    await this.#fill(name, await open(wanted), wanted.shelf, wanted.signal);
+    return name;
   }
 
   async #fill(name: string, { body, validator }: ImageDownload, shelf: ImageShelf, signal: AbortSignal): Promise<void> {
@@ -267,6 +285,13 @@ export class ImageStore {
       await removal;
     }
   }
+}
+
+async function open({ image, limits, progress, signal }: Wanted): Promise<ImageDownload> {
+  const meter = progressMeter(progress);
+  const download = await openImage(image, limits, signal, (bytes) => meter.received(bytes));
+  meter.sizeBytes = download.validator.sizeBytes;
+  return download;
 }
 
 interface ProgressMeter {

@@ -16,8 +16,10 @@ import {
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
 import type { FirmwareControl } from '../firmware-control.js';
+import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { OperationQueue } from '../operation-queue.js';
 import { Turns } from '../turns.js';
+import type { OwnershipControl } from '../ownership-control.js';
 import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
@@ -36,6 +38,7 @@ import { ImageStore } from './image-store.js';
 import { Inventory, type Machine } from './inventory.js';
 import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
+import { LibvirtOwnership } from './ownership.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { SystemReader } from './system-reader.js';
@@ -79,6 +82,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly firmware: FirmwareControl;
   readonly #firmwareFiles: FirmwareChooser;
   readonly #variables: Variables;
+  readonly ownership: OwnershipControl;
   readonly #host: Host;
   readonly #reader: SystemReader;
   readonly #boot: BootControl;
@@ -158,8 +162,11 @@ class LibvirtDriver implements HypervisorDriver {
       snapshot: (machine) => this.#reader.read(machine),
     });
     this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
+    const ownership = new LibvirtOwnership({ host, changing: (id, change) => this.#changing(id, change) });
+    this.ownership = ownership;
     this.#power = new PowerControl({
       host,
+      onBoot: (machine) => ownership.onBoot(machine),
       turns,
       boot: this.#boot,
       coldStart: this.#coldStart,
@@ -236,7 +243,10 @@ class LibvirtDriver implements HypervisorDriver {
   }
 
   async getSystem(id: string): Promise<SystemSnapshot> {
-    return await this.#reader.read(await this.#find(id));
+    const snapshot = await this.#reader.read(await this.#find(id));
+    // A start of ours holds the guest back for a moment, which nobody should take for a pause.
+    const isHeld = snapshot.state === 'paused' && this.#coldStart.isStarting(snapshot.uuid);
+    return isHeld ? { ...snapshot, starting: true } : snapshot;
   }
 
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
@@ -260,18 +270,22 @@ class LibvirtDriver implements HypervisorDriver {
     );
   }
 
-  async insertMedia(id: string, _device: 'cdrom', image: ImageRequest, options: InsertOptions = {}): Promise<void> {
+  async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
-      await this.#media.insert(machine, image, options);
+      await this.#media.insert(machine, device, image, options);
       this.#changes.tellOwn(machine, 'media');
     });
   }
 
-  async ejectMedia(id: string, _device: 'cdrom', options: OperationOptions = {}): Promise<void> {
+  async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
-      await this.#media.eject(machine, options);
+      await this.#media.eject(machine, device, options);
       this.#changes.tellOwn(machine, 'media');
     });
+  }
+
+  async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {
+    await this.#changing(id, (machine) => this.#media.set(machine, device, change));
   }
 
   async #networkFacts(id: string): Promise<NetworkFacts> {

@@ -1,29 +1,32 @@
-/** Images in the CD drives of real machines, of those that run at once. */
+/** Images in the drives of real machines, of those that run at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
+import type { MediaChange, MediaDevice } from '../media-drive.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
-import { readDefinition, saveDefinition, type Definition } from './definition.js';
-import { attempt } from './failure.js';
+import { readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { ImagePlace } from './image-shelf.js';
-import type { ImageStore } from './image-store.js';
-import type { Instance } from './instance.js';
+import type { ImageLease, ImageStore } from './image-store.js';
 import type { Machine } from './inventory.js';
 import { withContinuousOrder } from './kept-override.js';
-import {
-  cdromMarkup,
-  firstCdrom,
-  isHotplugged,
-  newCdromMarkup,
-  withCdrom,
-  withCdromMedia,
-  type MediaSource,
-} from './xml/cdrom.js';
+import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
+import { newCdromMarkup } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
+import {
+  canHaveDrive,
+  findDrive,
+  FLOPPY_BYTES,
+  isStick,
+  stickTarget,
+  withImage,
+  withoutImage,
+  type InsertedDrive,
+} from './xml/media-drive.js';
+import { mediaRecord, withMediaRecord, withoutMediaRecord, type MediaRecord } from './xml/media-record.js';
+import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 
 export interface MediaControlOptions {
@@ -34,7 +37,7 @@ export interface MediaControlOptions {
   readonly turns: Turns;
 }
 
-/** What a machine has in its drive: in the running guest where it runs, in the definition where not. */
+/** What a machine has in a drive: in the running guest where it runs, in the definition where not. */
 interface Drive {
   readonly defined: Disk | null;
   readonly running: Disk | null;
@@ -42,14 +45,16 @@ interface Drive {
   readonly source: string | null;
 }
 
+/** An image that is on its way into a drive. */
+interface Insertion {
+  readonly device: MediaDevice;
+  readonly image: ImageRequest;
+  readonly place: ImagePlace;
+  /** Name of the USB stick, where it is to be one. */
+  readonly stick: string;
+}
+
 const MAX_ATTEMPTS = 4;
-
-/** libvirt waits 5 s for QEMU to let go of a device, and answers as if all were well where it has not: the rest is waited here. */
-const UNPLUG_TIMEOUT_MS = 10_000;
-const UNPLUG_POLL_MS = 50;
-
-/** A tray that the guest has locked opens too: the medium of a BMC is pulled like a plug. */
-const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
 export class MediaControl {
   readonly #options: MediaControlOptions;
@@ -61,87 +66,85 @@ export class MediaControl {
   }
 
   /** @throws {DriverError} mediaInUse, the media kinds, storageFull, unsupported, unavailable; the signal's reason. */
-  async insert(machine: Machine, image: ImageRequest, options: InsertOptions): Promise<void> {
-    const { store, turns } = this.#options;
+  async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (): Promise<void> => {
-      if (this.#holds(machine, await readDefinition(machine, this.#host.timeoutMs), image)) return;
-      const lease = await store.acquire(image, options);
+      const definition = await readDefinition(machine, this.#host.timeoutMs);
+      if (!canHaveDrive(readDomain(definition.xml), device)) {
+        throw new DriverError(
+          'unsupported',
+          `inserting an image into machine ${machine.name}: it can have no ${device}`,
+        );
+      }
+      if (this.#holds(machine, device, definition, image)) return;
+      const lease = await this.#acquire(device, image, options);
       try {
-        await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, image, lease)));
+        await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
       } finally {
         lease.release();
       }
     };
-    await turns.insert(machine, insert, options);
+    await this.#options.turns.insert(machine, insert, options);
   }
 
   /** @throws {DriverError} unavailable, unsupported; the signal's reason while it waits. */
-  async eject(machine: Machine, options: OperationOptions): Promise<void> {
+  async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
     const { store, turns } = this.#options;
     const eject = async (): Promise<void> => {
-      await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine)));
+      await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine, device)));
       await store.removeUnused();
     };
     await turns.eject(machine, eject, options);
   }
 
+  /** @see HypervisorDriver.setMedia */
+  async set(machine: Machine, device: MediaDevice, change: MediaChange): Promise<void> {
+    const { hypervisor, edits, timeoutMs } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const { xml } = await readDefinition(machine, timeoutMs);
+      const record = readMetadata(xml);
+      const settings = change(mediaSettings(record.mediaSettings, device));
+      const changed = { ...record, mediaSettings: withMediaSettings(record.mediaSettings, device, settings) };
+      await saveRecord(hypervisor, machine, xml, changed, timeoutMs);
+    });
+  }
+
+  /**
+   * A guest that can write gets a copy of its own, which its eject drops. A floppy drive that runs can not be told to protect its
+   * disk, so floppy disks are never shared: they are small.
+   */
+  async #acquire(device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<ImageLease> {
+    const { store } = this.#options;
+    if (device === 'floppy') return await store.acquire(image, { ...options, own: true, maxBytes: FLOPPY_BYTES });
+    return await store.acquire(image, { ...options, own: device === 'usb' && !image.writeProtected });
+  }
+
   /** True where this very image is in the drive already. @throws {DriverError} mediaInUse where another is. */
-  #holds({ name }: Machine, definition: Definition, image: ImageRequest): boolean {
-    const { source } = driveOf(definition);
+  #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
+    const media = mediaRecord(readMetadata(definition.xml).media, device);
+    const { source } = driveOf(definition, device, media);
     if (source === null) return false;
-    const { media } = readMetadata(definition.xml);
-    if (media?.source === source && media.image === storedUrl(image.url)) return true;
+    const isSame = media?.image === storedUrl(image.url) && media.writeProtected === image.writeProtected;
+    if (isSame && media.source === source) return true;
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another one`);
   }
 
-  async #insert(machine: Machine, image: ImageRequest, place: ImagePlace): Promise<void> {
+  async #insert(machine: Machine, device: MediaDevice, image: ImageRequest, place: ImagePlace): Promise<void> {
     const definition = await readDefinition(machine, this.#host.timeoutMs);
     // Somebody with virsh may have been there while the image was on its way.
-    if (this.#holds(machine, definition, image)) return;
-    const { target } = withMedia(machine, definition, place.source);
-    const plugged = await this.#plugIn(machine, definition, target, place.source);
+    if (this.#holds(machine, device, definition, image)) return;
+    const { xml, instance } = definition;
+    const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
+    const stick = device === 'usb' ? stickTarget(domains) : '';
+    const insertion: Insertion = { device, image, place, stick };
+    const { target } = inserted(machine, definition, insertion);
+    const plugged = await this.#give(machine, definition, target, insertion);
     try {
-      await this.#keep(machine, image, place);
+      await this.#keep(machine, insertion);
     } catch (error) {
-      if (plugged !== null) await this.#empty(machine, plugged).catch(() => undefined);
+      if (plugged !== null) await emptyDrive(this.#host, machine, plugged).catch(() => undefined);
       throw error;
     }
     await this.#options.boot.tell(machine);
-  }
-
-  /** Puts the image, and where it came from, into the definition. */
-  async #keep(machine: Machine, image: ImageRequest, place: ImagePlace): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const definition = await readDefinition(machine, timeoutMs);
-    const { target, xml } = withMedia(machine, definition, place.source);
-    const media = {
-      drive: target,
-      image: storedUrl(image.url),
-      imageName: imageName(image.url),
-      source: place.name,
-      writeProtected: image.writeProtected,
-    };
-    const kept = withMetadata(xml, { ...readMetadata(xml), media });
-    // "Boot from CD" may have waited for a drive.
-    const to = machine.persistent ? withContinuousOrder(kept) : kept;
-    await saveDefinition(hypervisor, machine, { from: definition.xml, to }, timeoutMs);
-  }
-
-  async #eject(machine: Machine): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const { xml, instance } = await readDefinition(machine, timeoutMs);
-    const { running } = driveOf({ xml, instance });
-    const ours = readMetadata(xml).media?.source;
-    const full = (instance?.domain.devices.disks ?? []).filter(
-      (disk) => disk.device === 'cdrom' && isFull(disk) && (disk.key === running?.key || disk.source.name === ours),
-    );
-    for (const { target } of full) await this.#empty(machine, target);
-    // Read again: the guest may have taken its time.
-    const { xml: from } = await readDefinition(machine, timeoutMs);
-    const defined = firstCdrom(readDomain(from));
-    const empty = isFull(defined) && machine.persistent ? withCdromMedia(from, defined.target, null) : from;
-    const to = withMetadata(empty, { ...readMetadata(from), media: null });
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
   /**
@@ -149,78 +152,62 @@ export class MediaControl {
    * @param target name of the definition's drive, which one that is plugged in gets too.
    * @returns name of the guest's drive; null where there is no guest, or none that a drive can be plugged into.
    */
-  async #plugIn(machine: Machine, definition: Definition, target: string, media: MediaSource): Promise<string | null> {
+  async #give(
+    machine: Machine,
+    definition: Definition,
+    target: string,
+    { device, image, place }: Insertion,
+  ): Promise<string | null> {
     const { instance } = definition;
     if (instance === null) return null;
-    const running = driveOf(definition).running;
-    if (running === null) return await this.#hotplug(machine, instance, target, media);
-    await this.#change(machine, running.target, media);
+    const { running } = driveOf(definition, device, undefined);
+    if (running === null) {
+      const drive = { device, target, readonly: image.writeProtected };
+      return await plugIn(this.#host, machine, instance, drive, place.source);
+    }
+    await changeDrive(this.#host, machine, running.target, place.source);
     return running.target;
   }
 
-  async #hotplug(machine: Machine, instance: Instance, target: string, media: MediaSource): Promise<string | null> {
-    const { log, timeoutMs } = this.#host;
-    try {
-      const { markup } = newCdromMarkup(instance.domain, 'hotplug', media, target);
-      await attempt(`adding a drive to machine ${machine.name}`, () =>
-        machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs }),
-      );
-      return target;
-    } catch (error) {
-      if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
-      log.info(
-        `machine ${machine.name} can not be given a drive while it runs: the image is there from its next start`,
-        {
-          error,
-        },
-      );
-      return null;
-    }
-  }
-
-  /** Takes the image from the running guest. */
-  async #empty(machine: Machine, target: string): Promise<void> {
-    const { timeoutMs } = this.#host;
-    const { xml, instance } = await readDefinition(machine, timeoutMs);
-    const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
-    if (instance === null || drive === undefined) return;
-    if (!isHotplugged(drive, readDomain(xml))) {
-      await this.#change(machine, target, null);
-      return;
-    }
-    await this.#unplug(machine, instance, drive);
-  }
-
-  /**
-   * Returns when the drive is gone: until then the guest has the image, and no other drive can get its name.
-   * @throws {DriverError} unavailable, where the guest keeps it.
-   */
-  async #unplug(machine: Machine, instance: Instance, { target, element }: Disk): Promise<void> {
-    const doing = `unplugging the drive of machine ${machine.name}`;
-    const markup = instance.xml.slice(element.start, element.end);
-    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
-    await attempt(doing, () =>
-      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
-    );
-    const isPlugged = async (): Promise<boolean> => {
-      const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
-      return present?.id === instance.id && present.domain.devices.disks.some((disk) => disk.target === target);
-    };
-    while (await isPlugged()) {
-      if (performance.now() > deadline)
-        throw new DriverError('unavailable', `${doing}: its guest has not let go of it`);
-      await sleep(UNPLUG_POLL_MS);
-    }
-  }
-
-  /** Changes what the running guest finds in a drive. */
-  async #change(machine: Machine, target: string, media: MediaSource | null): Promise<void> {
-    const { timeoutMs } = this.#host;
-    const doing = media === null ? 'taking the image out of' : 'putting the image into';
-    await attempt(`${doing} the drive of machine ${machine.name}`, async () => {
-      const xml = await machine.domain.getXmlDesc(0, { timeoutMs });
-      await machine.domain.updateDeviceFlags(cdromMarkup(xml, target, media), LIVE, { timeoutMs });
+  /** Puts the image, and where it came from, into the definition. */
+  async #keep(machine: Machine, insertion: Insertion): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { device, image, place } = insertion;
+    const definition = await readDefinition(machine, timeoutMs);
+    const { target, xml, wasReadonly } = inserted(machine, definition, insertion);
+    const record = readMetadata(xml);
+    const media = withMediaRecord(record.media, {
+      device,
+      drive: target,
+      image: storedUrl(image.url),
+      imageName: imageName(image.url),
+      source: place.name,
+      writeProtected: image.writeProtected,
+      driveReadonly: wasReadonly,
     });
+    const kept = withMetadata(xml, { ...record, media });
+    // "Boot from CD" may have waited for a drive.
+    const to = machine.persistent ? withContinuousOrder(kept) : kept;
+    await saveDefinition(hypervisor, machine, { from: definition.xml, to }, timeoutMs);
+  }
+
+  async #eject(machine: Machine, device: MediaDevice): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const media = mediaRecord(readMetadata(xml).media, device);
+    const { running } = driveOf({ xml, instance }, device, media);
+    const full = (instance?.domain.devices.disks ?? []).filter(
+      (disk) =>
+        isStick(disk, device === 'cdrom' ? undefined : media) ||
+        (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
+    );
+    for (const { target } of full) await emptyDrive(this.#host, machine, target);
+    // Read again: the guest may have taken its time.
+    const { xml: from } = await readDefinition(machine, timeoutMs);
+    const empty = machine.persistent ? withoutImage(from, device, media) : from;
+    const record = readMetadata(from);
+    const to = withMetadata(empty, { ...record, media: withoutMediaRecord(record.media, device) });
+    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 }
 
@@ -242,32 +229,32 @@ async function again(change: () => Promise<void>): Promise<void> {
   }
 }
 
-function isFull(drive: Disk | null): drive is Disk {
-  return drive !== null && drive.source.name !== null;
+function isFull(drive: Disk): boolean {
+  return drive.source.name !== null;
 }
 
-/** The machine's own first drive, and that of the running guest by the same name. */
-function driveOf({ xml, instance }: Definition): Drive {
-  const defined = firstCdrom(readDomain(xml));
+/** The machine's own drive, and that of the running guest by the same name. */
+function driveOf({ xml, instance }: Definition, device: MediaDevice, media: MediaRecord | undefined): Drive {
+  const defined = findDrive(readDomain(xml), device, media);
   if (instance === null) return { defined, running: null, source: defined?.source.name ?? null };
-  const running =
-    defined === null
-      ? firstCdrom(instance.domain)
-      : (instance.domain.devices.disks.find(({ key, device }) => key === defined.key && device === 'cdrom') ?? null);
+  const same = instance.domain.devices.disks.find(
+    (disk) => disk.key === defined?.key && disk.device === defined.device,
+  );
+  const running = defined === null ? findDrive(instance.domain, device, media) : (same ?? null);
   return { defined, running, source: (running ?? defined)?.source.name ?? null };
 }
 
 /** The definition with the image in its drive; one is added where there is none. */
-function withMedia(
-  { persistent }: Machine,
-  { xml, instance }: Definition,
-  media: MediaSource,
-): { readonly target: string; readonly xml: string } {
-  const drive = firstCdrom(readDomain(xml)) ?? (persistent || instance === null ? null : firstCdrom(instance.domain));
-  if (persistent) {
-    if (drive === null) return withCdrom(xml, media);
-    return { target: drive.target, xml: withCdromMedia(xml, drive.target, media) };
-  }
+function inserted(machine: Machine, { xml, instance }: Definition, insertion: Insertion): InsertedDrive {
+  const { device, image, place, stick } = insertion;
+  const readonly = image.writeProtected;
+  if (machine.persistent) return withImage(xml, device, place.source, { readonly, stick });
   // A transient machine has nothing but its running instance.
-  return { target: drive?.target ?? newCdromMarkup(readDomain(xml), 'hotplug', media).target, xml };
+  const drive = instance === null ? null : findDrive(instance.domain, device, undefined);
+  if (drive !== null) return { target: drive.target, xml, wasReadonly: drive.readonly };
+  if (device === 'floppy') {
+    throw new DriverError('unsupported', `inserting an image into machine ${machine.name}: it has no floppy drive`);
+  }
+  const target = device === 'usb' ? stick : newCdromMarkup(readDomain(xml), 'hotplug', place.source).target;
+  return { target, xml, wasReadonly: readonly };
 }

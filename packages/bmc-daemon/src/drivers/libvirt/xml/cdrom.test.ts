@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import { cdromMarkup, firstCdrom, isHotplugged, newCdromMarkup, withCdrom, withCdromMedia } from './cdrom.js';
+import { driveMarkup, firstCdrom, isHotplugged, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
 import type { MediaSource } from './cdrom.js';
 import { readDomain } from './domain.js';
 
@@ -8,27 +8,27 @@ const iso: MediaSource = { type: 'file', path: `/pool/it's & "x".iso` };
 const isoMarkup = `<source file='/pool/it&apos;s &amp; "x".iso'/>`;
 const volume: MediaSource = { type: 'volume', pool: 'rackless', volume: 'x.iso' };
 
-describe('withCdromMedia', () => {
+describe('withDriveMedia', () => {
   it('replaces the medium in a drive and keeps every byte beside it (B8, B9)', () => {
     const old = `<source file="/iso/user's.iso" startupPolicy='optional'/>`;
     expect(unusualXml).toContain(old);
-    expect(withCdromMedia(unusualXml, 'sda', iso)).toBe(unusualXml.replace(old, isoMarkup));
-    expect(withCdromMedia(unusualXml, 'sda', null)).toBe(unusualXml.replace(old, ''));
+    expect(withDriveMedia(unusualXml, 'sda', iso)).toBe(unusualXml.replace(old, isoMarkup));
+    expect(withDriveMedia(unusualXml, 'sda', null)).toBe(unusualXml.replace(old, ''));
   });
 
   it('fills an empty drive behind its driver and empties it again to the same text (B8, B9)', () => {
-    const filled = withCdromMedia(q35Xml, 'sda', iso);
+    const filled = withDriveMedia(q35Xml, 'sda', iso);
     const head = `<disk type='file' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n`;
     expect(filled).toBe(q35Xml.replace(head, `${head}      ${isoMarkup}\n`));
-    expect(withCdromMedia(filled, 'sda', null)).toBe(q35Xml);
+    expect(withDriveMedia(filled, 'sda', null)).toBe(q35Xml);
   });
 
   it('takes a volume, and leaves a drive of type file when it is emptied (B9)', () => {
-    const filled = withCdromMedia(q35Xml, 'sda', volume);
+    const filled = withDriveMedia(q35Xml, 'sda', volume);
     expect(filled).toContain(
       `<disk type='volume' device='cdrom'>\n      <driver name='qemu' type='raw'/>\n      <source pool='rackless' volume='x.iso'/>\n`,
     );
-    expect(withCdromMedia(filled, 'sda', null)).toBe(q35Xml);
+    expect(withDriveMedia(filled, 'sda', null)).toBe(q35Xml);
   });
 
   it('drops what belongs to the old medium: chain, credentials, format, open tray (B9)', () => {
@@ -37,7 +37,7 @@ describe('withCdromMedia', () => {
     const old = drive(
       `type="network" device='cdrom'><driver name='qemu' type="qcow2" cache='none'/><auth username='u'/><source protocol='http' name='x'><host name='h'/></source><backingStore type='file'><source file='/b'/></backingStore><target dev='sdq' bus='sata' tray='open'/><boot order='3'/><alias name='sata0-0-1'/>`,
     );
-    expect(withCdromMedia(old, 'sdq', iso)).toBe(
+    expect(withDriveMedia(old, 'sdq', iso)).toBe(
       drive(
         `type="file" device='cdrom'><driver name='qemu' type="raw" cache='none'/>${isoMarkup}<target dev='sdq' bus='sata'/><boot order='3'/><alias name='sata0-0-1'/>`,
       ),
@@ -45,13 +45,13 @@ describe('withCdromMedia', () => {
   });
 
   it('touches no disk that is not a cd drive (B9)', () => {
-    expect(() => withCdromMedia(q35Xml, 'vda', iso)).toThrow('changing the media of node-1: it has no cd drive vda');
+    expect(() => withDriveMedia(q35Xml, 'vda', iso)).toThrow('changing the media of node-1: it has no drive vda');
   });
 });
 
-describe('cdromMarkup', () => {
+describe('driveMarkup', () => {
   it('gives the drive alone, with its address, alias and serial (B9)', () => {
-    expect(cdromMarkup(unusualXml, 'sda', volume)).toBe(
+    expect(driveMarkup(unusualXml, 'sda', volume)).toBe(
       `<disk type='volume' device='cdrom'><driver name="qemu" type="raw" cache='none'/><source pool='rackless' volume='x.iso'/><target dev='sda' bus="sata" tray='closed'/><readonly/><serial>CD&#48;1</serial><alias name='ua-cd'/></disk>`,
     );
   });

@@ -1,6 +1,6 @@
 /**
- * Edits of a machine's CD drive: what is in it, and a drive for a machine that has none. Everything else about a drive (address,
- * alias, boot order, serial, cache mode, a user's own additions) stays.
+ * Edits of a machine's CD and floppy drives: what is in them, and a CD drive for a machine that has none. Everything else about a
+ * drive (address, alias, boot order, serial, cache mode, a user's own additions) stays.
  */
 import { DriverError } from '../../driver.js';
 import type { Disk } from './device.js';
@@ -19,10 +19,25 @@ import {
 } from './splice.js';
 import type { Splice } from './splice.js';
 
-/** An image on the host, by path or as a volume of one of its pools. */
+/** An image on the host, by path or as a volume of one of its pools, or one that QEMU reads from its server. */
 export type MediaSource =
   | { readonly type: 'file'; readonly path: string }
-  | { readonly type: 'volume'; readonly pool: string; readonly volume: string };
+  | { readonly type: 'volume'; readonly pool: string; readonly volume: string }
+  | NetworkSource;
+
+export interface NetworkSource {
+  readonly type: 'network';
+  readonly protocol: 'http' | 'https';
+  /** Name or address, an IPv6 one without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** `/image.iso`. */
+  readonly path: string;
+  /** Without the question mark; null: none. */
+  readonly query: string | null;
+  /** Of https: whether the server's certificate is verified, by the host's own list of authorities. */
+  readonly verify: boolean;
+}
 
 /** A drive to add. `coldplug`: to the definition, for the next start. `hotplug`: to the running machine. */
 export type PlugMode = 'coldplug' | 'hotplug';
@@ -58,7 +73,7 @@ export function isHotplugged(drive: Disk, defined: Domain): boolean {
  * @param media null: an empty drive.
  * @throws {DriverError} notFound, where the machine has no such drive.
  */
-export function cdromMarkup(xml: string, target: string, media: MediaSource | null): string {
+export function driveMarkup(xml: string, target: string, media: MediaSource | null): string {
   const document = parseXml(xml);
   const drive = driveOf(document, target);
   const splices = changeMedia(document, drive, media).map((splice) => ({
@@ -69,10 +84,22 @@ export function cdromMarkup(xml: string, target: string, media: MediaSource | nu
   return applySplices(sourceOf(document, drive), splices);
 }
 
-/** The definition with other media in a drive; arguments and error as {@link cdromMarkup}. */
-export function withCdromMedia(xml: string, target: string, media: MediaSource | null): string {
+/**
+ * The definition with other media in a drive; arguments and error as {@link driveMarkup}.
+ * @param protection whether the drive is to be `<readonly/>`; absent: as it is. A running guest's drive stays what it is.
+ */
+export function withDriveMedia(
+  xml: string,
+  target: string,
+  media: MediaSource | null,
+  protection: { readonly readonly?: boolean } = {},
+): string {
   const document = parseXml(xml);
-  return applySplices(xml, changeMedia(document, driveOf(document, target), media));
+  const drive = driveOf(document, target);
+  return applySplices(xml, [
+    ...changeMedia(document, drive, media),
+    ...changeProtection(document, drive, protection.readonly),
+  ]);
 }
 
 /**
@@ -109,26 +136,30 @@ export function newCdromMarkup(
  */
 export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
   const document = parseXml(xml);
-  const devices = child(document.root, 'devices');
   const domain = readDomain(document);
   const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
-  if (devices === undefined) {
-    throw new DriverError('internal', `adding a cd drive to ${domain.name}: the definition has no <devices>`);
-  }
-  const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
   // Left to itself libvirt 9 adds an LSI controller, on aarch64 too, where firmware and kernels have no driver for it.
   const needsController =
     coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
   const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
-  const splice = insertChild(document, devices, [...markup.split('\n'), ...controller], after);
-  return { target, xml: applySplices(xml, [splice]) };
+  return { target, xml: applySplices(xml, [addDrive(document, [...markup.split('\n'), ...controller])]) };
+}
+
+/** Adds lines behind the last disk: what `<boot dev>` counts first stays first. @throws {DriverError} internal. */
+export function addDrive(document: XmlDocument, lines: readonly string[]): Splice {
+  const devices = child(document.root, 'devices');
+  if (devices === undefined) throw new DriverError('internal', 'adding a drive: the definition has no <devices>');
+  const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
+  return insertChild(document, devices, [...lines], after);
 }
 
 function driveOf(document: XmlDocument, target: string): XmlElement {
   const domain = readDomain(document);
-  const drive = domain.devices.disks.find((disk) => disk.device === 'cdrom' && disk.target === target);
+  const drive = domain.devices.disks.find(
+    ({ device, target: name }) => name === target && (device === 'cdrom' || device === 'floppy'),
+  );
   if (drive === undefined) {
-    throw new DriverError('notFound', `changing the media of ${domain.name}: it has no cd drive ${target}`);
+    throw new DriverError('notFound', `changing the media of ${domain.name}: it has no drive ${target}`);
   }
   return drive.element;
 }
@@ -155,6 +186,13 @@ function changeMedia(document: XmlDocument, drive: XmlElement, media: MediaSourc
   ];
 }
 
+function changeProtection(document: XmlDocument, drive: XmlElement, wanted: boolean | undefined): readonly Splice[] {
+  const present = child(drive, 'readonly');
+  if (wanted === undefined || wanted === (present !== undefined)) return [];
+  if (present !== undefined) return [removeElement(document, present)];
+  return [insertChild(document, drive, '<readonly/>', child(drive, 'target') ?? null)];
+}
+
 function changeSource(
   document: XmlDocument,
   drive: XmlElement,
@@ -168,9 +206,20 @@ function changeSource(
   return [insertChild(document, drive, markup, driver ?? null)];
 }
 
-function sourceMarkup(media: MediaSource): string {
+/** `<source>` of a disk. */
+export function sourceMarkup(media: MediaSource): string {
   if (media.type === 'file') return `<source file='${encodeAttribute(media.path)}'/>`;
+  if (media.type === 'network') return networkMarkup(media);
   return `<source pool='${encodeAttribute(media.pool)}' volume='${encodeAttribute(media.volume)}'/>`;
+}
+
+function networkMarkup({ protocol, host, port, path, query, verify }: NetworkSource): string {
+  const search = query === null ? '' : ` query='${encodeAttribute(query)}'`;
+  const tls = protocol === 'https' ? `<ssl verify='${verify ? 'yes' : 'no'}'/>` : '';
+  return (
+    `<source protocol='${protocol}' name='${encodeAttribute(path)}'${search}>` +
+    `<host name='${encodeAttribute(host)}' port='${port}'/>${tls}</source>`
+  );
 }
 
 type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';

@@ -5,7 +5,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { orderWithFirst, restoreBootOrder, withBootOrder } from './boot-order.js';
-import { withCdrom, withCdromMedia } from './cdrom.js';
+import { withCdrom, withDriveMedia } from './cdrom.js';
 import { readDomain } from './domain.js';
 import { withFirmware } from './firmware.js';
 import { parseXml } from './parse.js';
@@ -142,9 +142,9 @@ describe('an edit of any document', () => {
   it('puts media into the drive and takes it out byte for byte (B8, B9)', () => {
     fc.assert(
       fc.property(domain, fc.string({ unit: 'grapheme-ascii', minLength: 1 }), (xml, path) => {
-        const filled = withCdromMedia(xml, 'sdb', { type: 'file', path });
+        const filled = withDriveMedia(xml, 'sdb', { type: 'file', path });
         expect(readDomain(filled).devices.disks[1]?.source.name).toBe(path);
-        expect(withCdromMedia(filled, 'sdb', null)).toBe(xml);
+        expect(withDriveMedia(filled, 'sdb', null)).toBe(xml);
       }),
       { numRuns: 300 },
     );

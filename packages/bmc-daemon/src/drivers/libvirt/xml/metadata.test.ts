@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
+import { MEDIA_DEVICES } from '../../media-drive.js';
 import { withBootOrder } from './boot-order.js';
 import { emptyRecord, METADATA_URI, readMetadata, renderMetadata, withMetadata } from './metadata.js';
 import type { MachineRecord } from './metadata.js';
@@ -8,13 +9,18 @@ import type { MachineRecord } from './metadata.js';
 const record: MachineRecord = {
   indicator: 'blinking',
   boot: { enabled: 'continuous', target: 'cdrom', saved: withBootOrder(unusualXml, 'cdrom').saved },
-  media: {
-    drive: 'sda',
-    image: `http://h/it's?a&b "c".iso`,
-    imageName: `it's.iso`,
-    source: '/pool/x.iso',
-    writeProtected: true,
-  },
+  media: [
+    {
+      device: 'cdrom',
+      drive: 'sda',
+      image: `http://h/it's?a&b "c".iso`,
+      imageName: `it's.iso`,
+      source: '/pool/x.iso',
+      writeProtected: true,
+      driveReadonly: true,
+    },
+  ],
+  mediaSettings: [{ device: 'usb', verifyCertificate: true, certificates: [{ id: '1', pem: 'a\nb' }] }],
   settings: {
     kept: { QuietBoot: true, L2Cache: `it's "so"` },
     pending: { cpuCount: 2, firmware: 'efi', kept: { ProcTurboMode: 'Disabled' } },
@@ -53,6 +59,7 @@ describe('the metadata record', () => {
       original: fc.record({ firmware: fc.constantFrom('bios' as const, 'efi' as const) }, { requiredKeys: [] }),
       variables: fc.option(text),
     });
+    const device = fc.constantFrom(...MEDIA_DEVICES);
     const anyRecord = fc.record<MachineRecord>({
       indicator: fc.constantFrom(null, 'lit', 'off', 'blinking'),
       boot: fc.option(
@@ -68,7 +75,27 @@ describe('the metadata record', () => {
         }),
       ),
       media: fc.option(
-        fc.record({ drive: text, image: text, imageName: text, source: text, writeProtected: fc.boolean() }),
+        fc.uniqueArray(
+          fc.record({
+            device,
+            drive: text,
+            image: text,
+            imageName: text,
+            source: text,
+            writeProtected: fc.boolean(),
+            driveReadonly: fc.boolean(),
+          }),
+          { minLength: 1, selector: (media) => media.device },
+        ),
+      ),
+      mediaSettings: fc.option(
+        fc.array(
+          fc.record({
+            device,
+            verifyCertificate: fc.option(fc.boolean()),
+            certificates: fc.array(fc.record({ id: text, pem: text })),
+          }),
+        ),
       ),
       settings: fc.option(settings),
       disks: fc.option(

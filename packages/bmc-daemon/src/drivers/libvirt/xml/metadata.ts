@@ -8,7 +8,9 @@
  *     <rackless:device key='disk:vda' order='2'/>
  *   </rackless:boot>
  *   <rackless:settings kept='{"QuietBoot":true}' pending='{"cpuCount":2}'/>
- *   <rackless:media drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' writeProtected='yes'/>
+ *   <rackless:owner assetTag='rack 7' firmware='1.0.1'/>
+ *   <rackless:media device='cdrom' drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' readonly='yes'/>
+ *   <rackless:mediaSettings kept='[{"device":"usb","verifyCertificate":true,"certificates":[]}]'/>
  * </rackless:machine>
  * ```
  */
@@ -19,6 +21,9 @@ import { attribute, child, encodeAttribute, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import { isDeviceKey } from './device-key.js';
 import { readDiskRecords, renderDiskRecords, type DiskRecord } from './disk-record.js';
+import { readMediaRecord, renderMediaRecord, type MediaRecord } from './media-record.js';
+import { readMediaSettings, renderMediaSettings, type MediaSettingsRecord } from './media-settings-record.js';
+import { readOwnerRecord, renderOwnerRecord, type OwnerRecord } from './owner-record.js';
 import { readSettingsRecord, renderSettingsRecord, type SettingsRecord } from './settings-record.js';
 import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
 
@@ -31,25 +36,16 @@ export interface BootRecord extends BootOverride {
   readonly saved: SavedBootOrder | null;
 }
 
-/** An image that the daemon put into a drive. */
-export interface MediaRecord {
-  /** Target name of the drive. */
-  readonly drive: string;
-  /** URL that it came from, without credentials. */
-  readonly image: string;
-  readonly imageName: string;
-  /** As {@link DiskSource.name}: a drive that holds something else was changed by the user since. */
-  readonly source: string;
-  readonly writeProtected: boolean;
-}
-
 /** Null where nothing was ever set. */
 export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
-  readonly media: MediaRecord | null;
+  /** What the daemon put into drives, one image for each kind of drive. */
+  readonly media: readonly MediaRecord[] | null;
+  readonly mediaSettings: readonly MediaSettingsRecord[] | null;
   readonly settings: SettingsRecord | null;
   readonly disks: readonly DiskRecord[] | null;
+  readonly owner: OwnerRecord | null;
   /**
    * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
    * has to finish that. Null where no restart is under way.
@@ -66,8 +62,10 @@ export const emptyRecord: MachineRecord = {
   indicator: null,
   boot: null,
   media: null,
+  mediaSettings: null,
   settings: null,
   disks: null,
+  owner: null,
   restarting: null,
   resetNvram: false,
   unknown: [],
@@ -120,23 +118,28 @@ function findElement({ root }: XmlDocument): XmlElement | undefined {
 }
 
 function readElement(document: XmlDocument, element: XmlElement): MachineRecord {
-  const own = (local: string): XmlElement | undefined =>
-    element.nodes.find(
+  const all = (local: string): readonly XmlElement[] =>
+    element.nodes.filter(
       (node): node is XmlElement =>
         node.kind === 'element' && node.localName === local && node.namespace === element.namespace,
     );
-  const [boot, media, settings, disks] = [own('boot'), own('media'), own('settings'), own('disks')];
+  const own = (local: string): XmlElement | undefined => all(local)[0];
+  const [boot, settings, disks, owner] = [own('boot'), own('settings'), own('disks'), own('owner')];
+  const [mediaElements, mediaSettings] = [all('media'), own('mediaSettings')];
+  const media = mediaElements.flatMap((node) => readMediaRecord(node) ?? []);
   const restarting = attribute(element, 'restarting');
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
-    media: media === undefined ? null : readMedia(media),
+    media: media.length === 0 ? null : media,
+    mediaSettings: mediaSettings === undefined ? null : readMediaSettings(mediaSettings),
     settings: settings === undefined ? null : readSettingsRecord(settings),
     disks: disks === undefined ? null : readDiskRecords(disks),
+    owner: owner === undefined ? null : readOwnerRecord(owner),
     restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
-      node.kind === 'element' && ![boot, media, settings, disks].includes(node)
+      node.kind === 'element' && ![boot, settings, disks, owner, mediaSettings, ...mediaElements].includes(node)
         ? [withoutPrefix(document, element, node)]
         : [],
     ),
@@ -168,25 +171,20 @@ function readBoot(element: XmlElement): BootRecord | null {
   };
 }
 
-function readMedia(element: XmlElement): MediaRecord | null {
-  const [drive, image] = [attribute(element, 'drive'), attribute(element, 'image')];
-  const [imageName, source] = [attribute(element, 'name'), attribute(element, 'source')];
-  if (drive === null || image === null || imageName === null || source === null) return null;
-  return { drive, image, imageName, source, writeProtected: attribute(element, 'writeProtected') === 'yes' };
-}
-
 function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | null {
   return allowed.find((candidate) => candidate === value) ?? null;
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, settings, disks, restarting, unknown } = record;
+  const { indicator, boot, media, mediaSettings, settings, disks, owner, restarting, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
-    ...(media === null ? [] : [renderMedia(media, prefix)]),
+    ...(media ?? []).map((image) => `<${prefix}media${attributes(renderMediaRecord(image))}/>`),
+    ...(mediaSettings === null ? [] : [`<${prefix}mediaSettings${attributes(renderMediaSettings(mediaSettings))}/>`]),
     ...(settings === null ? [] : [`<${prefix}settings${attributes(renderSettingsRecord(settings))}/>`]),
     ...(disks === null ? [] : [`<${prefix}disks${attributes(renderDiskRecords(disks))}/>`]),
+    ...(owner === null ? [] : [`<${prefix}owner${attributes(renderOwnerRecord(owner))}/>`]),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
   const start = `<${prefix}machine${namespace}${attributes({ indicator, restarting, resetNvram })}`;
@@ -202,11 +200,6 @@ function renderBoot({ enabled, target, option, httpUri, saved }: BootRecord, pre
     ...(saved?.devices ?? []).map((device) => `<${prefix}device${attributes(device)}/>`),
   ];
   return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}boot>`;
-}
-
-function renderMedia({ drive, image, imageName, source, writeProtected }: MediaRecord, prefix: string): string {
-  const written = { drive, image, name: imageName, source, writeProtected: writeProtected ? 'yes' : 'no' };
-  return `<${prefix}media${attributes(written)}/>`;
 }
 
 function attributes(values: Readonly<Record<string, string | number | null>>): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
 import { withBootOrder } from './boot-order.js';
-import { withCdromMedia } from './cdrom.js';
+import { withDriveMedia } from './cdrom.js';
 import { emptyRecord, withMetadata } from './metadata.js';
 import type { MachineRecord } from './metadata.js';
 import { readSnapshot } from './snapshot.js';
@@ -18,7 +18,12 @@ const emptyDrive = {
   imageName: null,
   writeProtected: true,
   viaUri: false,
+  transferMethod: null,
+  transferMethods: ['upload'],
+  verifyCertificate: null,
+  certificates: [],
 } as const;
+const emptyDrives = (['cdrom', 'floppy', 'usb'] as const).map((device) => ({ ...emptyDrive, device }));
 
 describe('readSnapshot', () => {
   it('says everything of a machine that no client has touched (B4, B6)', () => {
@@ -96,7 +101,7 @@ describe('readSnapshot', () => {
         failure: null,
         limits: { cpuCount: 4, memoryMiB: 2048 },
       },
-      media: [emptyDrive],
+      media: emptyDrives,
       disks: [
         {
           ...disk,
@@ -157,46 +162,42 @@ describe('readSnapshot', () => {
         firmware: 'bios',
         firstDevicePath: null,
       },
-      media: [emptyDrive],
+      media: emptyDrives.filter(({ device }) => device !== 'floppy'),
     });
   });
 
   it('tells an image inserted over Redfish from the own one of the user (B9)', () => {
     const media = {
+      device: 'cdrom',
       drive: 'sda',
       image: 'http://h/x.iso',
       imageName: 'x.iso',
       source: '/pool/1-x.iso',
       writeProtected: false,
-    };
-    const kept = withMetadata(q35Xml, { ...emptyRecord, media });
-    const inserted = (path: string): string => withCdromMedia(kept, 'sda', { type: 'file', path });
-    expect(readSnapshot(inserted('/pool/1-x.iso'), null, off).media).toEqual([
-      {
-        device: 'cdrom',
-        inserted: true,
-        image: 'http://h/x.iso',
-        imageName: 'x.iso',
-        writeProtected: false,
-        viaUri: true,
-      },
-    ]);
-    expect(readSnapshot(inserted('/home/own.iso'), null, off).media).toEqual([
-      {
-        device: 'cdrom',
-        inserted: true,
-        image: '/home/own.iso',
-        imageName: 'own.iso',
-        writeProtected: true,
-        viaUri: false,
-      },
-    ]);
+      driveReadonly: true,
+    } as const;
+    const kept = withMetadata(q35Xml, { ...emptyRecord, media: [media] });
+    const inserted = (path: string): string => withDriveMedia(kept, 'sda', { type: 'file', path });
+    expect(readSnapshot(inserted('/pool/1-x.iso'), null, off).media[0]).toEqual({
+      ...emptyDrive,
+      inserted: true,
+      image: 'http://h/x.iso',
+      imageName: 'x.iso',
+      viaUri: true,
+      transferMethod: 'upload',
+    });
+    expect(readSnapshot(inserted('/home/own.iso'), null, off).media[0]).toEqual({
+      ...emptyDrive,
+      inserted: true,
+      image: '/home/own.iso',
+      imageName: 'own.iso',
+    });
     // The user has emptied the drive behind our back.
-    expect(readSnapshot(kept, null, off).media).toEqual([emptyDrive]);
+    expect(readSnapshot(kept, null, off).media).toEqual(emptyDrives);
   });
 
   it('shows hardware and media as the running machine has them, boot as defined (B4)', () => {
-    const live = withCdromMedia(q35Xml, 'sda', { type: 'file', path: '/live.iso' })
+    const live = withDriveMedia(q35Xml, 'sda', { type: 'file', path: '/live.iso' })
       .replace(`<domain type='qemu'>`, `<domain type='qemu' id='5'>`)
       .replace(`<memory unit='KiB'>2097152`, `<memory unit='KiB'>1048576`)
       .replace(`>4</vcpu>`, ` current='1'>4</vcpu>`)

@@ -8,6 +8,7 @@ import type {
   SystemSnapshot,
 } from '../../driver.js';
 import type { FirmwareSnapshot } from '../../firmware-control.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../media-drive.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {
   availableBootDevices,
@@ -20,14 +21,16 @@ import {
 } from './boot-order.js';
 import { untouchedOverride } from '../../boot-override.js';
 import { bootsFromNetwork, readLimits } from './machine-settings.js';
-import { firstCdrom } from './cdrom.js';
 import { devicePath } from './device-path.js';
 import type { BootableDevice, Disk } from './device.js';
 import { diskRecord } from './disk-record.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
 import { readMetadata } from './metadata.js';
-import type { MachineRecord, MediaRecord } from './metadata.js';
+import { canHaveDrive, findDrive, isStick } from './media-drive.js';
+import { mediaRecord, type MediaRecord } from './media-record.js';
+import { mediaSettings } from './media-settings-record.js';
+import type { MachineRecord } from './metadata.js';
 import { parseXml, type XmlDocument } from './parse.js';
 import { secureBootState } from './secure-boot.js';
 import { noSettings } from './settings-record.js';
@@ -35,13 +38,19 @@ import { noSettings } from './settings-record.js';
 /** What the XML does not say. */
 export interface SnapshotExtras {
   readonly state: DomainState;
+  /** Default: nothing went wrong. */
+  readonly failure?: SystemSnapshot['failure'];
   readonly persistent: boolean;
+  /** Null and absent: libvirt says nothing of it. */
+  readonly autostart?: boolean | null;
   /** Virtual sizes by disk target, as far as the host has told them. */
   readonly capacityBytes: ReadonlyMap<string, number>;
   /** What the definition leaves open about firmware. Default: the names of files say it. */
   readonly knowledge?: FirmwareKnowledge;
   /** CPU model of the host, for machines that it is passed through to. Default: not known. */
   readonly hostCpuModel?: string | null;
+  /** Whether QEMU of this host reads images from their servers. Default false. */
+  readonly streams?: boolean;
 }
 
 /**
@@ -74,8 +83,8 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
     memorySlots: present.memorySlots,
     boot: bootSnapshot(own, record),
     firmware: firmwareSnapshot(own, present, record, extras.knowledge ?? knownByName),
-    media: [mediaSnapshot(defined, present, record.media)],
-    disks: diskSnapshots(defined, present, record.disks, extras.capacityBytes),
+    media: mediaSnapshots(defined, present, record, extras.streams ?? false),
+    disks: diskSnapshots(defined, present, record, extras.capacityBytes),
     interfaces: present.devices.interfaces.map(({ mac, type, source, model, linkUp }) => ({
       mac,
       type,
@@ -84,6 +93,17 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
       linkUp,
     })),
     indicator: record.indicator,
+    ...ownership(record, extras),
+  };
+}
+
+/** What nobody has set is left out. */
+function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<SystemSnapshot> {
+  return {
+    ...(failure === undefined || failure === null ? {} : { failure }),
+    ...(autostart === undefined || autostart === null ? {} : { autostart }),
+    ...(owner?.assetTag === undefined ? {} : { assetTag: owner.assetTag }),
+    ...(owner?.firmwareUpdate === undefined ? {} : { firmwareUpdate: owner.firmwareUpdate }),
   };
 }
 
@@ -168,12 +188,17 @@ function withHostModel(processors: ProcessorTopology, model: string | null): Pro
 function diskSnapshots(
   defined: Domain,
   present: Domain,
-  records: MachineRecord['disks'],
+  { disks: records, media }: MachineRecord,
   capacities: ReadonlyMap<string, number>,
 ): readonly DiskSnapshot[] {
+  // A USB stick with an image in it is no disk to install to, and its image is not its machine's alone.
+  const stick = mediaRecord(media, 'usb');
+  const substitute = mediaRecord(media, 'floppy');
+  const isMedia = (disk: Disk): boolean => isStick(disk, stick) || isStick(disk, substitute);
   const targets = new Set(present.devices.disks.map(({ target }) => target));
   const waiting = defined.devices.disks.filter(({ target }) => !targets.has(target));
-  return [...present.devices.disks, ...waiting].map((disk) => {
+  const all = [...present.devices.disks, ...waiting].filter((disk) => !isMedia(disk));
+  return all.map((disk) => {
     const { target, device, bus, source, serial, readonly } = disk;
     const record = diskRecord(records, { target, source: source.name });
     return {
@@ -192,17 +217,49 @@ function diskSnapshots(
   });
 }
 
-function mediaSnapshot(defined: Domain, present: Domain, media: MediaRecord | null): MediaSnapshot {
-  const own = firstCdrom(defined);
-  const drive: Disk | null = present.devices.disks.find((disk) => disk.key === own?.key) ?? own ?? firstCdrom(present);
-  const source = drive?.source.name ?? null;
-  if (source === null) {
-    return { device: 'cdrom', inserted: false, image: null, imageName: null, writeProtected: true, viaUri: false };
+function mediaSnapshots(
+  defined: Domain,
+  present: Domain,
+  record: MachineRecord,
+  streams: boolean,
+): readonly MediaSnapshot[] {
+  return MEDIA_DEVICES.filter((device) => canHaveDrive(defined, device)).map((device) => {
+    const media = mediaRecord(record.media, device);
+    const drive = shownDrive(defined, present, device, media);
+    const held = content(drive, media);
+    return {
+      device,
+      ...mediaSettings(record.mediaSettings, device),
+      // A floppy controller reads what it likes, and QEMU would ask the server for each sector.
+      transferMethods: streams && device !== 'floppy' ? ['upload', 'stream'] : ['upload'],
+      ...held,
+      writeProtected: device === 'cdrom' || !held.inserted || drive?.readonly === true,
+    };
+  });
+}
+
+/** The drive of the running machine, by the name that its definition has for it; else that of the definition. */
+function shownDrive(
+  defined: Domain,
+  present: Domain,
+  device: MediaDevice,
+  media: MediaRecord | undefined,
+): Disk | null {
+  const own = findDrive(defined, device, media);
+  const running = present.devices.disks.find((disk) => disk.key === own?.key && disk.device === own.device);
+  return running ?? own ?? findDrive(present, device, media);
+}
+
+function content(drive: Disk | null, media: MediaRecord | undefined) {
+  const name = drive?.source.name ?? null;
+  if (drive === null || name === null) {
+    return { inserted: false, image: null, imageName: null, viaUri: false, transferMethod: null };
   }
-  if (media !== null && media.drive === drive?.target && media.source === source) {
-    const { image, imageName, writeProtected } = media;
-    return { device: 'cdrom', inserted: true, image, imageName, writeProtected, viaUri: true };
+  if (media?.drive === drive.target && media.source === name) {
+    const { image, imageName } = media;
+    const transferMethod = drive.source.type === 'network' ? ('stream' as const) : ('upload' as const);
+    return { inserted: true, image, imageName, viaUri: true, transferMethod };
   }
-  const imageName = source.split('/').at(-1) ?? source;
-  return { device: 'cdrom', inserted: true, image: source, imageName, writeProtected: true, viaUri: false };
+  const imageName = name.split('/').at(-1) ?? name;
+  return { inserted: true, image: name, imageName, viaUri: false, transferMethod: null };
 }
