@@ -47,21 +47,28 @@ class Agent:
             (info,), = database.execute('SELECT driver_internal_info FROM nodes WHERE uuid = ?', (uuid,)).fetchall()
         return json.loads(info).get('agent_secret_token')
 
-    def clean(self, wanted, seconds=600):
-        """Calls in whenever Ironic waits for it, until cleaning has led to this state."""
+    def _state(self):
+        node = self.node.read()
+        if node['provision_state'] == 'clean failed':
+            raise Unexpected(f'cleaning failed: {node["last_error"]}')
+        return node['provision_state'], node['uuid']
+
+    def wait_for_state(self, wanted, seconds):
+        wait_for(f'the state of node {self.node.name}', lambda: self._state()[0], wanted, seconds)
+
+    def call_in_until(self, wanted, seconds=600):
+        """Calls in whenever Ironic waits for it, until that has led to this state."""
         def state():
-            node = self.node.read()
-            if node['provision_state'] == 'clean wait':
+            found, uuid = self._state()
+            if found == 'clean wait':
                 try:
-                    self.node.ironic.ask('POST', f'/v1/heartbeat/{node["uuid"]}', {
-                        'callback_url': self._url, 'agent_version': '9.1.0', 'agent_token': self._token(node['uuid'])})
+                    self.node.ironic.ask('POST', f'/v1/heartbeat/{uuid}', {
+                        'callback_url': self._url, 'agent_version': '9.1.0', 'agent_token': self._token(uuid)})
                 except Unexpected as refusal:
                     # The node went on meanwhile.
                     if 'Ironic answers 4' not in str(refusal):
                         raise
-            if node['provision_state'] == 'clean failed':
-                raise Unexpected(f'cleaning failed: {node["last_error"]}')
-            return node['provision_state']
+            return found
 
         wait_for(f'the state of node {self.node.name}', state, wanted, seconds)
 

@@ -21,6 +21,8 @@ state_path = {folder}
 host_ip = 127.0.0.1
 port = {api_port}
 api_workers = 1
+[service_catalog]
+endpoint_override = http://127.0.0.1:{api_port}
 [json_rpc]
 port = {rpc_port}
 [database]
@@ -141,7 +143,10 @@ class Node:
     def wait_for_state(self, wanted, seconds=300):
         def settled():
             node = self.read()
-            return node['provision_state'] if node['target_provision_state'] is None or node['provision_state'] == wanted else None
+            state = node['provision_state']
+            # Where it has failed, the target is still what was asked for.
+            is_over = node['target_provision_state'] is None or state == wanted or state.endswith((' failed', 'error'))
+            return state if is_over else None
 
         found = wait_for(f'the state of node {self.name}', settled, lambda state: state is not None, seconds)
         if found != wanted:

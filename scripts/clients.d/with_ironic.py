@@ -193,13 +193,15 @@ class Machine:
 
     def clean(self, *steps):
         self.node.provision('manage', 'manageable')
+        # The interface that boots nothing but an ISO cleans nothing.
+        self.node.patch('/deploy_interface', 'direct')
         self.node.patch('/driver_info/deploy_iso', self.lab.image_url)
         agent = Agent(self.node, self.ironic.folder / 'ironic.sqlite')
         try:
             self.node.ask('PUT', '/states/provision', {'target': 'clean', 'clean_steps': list(steps)})
-            wait_for('the state', lambda: self.node.read()['provision_state'], lambda state: state != 'cleaning', 120)
+            agent.wait_for_state('clean wait', 120)
             self.console.expect_boot('ISO')
-            agent.clean('manageable')
+            agent.call_in_until('manageable')
             expect('power', self.machine.power, 'Off')
             expect('inserted', self.machine.drive()['Inserted'], False)
         finally:
@@ -207,6 +209,7 @@ class Machine:
             if self.node.read()['provision_state'] == 'clean failed':
                 self.node.patch('/maintenance', False)
                 self.node.provision('manage', 'manageable')
+            self.node.patch('/deploy_interface', 'ramdisk')
             self.node.provision('provide', 'available')
 
     def step_set_a_BIOS_setting(self):

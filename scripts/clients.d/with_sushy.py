@@ -458,8 +458,8 @@ class ServiceSession(Session):
 
     def step_test_event(self):
         self.root.get_event_service().submit_test_event(
-            {'EventId': '1', 'EventTimestamp': '2026-01-01T00:00:00Z', 'EventType': 'Alert', 'Message': 'hello', 'MessageArgs': [],
-             'MessageId': 'Base.1.0.Success', 'OriginOfCondition': self.machine.path, 'Severity': 'OK'})
+            event_id='1', event_timestamp='2026-01-01T00:00:00Z', event_type='Alert', message='hello', message_args=[],
+            message_id='Base.1.0.Success', origin=self.machine.path, severity='OK')
 
     def step_unsubscribe(self):
         self.subscription.delete()
