@@ -1,4 +1,5 @@
 /** An event as clients read it: the member of an Event's `Events`, made once for all who get it. */
+import { isIPv6 } from 'node:net';
 import { baseRegistry, messageTable } from '../redfish/base-registry.js';
 import { stringify } from '../redfish/answer.js';
 import { resourceEventRegistry, resourceEventTable } from '../redfish/resource-event-registry.js';
@@ -99,10 +100,15 @@ function recordTail(feedEvent: FeedEvent): string {
     ...(event.origin === '' ? {} : { OriginOfCondition: { '@odata.id': event.origin } }),
     ...(actor === null
       ? {}
-      : { OriginAddress: actor.address, ...(actor.user === null ? {} : { Username: actor.user }) }),
+      : { OriginAddress: originAddress(actor.address), ...(actor.user === null ? {} : { Username: actor.user }) }),
   }).slice(1);
   kept.set(feedEvent, text);
   return text;
+}
+
+/** An IP address as DMTF's schemas want it, with a scheme: whichever, for the port is not the client's to be called at. */
+export function originAddress(address: string): string {
+  return `http://${isIPv6(address) ? `[${address}]` : address}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The logs of a machine and of its manager: what happened, and who asked for it from where. */
 import { z } from 'zod';
+import { originAddress } from '../events/event-record.js';
 import type { EventLog, LogRecord } from '../events/event-logs.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -37,6 +38,8 @@ const owners: readonly Owner[] = [
     log: ({ logs }) => logs.ofService,
   },
 ];
+
+const entryType = '#LogEntry.v1_21_0.LogEntry';
 
 function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
   const load = async (services: Services, ownerId: string): Promise<LogEntity> => {
@@ -105,16 +108,21 @@ function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
       return listed(uuid, await log(services, uuid).read());
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    render: ({ records }, { self }) =>
-      renderCollection(
-        'Log Entry Collection',
-        records.map((record) => `${self}/${record.id}`),
-      ),
+    // Whole entries, not links: the schema of this collection says so (OData.AutoExpand), and clients read the members alone.
+    render: ({ records }, { self }): JsonObject => ({
+      Name: 'Log Entry Collection',
+      'Members@odata.count': records.length,
+      Members: records.map((record) => ({
+        ...reference(`${self}/${record.id}`),
+        '@odata.type': entryType,
+        ...renderEntry(record),
+      })),
+    }),
   });
 
   const entry = defineResource({
     entity: 'LogEntry',
-    odataType: '#LogEntry.v1_21_0.LogEntry',
+    odataType: entryType,
     uri: `${collectionUri}/{logId}/Entries/{entryId}` as const,
     load: async ({ params, services }) => {
       check(params.logId);
@@ -166,7 +174,7 @@ function renderEntry({ id, time, messageId, args, severity, message, origin, act
     MessageId: messageId,
     MessageArgs: args,
     OriginatorType: actor === undefined ? 'Internal' : 'Client',
-    ...(actor === undefined ? {} : { OriginAddress: actor.address }),
+    ...(actor === undefined ? {} : { OriginAddress: originAddress(actor.address) }),
     ...(typeof actor?.user === 'string' ? { Username: actor.user } : {}),
     ...(link === null ? {} : { Links: { OriginOfCondition: reference(link) } }),
   };
@@ -175,10 +183,9 @@ function renderEntry({ id, time, messageId, args, severity, message, origin, act
 const passing =
   /\/(?:Sessions|Tasks|Subscriptions|Accounts|Roles|Volumes|Drives|Certificates|BootOptions|Storage|Members)\/[^/]+$/;
 
-/** A resource that comes and goes is not linked, for the entry outlives it, but the collection that it was in. */
+/** A resource that comes and goes is not linked, for the entry outlives it; nor is its collection, which is no origin. */
 function lasting(origin: string): string | null {
-  if (origin === '') return null;
-  return passing.test(origin) ? origin.slice(0, origin.lastIndexOf('/')) : origin;
+  return origin === '' || passing.test(origin) ? null : origin;
 }
 
 /** The log services of systems and managers, and what is in them. */

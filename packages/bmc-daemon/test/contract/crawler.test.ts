@@ -78,6 +78,9 @@ let judges: { readonly schemas: DmtfSchemas; readonly rules: DmtfRules } | undef
 /** Among so many are all kinds; the two hundredth machine is like the fourth. */
 const judgedAtMost = 800;
 
+/** What is wrong once is wrong two hundred times. */
+const first = (faults: readonly string[]) => faults.slice(0, 10);
+
 describe.each([
   ['in memory', () => Promise.resolve(inMemory)],
   ["of libvirt's test driver", onLibvirt],
@@ -137,7 +140,7 @@ describe.each([
     });
 
     it('finds no dead link, and nothing wrong with an answer (S9)', () => {
-      expect([...found.values()].flatMap((crawled) => faultsOf(crawled, found))).toEqual([]);
+      expect(first([...found.values()].flatMap((crawled) => faultsOf(crawled, found)))).toEqual([]);
     });
 
     it('finds every machine, and all that is served of the service itself (S9)', () => {
@@ -155,7 +158,7 @@ describe.each([
         ...schemas.faults(body).map((fault) => `${path}: ${fault}`),
         ...rules.faults(body, (headers['allow'] ?? '').split(', ')),
       ]);
-      expect(faults).toEqual([]);
+      expect(first(faults)).toEqual([]);
     });
   });
 });

@@ -83,7 +83,7 @@ describe("events of libvirt's test driver", () => {
     expect(stream.records().at(-1)).toMatchObject({
       MessageId: 'ResourceEvent.1.4.ResourceChanged',
       Message: 'A resource was changed. IndicatorLED.',
-      OriginAddress: '127.0.0.1',
+      OriginAddress: 'http://127.0.0.1',
     });
     await host.virsh('undefine', 'dummy');
     await until('the removal', () => keysOf(stream.records()).includes('ResourceRemoved'));

@@ -255,7 +255,7 @@ describe('push subscriptions', () => {
         MessageSeverity: 'Warning',
         Resolution: 'None.',
         OriginOfCondition: { '@odata.id': `/redfish/v1/Managers/${uuid}` },
-        OriginAddress: '127.0.0.1',
+        OriginAddress: 'http://127.0.0.1',
       },
     ]);
     const refused = await lab.post(action, { Severity: 'Bad' });

@@ -38,9 +38,9 @@ export function dmtfSchemas(folder: string): DmtfSchemas {
     return texts.get(file);
   };
 
-  /** `X` in `X.json` of a resource: a link to one, or the resource in place, which we never send. */
+  /** `X` in `X.json` of a resource: a link to one, or the resource in place, which we send of entries of logs alone. */
   const isResource = (file: string, definition: string): boolean => {
-    if (file !== `${definition}.json`) return false;
+    if (file !== `${definition}.json` || definition === 'LogEntry') return false;
     const text = read(file);
     return text === undefined || /"anyOf":\s*\[\s*\{\s*"\$ref":\s*"[^"]*#\/definitions\/idRef"/.test(text);
   };

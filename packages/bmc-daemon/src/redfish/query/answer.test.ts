@@ -328,6 +328,11 @@ describe('$expand', () => {
     expect(await fault(`${path}?$expand=.`)).toEqual([507, 'InsufficientStorage']);
     expect(services.mostAtOnce).toBe(0);
     expect((await bodyOf(`${path}?$expand=.&$top=10`))['Members']).toHaveLength(10);
+    // Each has a log, with two entries of its own on its first page.
+    services.count = 2000;
+    expect(await fault(`${path}?$expand=.($levels=2)`)).toEqual([507, 'InsufficientStorage']);
+    services.count = 1000;
+    expect((await bodyOf(`${path}?$expand=.($levels=2)`))['Members']).toHaveLength(1000);
   });
 
   it('has an ETag of its own (S1)', async () => {

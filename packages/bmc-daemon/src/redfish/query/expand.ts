@@ -32,21 +32,27 @@ export class LinkReader {
 
   /** @throws {RedfishError} 507 where the answer becomes too large (DSP0266, HTTP status codes); what reading throws. */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
-    this.#count += uris.length;
-    if (this.#count > maximumResources) {
-      const fault = withDetail(
-        message('InsufficientStorage'),
-        `The answer would hold more than ${maximumResources} resources: ask for fewer levels, or a part with $top and $skip.`,
-      );
-      throw new RedfishError(507, [fault]);
-    }
+    this.#add(uris.length);
     const found: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += atOnce) {
       // Nobody is there any more to be answered.
       if (this.#signal.aborted) throw refuse('OperationFailed');
-      found.push(...(await Promise.all(uris.slice(index, index + atOnce).map((uri) => this.#one(uri)))));
+      const read = await Promise.all(uris.slice(index, index + atOnce).map((uri) => this.#one(uri)));
+      // A log holds its entries itself.
+      for (const resource of read) this.#add(resource === undefined ? 0 : wholeMembers(resource));
+      found.push(...read);
     }
     return found;
+  }
+
+  #add(resources: number): void {
+    this.#count += resources;
+    if (this.#count <= maximumResources) return;
+    const fault = withDetail(
+      message('InsufficientStorage'),
+      `The answer would hold more than ${maximumResources} resources: ask for fewer levels, or a part with $top and $skip.`,
+    );
+    throw new RedfishError(507, [fault]);
   }
 
   /** A resource that this user may not see, or that is gone by now, stays a link that says so. Everything else ends the request. */
@@ -58,6 +64,10 @@ export class LinkReader {
       return { '@odata.id': uri, '@Message.ExtendedInfo': error.messages.map(renderMessage) };
     }
   }
+}
+
+function wholeMembers({ Members: members }: JsonObject): number {
+  return isArray(members) ? members.filter((member) => linkOf(member) === undefined).length : 0;
 }
 
 /** The resource with what its links lead to in their places. A link to one of the resources that it stands in stays a link. */
