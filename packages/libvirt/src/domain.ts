@@ -193,6 +193,22 @@ export class Domain implements DomainRef {
     return this.#work(domainProcedures.resume, { domain: this }, options);
   }
 
+  /**
+   * Has the guest put itself to sleep, by its agent; resolves when the guest was asked.
+   * @param target `NodeSuspendTarget`.
+   * @throws {LibvirtError} ARGUMENT_UNSUPPORTED without an agent's channel, AGENT_UNRESPONSIVE without an agent,
+   * OPERATION_UNSUPPORTED where the machine has that state switched off.
+   */
+  pmSuspendForDuration(target: number, options?: CallOptions): Promise<void> {
+    // A duration other than 0 is refused by every driver.
+    return this.#work(domainProcedures.pmSuspendForDuration, { domain: this, target, duration: 0n, flags: 0 }, options);
+  }
+
+  /** Wakes a guest that sleeps in memory. */
+  pmWakeup(options?: CallOptions): Promise<void> {
+    return this.#work(domainProcedures.pmWakeup, { domain: this, flags: 0 }, options);
+  }
+
   /** Whether it was saved to disk and will go on from there. */
   hasManagedSaveImage(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.hasManagedSaveImage, { domain: this, flags: 0 }, options);

@@ -7,6 +7,7 @@ import type { BootOptionSnapshot, DeviceKey, FirmwareControl, FirmwareSnapshot }
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
+import type { OwnershipControl } from './ownership-control.js';
 import type { VolumeControl } from './volume-control.js';
 
 export type { MediaSnapshot } from './media-drive.js';
@@ -142,7 +143,7 @@ export interface SystemSnapshot extends SystemRef {
   readonly machineType: string;
   readonly sysinfo: SysinfoSnapshot;
   readonly processors: ProcessorTopology;
-  /** `<memory>`: the memory that the machine boots with. */
+  /** `<memory>`: all the memory that the machine has, its plugged modules included. */
   readonly memoryKiB: number;
   readonly memoryDevices: readonly MemoryDeviceSnapshot[];
   /** Places for modules, used and free; 0 where none can be plugged in. */
@@ -154,10 +155,43 @@ export interface SystemSnapshot extends SystemRef {
   readonly interfaces: readonly InterfaceSnapshot[];
   /** Null: nobody has set it. */
   readonly indicator: IndicatorState | null;
+  /** Why it does not run, where that is no one's wish: its guest or its process broke down, or a disk did. */
+  readonly failure?: 'crashed' | 'ioError' | null;
+  /** It is being started at this moment, and its guest held back on the way. */
+  readonly starting?: true;
+  /** Whether it starts with the host; absent where the hypervisor has no such thing, or not for this machine. */
+  readonly autostart?: boolean;
+  /** What its owners call it. */
+  readonly assetTag?: string | null;
+  /** Version of its firmware after an update over Redfish, and of one that waits for the next start; absent: none. */
+  readonly firmwareUpdate?: FirmwareUpdate;
 }
 
-/** What a client may do to power, in libvirt's words. `reboot` is graceful and falls back to a hard one; `reset` is hard. */
-export type PowerAction = 'create' | 'destroy' | 'shutdown' | 'reboot' | 'reset' | 'injectNmi';
+/** Made-up firmware updates: see resources/update-service.ts. */
+export interface FirmwareUpdate {
+  /** Null: none took effect yet. */
+  readonly installed: string | null;
+  /** Null: none waits. */
+  readonly staged: string | null;
+}
+
+/**
+ * What a client may do to power, in libvirt's words. `reboot` is graceful and falls back to a hard one; `reset` is hard; `cycle` is
+ * off and on; `pressButton` is what the guest makes of its power button, which switches on a machine that is off; `suspend` and
+ * `resume` stop its CPUs and let them go on; `pmSuspend` has the guest write its memory to disk and go off (ACPI S4).
+ */
+export type PowerAction =
+  | 'create'
+  | 'destroy'
+  | 'shutdown'
+  | 'reboot'
+  | 'reset'
+  | 'injectNmi'
+  | 'cycle'
+  | 'pressButton'
+  | 'suspend'
+  | 'resume'
+  | 'pmSuspend';
 
 /** Absent members stay as they are. `target: 'none'` is the same as `enabled: 'disabled'`. */
 export interface BootChange {
@@ -177,6 +211,8 @@ export type DriverErrorKind =
   | 'unavailable'
   /** The machine's state does not allow it: 409. */
   | 'conflict'
+  /** A machine that exists only as long as it runs would be lost with it: 409. */
+  | 'transient'
   /** This hypervisor or this machine can not do it at all. */
   | 'unsupported'
   /** A value that the hypervisor refuses. `field` names it. */
@@ -255,13 +291,16 @@ export interface HypervisorDriver {
   /**
    * Resolves when libvirt has carried it out (for `shutdown` and `reboot`: when the guest has been asked; the fall-back of
    * `reboot` goes on in the background). `create` when running and `destroy` when shut off do nothing.
-   * `create`, `reboot` and `reset` wait for a pending insert of this machine, and fail where it does: a guest never boots an empty
+   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert of this machine, and fail where it does: a guest never boots an empty
    * drive.
-   * @throws {DriverError} conflict for shutdown, reboot, injectNmi on a machine that is shut off; insertFailed.
+   * @throws {DriverError} conflict for what needs a guest on a machine that has none; transient where the machine would be lost;
+   * unsupported; insertFailed.
    */
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
   setBoot(id: string, change: BootChange): Promise<void>;
   setIndicator(id: string, state: IndicatorState): Promise<void>;
+  /** What is kept with a machine for its owners; absent where it can not be kept. */
+  readonly ownership?: OwnershipControl;
 
   /** Secure Boot, the machine's own boot order and firmware settings; absent where the hypervisor has none of it. */
   readonly firmware?: FirmwareControl;

@@ -3,10 +3,11 @@ import { DriverError, type DomainState, type PowerAction } from './driver.js';
 import { planPower } from './power.js';
 
 const actions: readonly PowerAction[] = ['create', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi'];
+const others: readonly PowerAction[] = ['cycle', 'pressButton', 'suspend', 'resume', 'pmSuspend'];
 
 function outcome(action: PowerAction, state: DomainState): string {
   try {
-    return planPower(action, state).join('+') || '-';
+    return planPower(action, { state }).join('+') || '-';
   } catch (error) {
     if (error instanceof DriverError && error.kind === 'conflict') return '409';
     throw error;
@@ -23,12 +24,39 @@ describe('power actions by state', () => {
     ['shutdown', 'destroy+create', 'destroy', '-', 'destroy+create', 'destroy+create', '409'],
     ['shutoff', 'create', '-', '409', '409', 'create', '409'],
     ['crashed', '-', 'destroy', '409', '409', 'destroy+create', '409'],
-    ['pmsuspended', '-', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
+    ['pmsuspended', 'pmWakeup', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
   ])('a machine that is %s follows its row of the table (B5)', (state, ...expected) => {
     expect(actions.map((action) => outcome(action, state))).toEqual(expected);
   });
 
+  // Columns: cycle, pressButton, suspend, resume, pmSuspend.
+  it.each<[DomainState, ...string[]]>([
+    ['nostate', 'destroy+create', 'shutdown', 'suspend', '-', 'pmSuspend'],
+    ['running', 'destroy+create', 'shutdown', 'suspend', '-', 'pmSuspend'],
+    ['blocked', 'destroy+create', 'shutdown', 'suspend', '-', 'pmSuspend'],
+    ['paused', 'destroy+create', '409', '-', 'resume', '409'],
+    ['shutdown', 'destroy+create', '-', '409', '409', '409'],
+    ['shutoff', 'create', 'create', '409', '409', '409'],
+    ['crashed', 'destroy+create', '409', '409', '409', '409'],
+    ['pmsuspended', 'destroy+create', 'pmWakeup', '409', 'pmWakeup', '409'],
+  ])('a machine that is %s follows its row for cycle, button, pause, resume and suspend (S6)', (state, ...expected) => {
+    expect(others.map((action) => outcome(action, state))).toEqual(expected);
+  });
+
+  it('ends no machine that would be gone with its process (S6)', () => {
+    const state = 'running';
+    for (const action of ['destroy', 'shutdown', 'cycle', 'pressButton', 'pmSuspend'] as const) {
+      expect(() => planPower(action, { state, persistent: false })).toThrow('of a transient machine');
+    }
+    for (const action of ['create', 'reboot', 'reset', 'injectNmi', 'suspend', 'resume'] as const) {
+      expect(() => planPower(action, { state, persistent: false })).not.toThrow();
+    }
+    expect(() => planPower('reset', { state: 'paused', persistent: false })).toThrow(
+      'restart of a transient machine, which would be lost',
+    );
+  });
+
   it('says which action the state does not allow (B5)', () => {
-    expect(() => planPower('shutdown', 'shutoff')).toThrow('graceful shutdown on a machine that is off');
+    expect(() => planPower('shutdown', { state: 'shutoff' })).toThrow('graceful shutdown on a machine that is off');
   });
 });

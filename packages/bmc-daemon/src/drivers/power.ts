@@ -5,7 +5,17 @@
 import { DriverError, type DomainState, type PowerAction } from './driver.js';
 
 /** One call to the hypervisor, in libvirt's words. */
-export type PowerStep = 'create' | 'destroy' | 'resume' | 'shutdown' | 'reboot' | 'reset' | 'injectNmi';
+export type PowerStep =
+  | 'create'
+  | 'destroy'
+  | 'resume'
+  | 'shutdown'
+  | 'reboot'
+  | 'reset'
+  | 'injectNmi'
+  | 'suspend'
+  | 'pmSuspend'
+  | 'pmWakeup';
 
 /** Destroy and start anew: the only way out of a state in which a reset would leave the guest where it is. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
@@ -21,16 +31,43 @@ const running: Row = {
   reboot: ['reboot'],
   reset: ['reset'],
   injectNmi: ['injectNmi'],
+  cycle,
+  pressButton: ['shutdown'],
+  suspend: ['suspend'],
+  resume: nothing,
+  pmSuspend: ['pmSuspend'],
 };
+
+/** There is no guest that could sleep or be held. */
+const noGuest = { suspend: refuse, resume: refuse, pmSuspend: refuse } as const;
 
 const table: Readonly<Record<DomainState, Row>> = {
   nostate: running,
   running,
   blocked: running,
   // A paused guest cannot see the ACPI button, and libvirt's reset leaves it paused: it would never come up.
-  paused: { ...running, create: ['resume'], shutdown: refuse, reboot: refuse, reset: cycle },
+  paused: {
+    ...running,
+    create: ['resume'],
+    shutdown: refuse,
+    reboot: refuse,
+    reset: cycle,
+    pressButton: refuse,
+    suspend: nothing,
+    resume: ['resume'],
+    pmSuspend: refuse,
+  },
   // The guest has finished and QEMU is about to go: "domain is already active" is all that a create would earn.
-  shutdown: { ...running, create: cycle, shutdown: nothing, reboot: cycle, reset: cycle, injectNmi: refuse },
+  shutdown: {
+    ...running,
+    ...noGuest,
+    create: cycle,
+    shutdown: nothing,
+    reboot: cycle,
+    reset: cycle,
+    injectNmi: refuse,
+    pressButton: nothing,
+  },
   shutoff: {
     create: ['create'],
     destroy: nothing,
@@ -39,20 +76,56 @@ const table: Readonly<Record<DomainState, Row>> = {
     // DMTF's use-case checker: ForceRestart from Off ends On.
     reset: ['create'],
     injectNmi: refuse,
+    cycle: ['create'],
+    pressButton: ['create'],
+    ...noGuest,
   },
   // Kept by `<on_crash>preserve`: On does nothing, for whoever asked for it wants to look at the memory.
-  crashed: { ...running, shutdown: refuse, reboot: refuse, reset: cycle, injectNmi: refuse },
-  pmsuspended: { ...running, shutdown: refuse, reboot: refuse, reset: cycle },
+  crashed: {
+    ...running,
+    ...noGuest,
+    shutdown: refuse,
+    reboot: refuse,
+    reset: cycle,
+    injectNmi: refuse,
+    pressButton: refuse,
+  },
+  // Whoever wants it on, or presses its button, wakes it, as a server's.
+  pmsuspended: {
+    ...running,
+    create: ['pmWakeup'],
+    shutdown: refuse,
+    reboot: refuse,
+    reset: cycle,
+    pressButton: ['pmWakeup'],
+    suspend: refuse,
+    resume: ['pmWakeup'],
+    pmSuspend: refuse,
+  },
 };
+
+/** What ends the machine's process, at once or when the guest obeys. */
+const ends: ReadonlySet<PowerStep> = new Set(['destroy', 'shutdown', 'pmSuspend']);
 
 /**
  * The steps that carry out a power action, in order; none where the machine is already there.
- * @throws {DriverError} conflict where the state does not allow it: a graceful action needs a guest that runs.
+ * @throws {DriverError} conflict where the state does not allow it: a graceful action needs a guest that runs. transient where
+ * the machine would be gone with its process.
  */
-export function planPower(action: PowerAction, state: DomainState): readonly PowerStep[] {
+export function planPower(
+  action: PowerAction,
+  { state, persistent = true }: { readonly state: DomainState; readonly persistent?: boolean },
+): readonly PowerStep[] {
   const steps = table[state][action];
   if (steps === refuse) throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
+  if (!persistent && steps.some((step) => ends.has(step))) throw lostWith(gerund[action]);
   return steps;
+}
+
+/** Of a machine that exists only as long as it runs. @param doing what would end it. */
+export function lostWith(doing: string): DriverError {
+  const advice = 'it has no definition that could be started again; give it one with virsh define';
+  return new DriverError('transient', `${doing} of a transient machine, which would be lost: ${advice}`);
 }
 
 const gerund: Readonly<Record<PowerAction, string>> = {
@@ -62,6 +135,11 @@ const gerund: Readonly<Record<PowerAction, string>> = {
   reboot: 'graceful restart',
   reset: 'restart',
   injectNmi: 'non-maskable interrupt',
+  cycle: 'power cycle',
+  pressButton: 'power button',
+  suspend: 'pause',
+  resume: 'resume',
+  pmSuspend: 'suspend',
 };
 
 const adjective: Readonly<Record<DomainState, string>> = {

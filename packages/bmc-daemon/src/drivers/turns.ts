@@ -7,7 +7,7 @@ import { DriverError, type OperationOptions, type PowerAction } from './driver.j
 import { OperationQueue } from './operation-queue.js';
 
 /** Actions that boot a guest, and so wait for the image that it might boot from. */
-const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset']);
+const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
 /** What the operations of the queue are known by. A `restart` was begun before whatever image it waits for was asked for. */
 type Label = 'power' | 'restart' | 'media';

@@ -51,6 +51,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'unavailable':
       return message('ServiceTemporarilyUnavailable', String(retryAfterSeconds));
     case 'conflict':
+    case 'transient':
     case 'mediaInUse':
       return message('ResourceInUse');
     case 'unsupported':

@@ -39,6 +39,7 @@ describe('the chassis of a machine', () => {
     const { get } = await serve();
     expect(await get(own)).toEqual({
       '@odata.id': own,
+      AssetTag: null,
       Id: uuid,
       UUID: uuid,
       Name: 'node-1 Chassis',

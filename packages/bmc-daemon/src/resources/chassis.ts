@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { vendor, version } from '../version.js';
 import { listChassis, loadChassis, setChassisIndicator } from './chassis-place.js';
+import { applyAssetTag, assetTagBody } from './identity.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from './indicator.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -18,6 +19,8 @@ const chassisCollection = defineResource({
       members.map(({ uuid }) => `${self}/${uuid}`),
     ),
 });
+
+const chassisBody = z.strictObject({ ...indicatorBody, ...assetTagBody });
 
 const chassis = defineResource({
   entity: 'Chassis',
@@ -36,9 +39,10 @@ const chassis = defineResource({
     SerialNumber: system?.sysinfo.serial ?? null,
     SKU: system?.sysinfo.sku ?? null,
     PartNumber: null,
-    PowerState: system === null ? 'On' : powerState(system.state),
+    AssetTag: system?.assetTag ?? null,
+    PowerState: system === null ? 'On' : powerState(system),
     ...renderIndicator(indicator),
-    Status: system === null ? enabledWithParts : systemStatus(system.state),
+    Status: system === null ? enabledWithParts : systemStatus(system),
     Power: reference(`${self}/Power`),
     Thermal: reference(`${self}/Thermal`),
     PowerSubsystem: reference(`${self}/PowerSubsystem`),
@@ -53,10 +57,13 @@ const chassis = defineResource({
     },
   }),
   patch: {
-    body: z.strictObject(indicatorBody),
+    // What a machine stands in has its tag; nobody keeps one for what the configuration names.
+    body: ({ system }): z.ZodType<z.infer<typeof chassisBody>> =>
+      system === null ? chassisBody.omit({ AssetTag: true }) : chassisBody,
     apply: async (entity, body, { services }) => {
       const wanted = wantedIndicator(body, entity.indicator);
       if (wanted !== undefined) await setChassisIndicator(entity, wanted, services);
+      if (entity.system !== null) await applyAssetTag(entity.uuid, body, services);
       return undefined;
     },
   },

@@ -9,6 +9,8 @@ import { vendor, version } from '../version.js';
 import { applyBoot } from './boot-change.js';
 import { bootBody, renderBoot } from './boot.js';
 import { chassisReference } from './chassis-place.js';
+import { applyAssetTag, assetTagBody, ownership, powerRestorePolicies } from './identity.js';
+import { firmwareVersion } from './firmware-inventory.js';
 import { indicatorBody, indicatorOf, renderIndicator, wantedIndicator } from './indicator.js';
 import { inOrder } from './members.js';
 import { totalMemoryGiB } from './memory.js';
@@ -16,7 +18,7 @@ import { reference, renderCollection } from './reference.js';
 import { defineResource, type ResourceSettings, type Services } from './services.js';
 import { enabledWithParts, powerState, systemStatus } from './status.js';
 
-/** The reset types in the specification's order, each with what it is for the hypervisor. */
+/** The reset types in the specification's order, then the others of DMTF's; each with what it is for the hypervisor. */
 const resetTypes = {
   On: 'create',
   ForceOff: 'destroy',
@@ -25,6 +27,12 @@ const resetTypes = {
   ForceRestart: 'reset',
   Nmi: 'injectNmi',
   ForceOn: 'create',
+  PowerCycle: 'cycle',
+  PushPowerButton: 'pressButton',
+  Pause: 'suspend',
+  Resume: 'resume',
+  // DMTF's words for it: the state is written to disk, and the power goes off.
+  Suspend: 'pmSuspend',
 } as const satisfies Readonly<Record<string, PowerAction>>;
 
 const resetTypeNames = [
@@ -35,6 +43,11 @@ const resetTypeNames = [
   'ForceRestart',
   'Nmi',
   'ForceOn',
+  'PowerCycle',
+  'PushPowerButton',
+  'Pause',
+  'Resume',
+  'Suspend',
 ] as const;
 type ResetType = keyof typeof resetTypes;
 
@@ -60,14 +73,14 @@ const computerSystem = defineResource({
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services }) => renderSystem(system, self, services.settings),
   patch: {
-    body: (system) =>
-      z.strictObject({
-        Boot: bootBody(system).optional(),
-        ...indicatorBody,
-      }),
+    body: patchBody,
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
       const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
       if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);
+      await applyAssetTag(system.uuid, body, services);
+      if (body.PowerRestorePolicy !== undefined) {
+        await ownership(services).setAutostart(system.uuid, body.PowerRestorePolicy === 'AlwaysOn');
+      }
       return body.Boot === undefined ? undefined : await applyBoot(system, body.Boot, services);
     },
   },
@@ -81,8 +94,23 @@ const computerSystem = defineResource({
   },
 });
 
+const fullBody = (system: SystemSnapshot) =>
+  z.strictObject({
+    Boot: bootBody(system).optional(),
+    ...indicatorBody,
+    ...assetTagBody,
+    // LastState is not offered: libvirt remembers what is to start, and not what ran.
+    PowerRestorePolicy: z.enum(powerRestorePolicies).optional(),
+  });
+
+/** What a PATCH takes: no policy where the hypervisor has no such thing for this machine. */
+function patchBody(system: SystemSnapshot): z.ZodType<z.infer<ReturnType<typeof fullBody>>> {
+  const body = fullBody(system);
+  return system.autostart === undefined ? body.omit({ PowerRestorePolicy: true }) : body;
+}
+
 function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSettings): JsonObject {
-  const { uuid, sysinfo, processors } = system;
+  const { uuid, sysinfo, processors, autostart } = system;
   return {
     Id: uuid,
     UUID: uuid,
@@ -94,9 +122,17 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
     SubModel: system.machineType,
     SerialNumber: sysinfo.serial,
     SKU: sysinfo.sku,
-    BiosVersion: sysinfo.biosVersion,
-    Status: systemStatus(system.state),
-    PowerState: powerState(system.state),
+    PartNumber: null,
+    AssetTag: system.assetTag ?? null,
+    BiosVersion: firmwareVersion(system),
+    Status: systemStatus(system),
+    PowerState: powerState(system),
+    ...(autostart === undefined
+      ? {}
+      : {
+          PowerRestorePolicy: autostart ? 'AlwaysOn' : 'AlwaysOff',
+          'PowerRestorePolicy@Redfish.AllowableValues': powerRestorePolicies,
+        }),
     Boot: renderBoot(system, self),
     ProcessorSummary: {
       // The specification counts CPUs as the guest does, where DMTF counts packages; the members are packages.
@@ -135,7 +171,7 @@ async function reset(
   { services, requester }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'>,
 ): Promise<WriteResult | undefined> {
   const action = resetTypes[type];
-  if (services.settings.disablePowerOff && (action === 'destroy' || action === 'shutdown')) {
+  if (services.settings.disablePowerOff && switchesOff(action, system)) {
     const fault = about(message('ActionParameterValueConflict', 'ResetType', type), '#/ResetType');
     throw new RedfishError(400, [withDetail(fault, 'EMULATOR_DISABLE_POWER_OFF is set.')]);
   }
@@ -144,7 +180,7 @@ async function reset(
       name: `${type} of ${system.name}`,
       requester,
       // While it waits for an image. What libvirt has begun with can not be called back.
-      cancellable: action === 'create' || action === 'reboot' || action === 'reset',
+      cancellable: cancellable.has(action),
       context: {
         action: resetAction,
         body: { ResetType: type },
@@ -163,11 +199,32 @@ async function reset(
   );
 }
 
+const cancellable: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
+const needsGuest: ReadonlySet<PowerAction> = new Set([
+  'shutdown',
+  'reboot',
+  'injectNmi',
+  'suspend',
+  'resume',
+  'pmSuspend',
+]);
+
+/** Whether the machine is meant to be off in the end. */
+function switchesOff(action: PowerAction, { state }: SystemSnapshot): boolean {
+  if (action === 'pressButton') return state !== 'shutoff' && state !== 'pmsuspended';
+  return action === 'destroy' || action === 'shutdown' || action === 'pmSuspend';
+}
+
 /** A guest that is off has nobody to ask: its own message, with the chassis that has to be on. */
-function explain(error: unknown, action: PowerAction, { uuid }: SystemSnapshot): unknown {
-  const needsGuest = action === 'shutdown' || action === 'reboot' || action === 'injectNmi';
-  if (!needsGuest || !(error instanceof DriverError) || error.kind !== 'conflict') return error;
-  return refuse('ChassisPowerStateOnRequired', uuid);
+function explain(error: unknown, action: PowerAction, { uuid, state }: SystemSnapshot): unknown {
+  if (!(error instanceof DriverError)) return error;
+  if (error.kind === 'conflict' && state === 'shutoff' && needsGuest.has(action)) {
+    return refuse('ChassisPowerStateOnRequired', uuid);
+  }
+  // The reset itself is supported, of another type: sushy-tools and every BMC answer 400 to a type that is not.
+  if (error.kind !== 'unsupported' || action !== 'pmSuspend') return error;
+  const fault = about(message('ActionParameterValueConflict', 'ResetType', 'Suspend'), '#/ResetType');
+  return new RedfishError(400, [withDetail(fault, `${error.message}.`)], {}, error);
 }
 
 /** The collection of systems and its members. */

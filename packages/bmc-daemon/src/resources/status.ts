@@ -1,5 +1,5 @@
 /** `Status` objects, and the power state behind them. */
-import type { DomainState } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 
 /** A part that is there and works. The roll-up is left out: the part has no parts of its own. */
@@ -17,17 +17,26 @@ export const unavailable: JsonObject = { State: 'UnavailableOffline', Health: 'C
 /** A whole whose parts are well, too. */
 export const enabledWithParts: JsonObject = { ...enabled, HealthRollup: 'OK' };
 
-/** The machine as a whole: Enabled whether on or off, as the specification's table has it; Critical when its guest crashed. */
-export function systemStatus(state: DomainState): JsonObject {
-  if (state !== 'crashed') return enabledWithParts;
+/** What power and status are told from. */
+type Condition = Pick<SystemSnapshot, 'state' | 'failure' | 'starting'>;
+
+/**
+ * The machine as a whole: Enabled whether on or off, as the specification's table has it; Critical when its guest, its process or a
+ * disk broke down, until it is started again.
+ */
+export function systemStatus({ state, failure }: Condition): JsonObject {
+  if (state !== 'crashed' && (failure ?? null) === null) return enabledWithParts;
   return { State: 'Enabled', Health: 'Critical', HealthRollup: 'Critical' };
 }
 
 /**
- * On for whatever has a QEMU process, a guest that is on its way down or suspended included: what clients wait for is Off.
- * A paused one is neither, and DMTF's enumeration has a word for it, which sushy knows, too.
+ * On for whatever has a QEMU process, a guest that sleeps or crashed included. PoweringOff is a guest that has finished and whose
+ * process is about to go; one that was asked to shut down may yet refuse, so it is On. PoweringOn is a guest that is held back while
+ * it is being started. The words are DMTF's, which sushy knows, too.
  */
-export function powerState(state: DomainState): 'On' | 'Off' | 'Paused' {
+export function powerState({ state, starting }: Condition): 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused' {
+  if (starting === true) return 'PoweringOn';
   if (state === 'shutoff') return 'Off';
+  if (state === 'shutdown') return 'PoweringOff';
   return state === 'paused' ? 'Paused' : 'On';
 }

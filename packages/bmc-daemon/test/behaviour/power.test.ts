@@ -36,10 +36,71 @@ describeSpec('power', (spec) => {
     expect((await reset('GracefulShutdown')).status).toBe(204);
   });
 
+  it('pauses and resumes, and says so in PowerState (S6)', async () => {
+    await spec().reset('On');
+    for (const type of ['Pause', 'Pause']) await spec().reset(type);
+    await expect(power()).resolves.toBe('Paused');
+    const asked = await reset('GracefulShutdown');
+    expect([asked.status, spec().messageIds(asked)]).toEqual([409, ['ResourceInUse']]);
+    for (const type of ['Resume', 'Resume']) await spec().reset(type);
+    await expect(power()).resolves.toBe('On');
+  });
+
+  it('ends on after PowerCycle, of a machine that runs, is paused or is off (S6)', async () => {
+    for (const before of ['ForceOff', 'On', 'Pause']) {
+      await spec().reset(before);
+      await spec().reset('PowerCycle');
+      await expect(power()).resolves.toBe('On');
+    }
+  });
+
+  it('switches on by the power button a machine that is off (S6)', async () => {
+    await spec().reset('PushPowerButton');
+    await expect(power()).resolves.toBe('On');
+    expect((await reset('PushPowerButton')).status).toBe(204);
+  });
+
+  it('needs a guest to pause, to resume and to suspend (S6)', async () => {
+    for (const type of ['Pause', 'Resume', 'Suspend']) {
+      const answer = await reset(type);
+      expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ChassisPowerStateOnRequired']]);
+    }
+    await expect(power()).resolves.toBe('Off');
+  });
+
+  it('keeps the policy for the return of power, which is not LastState (S6)', async () => {
+    const policy = async (): Promise<unknown> => (await spec().get(path()))['PowerRestorePolicy'];
+    await expect(policy()).resolves.toBe('AlwaysOff');
+    for (const wanted of ['AlwaysOn', 'AlwaysOff']) {
+      const answer = await spec().call('PATCH', path(), { PowerRestorePolicy: wanted });
+      expect([answer.status, answer.body?.['PowerRestorePolicy']]).toEqual([200, wanted]);
+      await expect(policy()).resolves.toBe(wanted);
+    }
+    const last = await spec().call('PATCH', path(), { PowerRestorePolicy: 'LastState' });
+    expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueNotInList']]);
+  });
+
+  it('keeps an asset tag with the machine, which its chassis shows, too (S8)', async () => {
+    const chassis = `/redfish/v1/Chassis/${spec().uuid}`;
+    const tags = async () => Promise.all([path(), chassis].map(async (uri) => (await spec().get(uri))['AssetTag']));
+    await expect(tags()).resolves.toEqual([null, null]);
+    for (const [uri, tag] of [
+      [path(), `rack <7> & "8"`],
+      [chassis, 'rack 9'],
+    ] as const) {
+      expect((await spec().call('PATCH', uri, { AssetTag: tag })).status).toBe(200);
+      await expect(tags()).resolves.toEqual([tag, tag]);
+    }
+    const lines = await spec().call('PATCH', path(), { AssetTag: 'one\ntwo' });
+    expect([lines.status, spec().messageIds(lines)]).toEqual([400, ['PropertyValueFormatError']]);
+    expect((await spec().call('PATCH', path(), { AssetTag: '' })).status).toBe(200);
+    await expect(tags()).resolves.toEqual([null, null]);
+  });
+
   it("refuses a reset type of DMTF's that is not offered, a wrong type and an unknown parameter (B5)", async () => {
     const post = (body: unknown) => spec().call('POST', `${path()}/Actions/ComputerSystem.Reset`, body);
-    const suspend = await post({ ResetType: 'Suspend' });
-    expect([suspend.status, spec().messageIds(suspend)]).toEqual([400, ['ActionParameterValueNotInList']]);
+    const full = await post({ ResetType: 'FullPowerCycle' });
+    expect([full.status, spec().messageIds(full)]).toEqual([400, ['ActionParameterValueNotInList']]);
     const number = await post({ ResetType: 1 });
     expect([number.status, spec().messageIds(number)]).toEqual([400, ['ActionParameterValueTypeError']]);
     const both = await post({ ResetTyp: 'On' });
@@ -52,10 +113,10 @@ describeSpec('power', (spec) => {
 describeSpec(
   'power with power-off disabled',
   (spec) => {
-    it('refuses ForceOff and GracefulShutdown, and nothing else (B12)', async () => {
+    it('refuses what would switch off, and nothing else (B12, S6)', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`;
       await spec().reset('On');
-      for (const ResetType of ['ForceOff', 'GracefulShutdown']) {
+      for (const ResetType of ['ForceOff', 'GracefulShutdown', 'PushPowerButton', 'Suspend']) {
         const answer = await spec().call('POST', path, { ResetType });
         expect([answer.status, spec().messageIds(answer)]).toEqual([400, ['ActionParameterValueConflict']]);
       }

@@ -175,7 +175,7 @@ describeSpec('resources and their fields', (spec) => {
     ]);
   });
 
-  it('§2 Server | Actions | the reset action with its path and the seven types in their order (B5)', async () => {
+  it('§2 Server | Actions | the reset action with its path and the seven types in their order, the other types of DMTF behind (B5, S6)', async () => {
     expect(spec().objectAt(await system(), 'Actions')['#ComputerSystem.Reset']).toEqual({
       target: `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`,
       'ResetType@Redfish.AllowableValues': [
@@ -186,6 +186,11 @@ describeSpec('resources and their fields', (spec) => {
         'ForceRestart',
         'Nmi',
         'ForceOn',
+        'PowerCycle',
+        'PushPowerButton',
+        'Pause',
+        'Resume',
+        'Suspend',
       ],
     });
   });

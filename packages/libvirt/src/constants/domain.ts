@@ -97,6 +97,15 @@ export const DomainCreateFlags = {
   START_RESET_NVRAM: 32,
 } as const;
 
+/** How deep a guest sleeps. @see virNodeSuspendTarget */
+export const NodeSuspendTarget = {
+  /** Memory stays powered: ACPI S3. */
+  MEM: 0,
+  /** Memory is written to disk, and the machine goes off: ACPI S4. */
+  DISK: 1,
+  HYBRID: 2,
+} as const;
+
 /** By which way the guest is asked; 0 lets the hypervisor choose. @see virDomainShutdownFlagValues */
 export const DomainShutdownFlags = {
   DEFAULT: 0,

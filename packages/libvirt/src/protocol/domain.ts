@@ -40,6 +40,12 @@ export const domainProcedures = procedures(PROGRAM.remote, 'domain', {
 
   suspend: { number: 34, args: domainOnly, result: nothing },
   resume: { number: 28, args: domainOnly, result: nothing },
+  pmSuspendForDuration: {
+    number: 261,
+    args: struct({ domain, target: uint, duration: uhyper, flags }),
+    result: nothing,
+  },
+  pmWakeup: { number: 267, args: domainFlags, result: nothing },
   shutdownFlags: { number: 258, args: domainFlags, result: nothing },
   reboot: { number: 27, args: domainFlags, result: nothing },
   reset: { number: 245, args: domainFlags, result: nothing },

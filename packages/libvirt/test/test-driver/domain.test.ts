@@ -10,6 +10,7 @@ import {
   DomainRunningReason,
   DomainShutoffReason,
   DomainState,
+  NodeSuspendTarget,
   DomainUndefineFlags,
   DomainXmlFlags,
   type Hypervisor,
@@ -89,6 +90,9 @@ describe('power', () => {
     expect(await domain.getState()).toEqual({ state: RUNNING, reason: DomainRunningReason.UNPAUSED });
     await domain.reset();
     await domain.injectNmi();
+    // Guests of this driver have no agent to ask.
+    await expect(domain.pmSuspendForDuration(NodeSuspendTarget.DISK)).rejects.toThrow('virDomainPMSuspendForDuration');
+    await expect(domain.pmWakeup()).rejects.toThrow('virDomainPMWakeup');
     await domain.reboot();
     expect(await domain.isActive()).toBe(true);
     await domain.shutdown();

@@ -32,7 +32,7 @@ import {
   fakeFirmware,
   withoutOverride,
 } from './fake-firmware.js';
-import { fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
+import { afterFailure, fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
@@ -253,11 +253,15 @@ export class FakeDriver implements HypervisorDriver {
       case 'destroy':
       case 'shutdown':
       case 'pmSuspend':
-        this.#update(uuid, { state: 'shutoff', failure: null, ...afterFirmwareStop(this.#find(uuid)) });
+        this.#stop(this.#find(uuid));
         return;
       case 'injectNmi':
         return;
     }
+  }
+
+  #stop(machine: SystemSnapshot): void {
+    this.#update(machine.uuid, { state: 'shutoff', ...afterFailure(machine), ...afterFirmwareStop(machine) });
   }
 
   #boot(uuid: string): void {
@@ -265,7 +269,12 @@ export class FakeDriver implements HypervisorDriver {
     const { boot } = machine;
     const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
-    this.#update(uuid, { ...machine, ...ownershipAfterStart(machine), state: 'running', boot: { ...withoutOverride(boot), ...afterBoot(boot) } });
+    this.#update(uuid, {
+      ...machine,
+      ...ownershipAfterStart(machine),
+      state: 'running',
+      boot: { ...withoutOverride(boot), ...afterBoot(boot) },
+    });
   }
 
   #drive(uuid: string, device: MediaDevice): MediaSnapshot {

@@ -2,7 +2,13 @@
  * Which machines there are and what they are doing. Both are sound from libvirt's lifecycle events (everything else may
  * change silently), so they are read once and kept until an event or a new connection says otherwise.
  */
-import { ConnectListAllDomainsFlags, type Domain, type Hypervisor } from '@rackless/libvirt';
+import {
+  ConnectListAllDomainsFlags,
+  DomainPausedReason,
+  DomainShutoffReason,
+  type Domain,
+  type Hypervisor,
+} from '@rackless/libvirt';
 import { DriverError, type DomainState, type SystemRef } from '../driver.js';
 import { attempt } from './failure.js';
 
@@ -24,6 +30,12 @@ const STATES: readonly DomainState[] = [
   'pmsuspended',
 ];
 
+/** What a machine is doing, and what went wrong where something did. */
+export interface Condition {
+  readonly state: DomainState;
+  readonly failure: 'crashed' | 'ioError' | null;
+}
+
 interface Listing {
   readonly machines: readonly Machine[];
   readonly byUuid: ReadonlyMap<string, Machine>;
@@ -38,7 +50,7 @@ interface Kept<Value> {
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
-  readonly #states = new Map<string, Kept<DomainState>>();
+  readonly #states = new Map<string, Kept<Condition>>();
   #listing: Kept<Listing> | undefined;
   /** False where libvirtd refuses to send events: then nothing may be kept. */
   #eventful = true;
@@ -91,12 +103,18 @@ export class Inventory {
   }
 
   /** @throws {DriverError} notFound, unavailable. */
-  state({ uuid, name, domain }: Machine): Promise<DomainState> {
+  async state(machine: Machine): Promise<DomainState> {
+    return (await this.condition(machine)).state;
+  }
+
+  /** @throws {DriverError} notFound, unavailable. */
+  condition({ uuid, name, domain }: Machine): Promise<Condition> {
     const known = this.#states.get(uuid);
     if (known !== undefined && this.#mayKeep()) return known.promise;
     const reading = attempt(`reading the state of machine ${name}`, async () => {
-      const { state } = await domain.getState({ timeoutMs: this.#timeoutMs });
-      return STATES[state] ?? 'nostate';
+      const { state: number, reason } = await domain.getState({ timeoutMs: this.#timeoutMs });
+      const state = STATES[number] ?? 'nostate';
+      return { state, failure: failureOf(state, reason) };
     });
     const kept = { promise: reading };
     this.#states.set(uuid, kept);
@@ -127,6 +145,15 @@ export class Inventory {
     });
     return reading;
   }
+}
+
+/** An ended process counts as crashed, too: libvirt says the same of a guest that panicked with `<on_crash>destroy`. */
+function failureOf(state: DomainState, reason: number): Condition['failure'] {
+  if (state === 'crashed') return 'crashed';
+  if (state === 'shutoff') return reason === DomainShutoffReason.CRASHED ? 'crashed' : null;
+  if (state !== 'paused') return null;
+  if (reason === DomainPausedReason.IOERROR) return 'ioError';
+  return reason === DomainPausedReason.CRASHED ? 'crashed' : null;
 }
 
 function listing(domains: readonly Domain[], transient: ReadonlySet<string>): Listing {

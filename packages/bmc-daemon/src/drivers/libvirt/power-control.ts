@@ -3,11 +3,12 @@ import {
   DomainEventType,
   DomainRebootFlags,
   DomainShutdownFlags,
+  NodeSuspendTarget,
   isLibvirtError,
   type Domain,
 } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
-import { planPower, type PowerStep } from '../power.js';
+import { lostWith, planPower, type PowerStep } from '../power.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
 import type { ColdStart } from './cold-start.js';
@@ -23,9 +24,14 @@ export interface PowerControlOptions {
   readonly coldStart: ColdStart;
   /** What waits for an image that is on its way, with that insert. */
   readonly turns: Turns;
+  /** Called when the machine has begun to boot at somebody's wish. */
+  readonly onBoot: (machine: Machine) => Promise<void>;
   /** How long a graceful restart waits for the guest before it is a hard one. */
   readonly gracefulRestartWaitMs: number;
 }
+
+/** What changes nothing about a restart that is under way. */
+const leavesRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
 
 export class PowerControl {
   readonly #options: PowerControlOptions;
@@ -51,7 +57,8 @@ export class PowerControl {
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { uuid } = machine;
     const { turns } = this.#options;
-    if (action !== 'injectNmi') this.#restarts.get(uuid)?.abort();
+    // A guest that is held, or interrupted, is to restart all the same.
+    if (!leavesRestart.has(action)) this.#restarts.get(uuid)?.abort();
     if (turns.mustWait(action)) {
       await turns.power(machine, () => this.#carryOut(machine, action), options);
       return;
@@ -61,7 +68,7 @@ export class PowerControl {
       turns.switchOff(machine, switchedOff(machine));
     }
     await this.#carryOut(machine, action);
-    if (action === 'injectNmi') return;
+    if (leavesRestart.has(action)) return;
     await this.#forgetRestart(machine).catch((error: unknown) => {
       this.#host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
     });
@@ -81,13 +88,16 @@ export class PowerControl {
     const { inventory } = this.#host;
     // Asked anew: what is done next must not rest on an event that is still on its way.
     inventory.forgetState(machine.uuid);
-    for (const step of planPower(action, await inventory.state(machine))) {
+    const { persistent } = machine;
+    const steps = planPower(action, { state: await inventory.state(machine), persistent });
+    for (const step of steps) {
       try {
         await this.#step(machine, step);
       } finally {
         inventory.forgetState(machine.uuid);
       }
     }
+    if (steps.some((step) => step === 'create' || step === 'reset')) await this.#onBoot(machine);
   }
 
   async #step(machine: Machine, step: PowerStep): Promise<void> {
@@ -103,6 +113,15 @@ export class PowerControl {
       case 'resume':
         await attempt(`resuming machine ${name}`, () => domain.resume({ timeoutMs }));
         return;
+      case 'suspend':
+        await attempt(`pausing machine ${name}`, () => domain.suspend({ timeoutMs }));
+        return;
+      case 'pmSuspend':
+        await attempt(`suspending machine ${name}`, () => this.#sleep(domain));
+        return;
+      case 'pmWakeup':
+        await attempt(`waking machine ${name} up`, () => domain.pmWakeup({ timeoutMs }));
+        return;
       case 'shutdown':
         await attempt(`shutting machine ${name} down`, () => this.#pressButton(domain));
         return;
@@ -116,6 +135,24 @@ export class PowerControl {
         await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
         return;
     }
+  }
+
+  /** Without a guest agent that answers nobody can ask the guest, and to try again at once is of no use. */
+  async #sleep(domain: Domain): Promise<void> {
+    try {
+      await domain.pmSuspendForDuration(NodeSuspendTarget.DISK, { timeoutMs: this.#host.timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'AGENT_UNRESPONSIVE')) throw error;
+      throw new DriverError('conflict', `suspending machine ${domain.name}: its guest agent does not answer`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #onBoot(machine: Machine): Promise<void> {
+    await this.#options.onBoot(machine).catch((error: unknown) => {
+      this.#host.log.warn(`noting the start of machine ${machine.name} failed`, { error });
+    });
   }
 
   async #start(machine: Machine): Promise<void> {
@@ -146,7 +183,8 @@ export class PowerControl {
 
   async #reset(machine: Machine): Promise<void> {
     const { boot } = this.#options;
-    if (await boot.needsNewProcess(machine, { onceByReset: false })) {
+    // A transient machine stays in its process, whatever is said of its next one.
+    if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: false }))) {
       await this.#startAnew(machine);
       return;
     }
@@ -154,8 +192,9 @@ export class PowerControl {
       await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
     } catch (error) {
       // A QEMU that does not answer is what ForceRestart is for.
-      if (isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT') && machine.persistent)
-        await this.#startAnew(machine);
+      const hangs = isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
+      if (hangs && !machine.persistent) throw lostWith('hard restart');
+      if (hangs) await this.#startAnew(machine);
       else await attempt(`resetting machine ${machine.name}`, () => Promise.reject(error as Error));
     }
   }
@@ -176,7 +215,8 @@ export class PowerControl {
   }
 
   async #rebootGracefully(machine: Machine): Promise<void> {
-    const newProcess = await this.#options.boot.needsNewProcess(machine, { onceByReset: true });
+    const { boot } = this.#options;
+    const newProcess = machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }));
     const wait = this.#waitForGuest(machine, { newProcess });
     try {
       if (newProcess) {
@@ -220,6 +260,7 @@ export class PowerControl {
       .then(async (how) => {
         controller.abort();
         if (this.#restarts.get(uuid) === controller) this.#restarts.delete(uuid);
+        if (how === 'rebooted') await this.#onBoot(machine);
         if (how === 'cancelled' || how === 'rebooted') return;
         if (how === 'late') this.#host.log.info(`machine ${name} did not restart by itself in time: restarting it`);
         await this.#options.turns.restart(machine, () => this.#carryOut(machine, how === 'late' ? 'reset' : 'create'));

@@ -2,19 +2,22 @@
  * Machines as snapshots. XML may change without an event, so it is read for every request; concurrent readers of one
  * machine share a read, and what comes back unchanged is not parsed again.
  */
-import { DomainXmlFlags } from '@rackless/libvirt';
+import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import type { DomainState, SystemSnapshot } from '../driver.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from './failure.js';
 import { knownByName, type FirmwareKnowledge } from './firmware-catalogue.js';
-import type { Inventory, Machine } from './inventory.js';
+import type { Condition, Inventory, Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
 import { hasHostCpu, readSnapshot } from './xml/snapshot.js';
 
 interface Reading {
   readonly state: DomainState;
+  readonly failure: Condition['failure'];
   readonly persistent: boolean;
+  /** Null: libvirt says nothing of it. */
+  readonly autostart: boolean | null;
   readonly inactiveXml: string;
   readonly liveXml: string | null;
 }
@@ -80,8 +83,8 @@ export class SystemReader {
   }
 
   async #read(machine: Machine, onXml: () => void): Promise<SystemSnapshot> {
-    const state = await this.#inventory.state(machine);
-    const reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, state));
+    const condition = await this.#inventory.condition(machine);
+    const reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
     onXml();
     const last = this.#kept.get(machine.uuid);
     const unchanged = last !== undefined && sameReading(last, reading);
@@ -91,7 +94,9 @@ export class SystemReader {
       if (!last.awaitsHostCpu || (await this.#hostCpuModel()) === undefined) return last.snapshot;
     }
     const extras = {
-      state,
+      state: reading.state,
+      failure: reading.failure,
+      autostart: reading.autostart,
       persistent: machine.persistent,
       capacityBytes: capacities,
       knowledge: await this.#knowledge(),
@@ -111,22 +116,31 @@ export class SystemReader {
     return snapshot;
   }
 
-  async #readXml({ domain, persistent }: Machine, state: DomainState): Promise<Reading> {
+  async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
     const options = { timeoutMs: this.#timeoutMs };
-    if (state === 'shutoff') {
-      const inactiveXml = await domain.getXmlDesc(DomainXmlFlags.INACTIVE, options);
-      return { state, persistent, inactiveXml, liveXml: null };
-    }
-    const [inactiveXml, liveXml] = await Promise.all([
+    const [inactiveXml, autostart, liveXml] = await Promise.all([
       domain.getXmlDesc(DomainXmlFlags.INACTIVE, options),
-      domain.getXmlDesc(0, options),
+      // No event tells of it, so it is asked for each time, beside the XML.
+      persistent ? domain.getAutostart(options).catch(unknownAutostart) : null,
+      condition.state === 'shutoff' ? null : domain.getXmlDesc(0, options),
     ]);
-    return { state, persistent, inactiveXml, liveXml };
+    return { ...condition, persistent, autostart, inactiveXml, liveXml };
   }
+}
+
+/** A hypervisor that has no such thing, or does not let us see it. */
+function unknownAutostart(error: unknown): null {
+  if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
+  throw error;
 }
 
 function sameReading(a: Reading, b: Reading): boolean {
   return (
-    a.state === b.state && a.persistent === b.persistent && a.inactiveXml === b.inactiveXml && a.liveXml === b.liveXml
+    a.state === b.state &&
+    a.failure === b.failure &&
+    a.persistent === b.persistent &&
+    a.autostart === b.autostart &&
+    a.inactiveXml === b.inactiveXml &&
+    a.liveXml === b.liveXml
   );
 }

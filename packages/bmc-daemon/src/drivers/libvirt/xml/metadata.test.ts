@@ -31,6 +31,7 @@ const record: MachineRecord = {
   disks: [
     { target: 'vdb', source: `/p/it's.img`, indicator: 'off', name: 'data "1"', capacityBytes: 4096, storage: null },
   ],
+  owner: { assetTag: `it's "7" & <8>`, firmwareUpdate: { installed: '1.0.1', staged: null } },
   restarting: 7,
   resetNvram: true,
   unknown: [],
@@ -109,6 +110,12 @@ describe('the metadata record', () => {
             storage: fc.option(text),
           }),
         ),
+      ),
+      owner: fc.option(
+        fc.record({
+          assetTag: text,
+          firmwareUpdate: fc.record({ installed: fc.option(text), staged: text }),
+        }),
       ),
       restarting: fc.option(fc.nat()),
       resetNvram: fc.boolean(),
