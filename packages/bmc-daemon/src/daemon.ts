@@ -11,7 +11,9 @@ import { defaultStateDir, type SettingKey, type Settings } from './config/settin
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
+import { probeImage } from './drivers/fake/probe-image.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
+import type { HostRules } from './media/image-hosts.js';
 import { openEventServices, type EventServices } from './event-services.js';
 import { createEventBus } from './events/event-bus.js';
 import { publishWrites } from './events/published-writes.js';
@@ -142,8 +144,15 @@ function createDriver(
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
 ): HypervisorDriver {
-  const driver = settings.fakeDriver ? new FakeDriver() : createHostDriver(settings, log, at);
+  const hosts = hostRules(settings);
+  const driver = settings.fakeDriver
+    ? new FakeDriver({ fetchImage: (image, options) => probeImage(image, options, hosts) })
+    : createHostDriver(settings, log, at);
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
+}
+
+function hostRules({ vmediaAllowedHosts: allowed, virtualMediaIpFamily: family }: Settings): HostRules {
+  return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6 };
 }
 
 function createHostDriver(
@@ -160,6 +169,7 @@ function createHostDriver(
       gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
       timeoutMs: settings.libvirtTimeoutSeconds * 1000,
       maxImageBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
+      imageHosts: hostRules(settings),
       imageCaFile: settings.vmediaCaFile,
       imageConnectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
       imageIdleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,

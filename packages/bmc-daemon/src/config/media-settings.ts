@@ -1,6 +1,7 @@
 /** The rows of virtual media that have a shape of their own. */
 import { z } from 'zod';
 import { deviceOf, mediaTypes, type ConfiguredDrives } from '../resources/media-drive.js';
+import { isHostRule } from '../media/image-hosts.js';
 import type { SettingDefinition } from './setting-types.js';
 
 /** Stands in a path. */
@@ -26,4 +27,25 @@ export const vmediaDevices: SettingDefinition<ConfiguredDrives> = {
   form: 'literal',
   group: 'media',
   doc: "The virtual media drives of each machine, by the id in their path. `CD` or `DVD` make a CD drive, `USBStick` a USB stick (also beside `Floppy`, as in sushy-tools' own default), `Floppy` alone a floppy drive.",
+};
+
+export const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
+  name: 'EMULATOR_VMEDIA_ALLOWED_HOSTS',
+  type: z.array(z.string().refine(isHostRule)).nullable(),
+  expected: "a list of names and networks such as ['images.example.org', '*.lab.example.org', '10.0.0.0/8'], or None",
+  expectedPart: "a name, '*.' and a domain, an IP address or a network such as '10.0.0.0/8'",
+  default: null,
+  form: 'literal',
+  group: 'media',
+  doc: "Hosts that images may come from, redirections included: names, everything below a domain, addresses, networks (a name is also allowed where it resolves into one of them). With it images come by `Upload` only. None: every host. Link-local addresses, where clouds keep their machines' credentials, and multicast are refused unless a network of the list has them.",
+};
+
+export const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {
+  name: 'EMULATOR_VIRTUAL_MEDIA_IP_FAMILY',
+  type: z.enum(['4', '6']).nullable(),
+  expected: "'4', '6' or None",
+  default: null,
+  form: 'text',
+  group: 'media',
+  doc: "`'4'` or `'6'`: images come over that version of IP alone, whether their servers are given by address or by name. None: over both.",
 };

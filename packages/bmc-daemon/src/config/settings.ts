@@ -3,7 +3,7 @@
  * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
  */
 import { z } from 'zod';
-import { vmediaDevices } from './media-settings.js';
+import { virtualMediaIpFamily, vmediaAllowedHosts, vmediaDevices } from './media-settings.js';
 import { chassis, drives, indicatorLeds, storage, volumes } from './inventory-settings.js';
 import {
   text,
@@ -216,6 +216,8 @@ export const settingsTable = {
     group: 'media',
     doc: "PEM file with certificate authorities of image servers, trusted beside Node's own list.",
   }),
+  vmediaAllowedHosts,
+  virtualMediaIpFamily,
   vmediaMaxImageGib: number(0.001, 65_536, {
     name: 'EMULATOR_VMEDIA_MAX_IMAGE_GIB',
     default: 64,
@@ -277,7 +279,6 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_RESCUE_BUS: 'the OpenStack backend',
   OS_VMEDIA_RESCUE_DEVICE: 'the OpenStack backend',
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
-  VIRTUAL_MEDIA_IP_FAMILY: 'IPv4 or IPv6 for image downloads',
 };
 
 /** Where service state is kept when EMULATOR_STATE_DIR is None. @param uid 0 for root; undefined where there are no users. */

@@ -1,6 +1,13 @@
 /** Why an image could not be had; the names are those of the driver's errors, which these become. */
 export type ImageErrorKind =
-  'mediaUnreachable' | 'mediaNotFound' | 'mediaAuth' | 'mediaTls' | 'mediaTooLarge' | 'storageFull' | 'aborted';
+  | 'mediaForbidden'
+  | 'mediaUnreachable'
+  | 'mediaNotFound'
+  | 'mediaAuth'
+  | 'mediaTls'
+  | 'mediaTooLarge'
+  | 'storageFull'
+  | 'aborted';
 
 /** An image that could not be downloaded or kept. The message is for clients: it names the server, never a secret. */
 export class ImageError extends Error {

@@ -57,6 +57,35 @@ async function failure(promise: Promise<unknown>): Promise<{ kind: string; messa
 const read = async (url: URL, more = {}, bounds = limits, signal = never): Promise<string> =>
   (await buffer((await openImage(image(url, more), bounds, signal)).body)).toString();
 
+describe('forbidden hosts', () => {
+  const only = (...allowed: string[]) => ({ ...limits, hosts: { allowed, ipFamily: null } });
+
+  it('are refused before anything is sent, by address and by name, and where a redirection leads to them (S7)', async () => {
+    const seen: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      seen.push(request.url);
+      response.end('image');
+    });
+    const named = new URL(url);
+    named.hostname = 'localhost';
+    expect((await failure(read(url, {}, only('10.0.0.0/8')))).kind).toBe('mediaForbidden');
+    expect((await failure(read(named, {}, only('10.0.0.0/8')))).kind).toBe('mediaForbidden');
+    expect(seen).toEqual([]);
+    expect(await read(url, {}, only('127.0.0.1'))).toBe('image');
+    expect(await read(named, {}, only('localhost'))).toBe('image');
+    const redirecting = async (location: string) =>
+      await serve((_request, response) => response.writeHead(302, { location }).end());
+    const metadata = await redirecting('http://169.254.169.254/latest/meta-data/');
+    expect(await failure(read(metadata))).toEqual({
+      kind: 'mediaForbidden',
+      message: 'reading an image from 169.254.169.254: the configuration allows no images from there',
+    });
+    // The first hop is in the list, the second is not.
+    const elsewhere = await redirecting('http://[::1]:9/x.iso');
+    expect((await failure(read(elsewhere, {}, only('127.0.0.1')))).kind).toBe('mediaForbidden');
+  });
+});
+
 describe('openImage', () => {
   it('gives the body and what tells this content from the next (B9)', async () => {
     const url = await serve((request, response) => {
@@ -209,6 +238,8 @@ describe('openImage', () => {
       message: `reading image ${url.href}: the server's certificate or TLS is not acceptable (DEPTH_ZERO_SELF_SIGNED_CERT)`,
     });
     expect(await read(url, { verifyCertificate: false })).toBe('image');
+    // A certificate that was given for this image.
+    expect(await read(url, { authorities: [tls.cert.toString()] })).toBe('image');
     expect(await read(url, {}, { ...limits, caFile: tls.caFile })).toBe('image');
   });
 

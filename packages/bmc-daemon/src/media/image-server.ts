@@ -10,6 +10,7 @@ import { rootCertificates } from 'node:tls';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from './image.js';
 import { ImageError, errorCode } from './image-error.js';
+import { anyHost, imageHosts, type HostRules, type ImageHosts } from './image-hosts.js';
 
 /** What holds for every image server. */
 export interface ImageServerLimits {
@@ -20,6 +21,8 @@ export interface ImageServerLimits {
   readonly maxBytes: number;
   /** PEM file of further certificate authorities, read at every download so that a renewed one is noticed. */
   readonly caFile?: string | undefined;
+  /** Default: {@link anyHost}. */
+  readonly hosts?: HostRules;
 }
 
 /** What tells one content of a URL from the next. */
@@ -91,6 +94,7 @@ async function follow(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const ca = await authoritiesOf(request, limits);
+  const hosts = imageHosts(limits.hosts ?? anyHost);
   let url = request.url;
   for (let redirects = 0; ; redirects += 1) {
     // Credentials go to the origin that the client named, and to no other that it redirects to.
@@ -98,7 +102,7 @@ async function follow(
     const response = await exchange(
       method,
       url,
-      { ...limits, credentials, ca, verify: request.verifyCertificate },
+      { ...limits, hosts, credentials, ca, verify: request.verifyCertificate },
       signal,
     );
     const status = response.statusCode ?? 0;
@@ -135,6 +139,7 @@ function refusal(url: URL, status: number): ImageError {
 }
 
 interface ExchangeOptions {
+  readonly hosts: ImageHosts;
   readonly connectTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly credentials: string | undefined;
@@ -150,8 +155,12 @@ function exchange(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    const { hosts } = options;
+    // Every hop of a redirection comes through here.
+    hosts.check(url);
     const common: RequestOptions = {
       method,
+      lookup: hosts.lookupFor(url),
       // A connection of its own, closed with the answer: an idle one must not keep the process alive.
       agent: false,
       signal,

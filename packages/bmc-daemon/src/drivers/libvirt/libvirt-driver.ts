@@ -2,6 +2,7 @@
 import { DomainEventType, DomainXmlFlags, Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log.js';
 import type { ImageRequest } from '../../media/image.js';
+import { anyHost, type HostRules } from '../../media/image-hosts.js';
 import {
   DriverError,
   type BootChange,
@@ -59,6 +60,8 @@ export interface LibvirtDriverOptions {
   /** The longest that a read may wait for libvirt. */
   readonly timeoutMs: number;
   readonly maxImageBytes: number;
+  /** Where images may come from. Default: from every host but those at forbidden addresses. */
+  readonly imageHosts?: HostRules;
   /** PEM file of certificate authorities of image servers, beside the built-in ones. */
   readonly imageCaFile: string | null;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
@@ -136,6 +139,7 @@ class LibvirtDriver implements HypervisorDriver {
         idleTimeoutMs: options.imageIdleTimeoutMs ?? 30_000,
         maxBytes: options.maxImageBytes,
         caFile: options.imageCaFile ?? undefined,
+        hosts: options.imageHosts ?? anyHost,
       },
       warn: (message, error) => log.warn(message, { error }),
     });

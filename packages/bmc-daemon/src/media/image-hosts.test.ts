@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import { ImageError } from './image-error.js';
+import { imageHosts, isHostRule, type HostRules } from './image-hosts.js';
+
+const open: HostRules = { allowed: null, ipFamily: null };
+
+/** `allowed`, or the kind of the refusal. */
+function verdict(rules: HostRules, url: string): string {
+  try {
+    imageHosts(rules).check(new URL(url));
+    return 'allowed';
+  } catch (error) {
+    if (error instanceof ImageError) return error.kind;
+    throw error;
+  }
+}
+
+/** The addresses that a name's lookup lets through, or the kind of its failure. */
+function looksUp(rules: HostRules, name: string): Promise<readonly string[] | string> {
+  return new Promise((resolve, reject) => {
+    const lookup = imageHosts(rules).lookupFor(new URL(`http://${name}/`));
+    lookup(name, { all: true }, (error, addresses) => {
+      if (error instanceof ImageError) resolve(error.kind);
+      else if (error !== null) reject(error);
+      else resolve(typeof addresses === 'string' ? [addresses] : addresses.map(({ address }) => address));
+    });
+  });
+}
+
+describe('image hosts without a list', () => {
+  it.each([
+    'http://127.0.0.1/x',
+    'http://[::1]/x',
+    'http://192.168.1.9/x',
+    'http://10.0.0.1/x',
+    'http://8.8.8.8/x',
+    'http://[2001:db8::1]/x',
+  ])('allow %s, as labs have them (S7)', (url) => {
+    expect(verdict(open, url)).toBe('allowed');
+  });
+
+  it.each([
+    'http://169.254.169.254/latest/meta-data',
+    'http://169.254.1.1/x',
+    // The same address in the notations that reach it.
+    'http://2852039166/x',
+    'http://0xa9fea9fe/x',
+    'http://0251.0376.0251.0376/x',
+    'http://[::ffff:169.254.169.254]/x',
+    'http://[64:ff9b::169.254.169.254]/x',
+    'http://[2002:a9fe:a9fe::]/x',
+    'http://[fe80::1]/x',
+    'http://[fd00:ec2::254]/x',
+    'http://100.100.100.200/x',
+    'http://224.0.0.1/x',
+    'http://[ff02::1]/x',
+  ])('refuse %s, where secrets are served and no images (S7)', (url) => {
+    expect(verdict(open, url)).toBe('mediaForbidden');
+  });
+
+  it('judge a name by what it resolves to, in the lookup of the connection itself (S7)', async () => {
+    expect(await looksUp(open, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
+  });
+});
+
+describe('image hosts with a list', () => {
+  const rules: HostRules = {
+    allowed: ['10.1.0.0/16', 'fd01::/16', '*.lab.test', 'localhost', '192.0.2.7'],
+    ipFamily: null,
+  };
+
+  it.each([
+    ['http://10.1.2.3/x', 'allowed'],
+    ['http://[fd01::1]/x', 'allowed'],
+    ['http://192.0.2.7/x', 'allowed'],
+    ['http://[::ffff:10.1.2.3]/x', 'allowed'],
+    ['http://10.2.0.1/x', 'mediaForbidden'],
+    ['http://192.0.2.8/x', 'mediaForbidden'],
+    ['http://127.0.0.1/x', 'mediaForbidden'],
+    ['http://[::1]/x', 'mediaForbidden'],
+  ])('find %s %s (S7)', (url, expected) => {
+    expect(verdict(rules, url)).toBe(expected);
+  });
+
+  it('allow a name that is in it, and one that resolves into a network of it, and no other (S7)', async () => {
+    expect(await looksUp(rules, 'localhost')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await looksUp(rules, 'LOCALHOST')).toEqual(expect.arrayContaining(['127.0.0.1']));
+    expect(await looksUp({ ...rules, allowed: ['127.0.0.0/8'] }, 'localhost')).toEqual(['127.0.0.1']);
+    expect(await looksUp({ ...rules, allowed: ['*.localhost', 'host', '10.0.0.0/8'] }, 'localhost')).toBe(
+      'mediaForbidden',
+    );
+  });
+
+  it('open a link-local network where the list has it (S7)', () => {
+    expect(verdict({ ...open, allowed: ['169.254.0.0/16'] }, 'http://169.254.3.4/x')).toBe('allowed');
+  });
+});
+
+describe('the version of IP', () => {
+  it('holds for addresses and for names (S7)', async () => {
+    const four: HostRules = { allowed: null, ipFamily: 4 };
+    expect(verdict(four, 'http://10.0.0.1/')).toBe('allowed');
+    expect(verdict(four, 'http://[2001:db8::1]/')).toBe('mediaForbidden');
+    expect(verdict({ allowed: null, ipFamily: 6 }, 'http://10.0.0.1/')).toBe('mediaForbidden');
+    expect(await looksUp(four, 'localhost')).toEqual(['127.0.0.1']);
+  });
+});
+
+describe('a rule', () => {
+  it.each(['images.test', '*.images.test', 'a', '10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.1', 'x_y.test.'])(
+    'may be %s (S7)',
+    (rule) => {
+      expect(isHostRule(rule)).toBe(true);
+    },
+  );
+  it.each(['', '*', '*.', 'http://x', 'a b', '10.0.0.0/33', '10.0.0.0/8/8', '-', 'x:80', '::/129', 'a/24'])(
+    'may not be %j (S7)',
+    (rule) => {
+      expect(isHostRule(rule)).toBe(false);
+    },
+  );
+});

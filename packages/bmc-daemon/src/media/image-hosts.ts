@@ -1,0 +1,152 @@
+/**
+ * Which hosts images may come from. Names are judged by what they resolve to, in the lookup of the very socket that connects: a name
+ * that resolves to something else a moment later (DNS rebinding) gains nothing by it.
+ */
+import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
+import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { ImageError } from './image-error.js';
+
+export interface HostRules {
+  /**
+   * Names (`images.example.org`, `*.example.org` for everything below it), addresses and networks (`10.0.0.0/8`). Null: every host
+   * but those at {@link forbidden} addresses.
+   */
+  readonly allowed: readonly string[] | null;
+  /** Null: both. */
+  readonly ipFamily: 4 | 6 | null;
+}
+
+export interface ImageHosts {
+  /**
+   * Judges a host that is given by its address; a name is judged when it is looked up.
+   * @throws {ImageError} mediaForbidden.
+   */
+  check(url: URL): void;
+  /** For the socket that connects to this URL. Fails with an {@link ImageError} mediaForbidden. */
+  lookupFor(url: URL): LookupFunction;
+}
+
+/**
+ * Addresses that are never a server of images, but may be one of secrets: link-local ones, where clouds serve the credentials of
+ * their machines, in every notation that reaches them, other clouds' addresses of that service, and multicast. Loopback and
+ * private addresses stay open: that is where labs have their images.
+ */
+const forbidden = [
+  '169.254.0.0/16',
+  '100.100.100.200/32',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  'fe80::/10',
+  'ff00::/8',
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128',
+  // NAT64 and 6to4 of 169.254.0.0/16.
+  '64:ff9b::a9fe:0/112',
+  '2002:a9fe::/32',
+] as const;
+
+/** Every host but those at forbidden addresses. */
+export const anyHost: HostRules = { allowed: null, ipFamily: null };
+
+/** Whether an entry of {@link HostRules.allowed} is one. */
+export function isHostRule(rule: string): boolean {
+  return networkOf(rule) !== null || /^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule);
+}
+
+/** @param rules each of them as {@link isHostRule} takes it. */
+export function imageHosts({ allowed, ipFamily }: HostRules): ImageHosts {
+  const never = blockListOf(forbidden);
+  const networks = blockListOf((allowed ?? []).filter((rule) => networkOf(rule) !== null));
+  const names = (allowed ?? []).filter((rule) => networkOf(rule) === null).map((rule) => nameOf(rule));
+
+  const isNamed = (host: string): boolean =>
+    names.some((rule) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule));
+  const isFine = (address: string, family: number, named: boolean): boolean => {
+    if (ipFamily !== null && family !== ipFamily) return false;
+    const type = family === 6 ? 'ipv6' : 'ipv4';
+    if (networks.check(address, type)) return true;
+    return (allowed === null || named) && !never.check(address, type);
+  };
+
+  return {
+    check(url) {
+      const host = hostOf(url);
+      const family = isIP(host);
+      if (family !== 0 && !isFine(host, family, isNamed(host))) throw refusal(url);
+    },
+    lookupFor: (url) => (hostname, options, callback) => {
+      const all: LookupOptions & { all: true } = {
+        ...options,
+        all: true,
+        ...(ipFamily === null ? {} : { family: ipFamily }),
+      };
+      resolve(hostname, all, (error, addresses) => {
+        if (error !== null) {
+          callback(error, []);
+          return;
+        }
+        const named = isNamed(nameOf(hostname));
+        const fine = addresses.filter(({ address, family }) => isFine(address, family, named));
+        give(fine, options, callback, url);
+      });
+    },
+  };
+}
+
+/** A socket asks for one address or for all of them. */
+function give(
+  addresses: readonly LookupAddress[],
+  { all = false }: LookupOptions,
+  callback: Parameters<LookupFunction>[2],
+  url: URL,
+): void {
+  const [first] = addresses;
+  if (first === undefined) callback(refusal(url), []);
+  else if (all) callback(null, [...addresses]);
+  else callback(null, first.address, first.family);
+}
+
+/** Without the brackets of an IPv6 address. The URL parser has made dotted decimals of every odd notation of IPv4. */
+export function hostOf({ hostname }: URL): string {
+  return nameOf(hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
+/** The dot at the end of a full name says nothing more. */
+function nameOf(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+function refusal(url: URL): ImageError {
+  const host = hostOf(url);
+  return new ImageError(
+    'mediaForbidden',
+    `reading an image from ${host}: the configuration allows no images from there`,
+  );
+}
+
+interface Network {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+function networkOf(rule: string): Network | null {
+  const [address = '', length, ...rest] = rule.split('/');
+  if (isIP(address) === 0 || rest.length > 0) return null;
+  const longest = isIPv6(address) ? 128 : 32;
+  if (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= longest)) return null;
+  return {
+    address,
+    prefix: length === undefined ? longest : Number(length),
+    family: isIPv6(address) ? 'ipv6' : 'ipv4',
+  };
+}
+
+function blockListOf(rules: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const rule of rules) {
+    const network = networkOf(rule);
+    if (network !== null) list.addSubnet(network.address, network.prefix, network.family);
+  }
+  return list;
+}
