@@ -117,7 +117,7 @@ export class LibvirtFirmware implements FirmwareControl {
   async #edit(machine: Machine, what: string, edit: (xml: string) => string): Promise<void> {
     if (!machine.persistent) {
       throw new DriverError(
-        'unsupported',
+        'transient',
         `changing ${what} of machine ${machine.name}: it is transient and has no definition`,
       );
     }
