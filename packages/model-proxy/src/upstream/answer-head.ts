@@ -36,15 +36,16 @@ export function parseAnswerHead(text: string): AnswerHead {
   const headers: string[] = [];
   let length: string | null = null;
   let coding: string | null = null;
+  let closes = false;
   let keepsAlive = minor === 1;
   let keepAliveMs: number | null = null;
   while (end < text.length) {
     const start = end + 2;
     end = lineEnd(text, start);
-    const colon = text.indexOf(':', start);
-    if (colon === -1 || colon > end) throw noHttp('a header without a colon');
+    const colon = colonOf(text, start, end);
     const name = lowerCaseName(text.slice(start, colon));
     const value = trimmed(text, colon + 1, end);
+    if (headers.length >= 2 * MOST_HEADERS) throw new AnswerFault('head', 'too many headers');
     headers.push(name, value);
     switch (name) {
       case 'content-length':
@@ -57,7 +58,7 @@ export function parseAnswerHead(text: string): AnswerHead {
         coding = coding === null ? value : `${coding}, ${value}`;
         break;
       case 'connection':
-        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) keepsAlive = false;
+        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) closes = true;
         else if (minor === 0 && /(?:^|,)\s*keep-alive\s*(?:,|$)/i.test(value)) keepsAlive = true;
         break;
       case 'keep-alive':
@@ -66,7 +67,26 @@ export function parseAnswerHead(text: string): AnswerHead {
     }
   }
   const framing = framingOf(status, length, coding);
-  return { status, headers, framing, keepsAlive: keepsAlive && framing !== 'connection', keepAliveMs };
+  if (closes || framing === 'connection' || isDoubtful({ status, minor, length, coding })) keepsAlive = false;
+  return { status, headers, framing, keepsAlive, keepAliveMs };
+}
+
+/**
+ * Where what follows may be a body that nobody expects, and would be read as the next answer: a length beside a status that has no
+ * body, a coding in HTTP/1.0 (RFC 9112 §6.1), which does not know any.
+ */
+function isDoubtful(head: {
+  readonly status: number;
+  readonly minor: number;
+  readonly length: string | null;
+  readonly coding: string | null;
+}): boolean {
+  if (head.coding !== null) return head.minor === 0 || isBodiless(head.status);
+  return isBodiless(head.status) && head.length !== null && Number(head.length) > 0;
+}
+
+function isBodiless(status: number): boolean {
+  return status < 200 || status === 204 || status === 304;
 }
 
 /** RFC 9112 §6.3. */
@@ -75,9 +95,20 @@ function framingOf(status: number, length: string | null, coding: string | null)
     if (length !== null) throw noHttp('a Content-Length beside a Transfer-Encoding');
     if (coding.toLowerCase() !== 'chunked') throw noHttp('a Transfer-Encoding other than chunked');
   }
-  if (status < 200 || status === 204 || status === 304) return 0;
+  if (isBodiless(status)) return 0;
   if (coding !== null) return 'chunked';
   return length === null ? 'connection' : Number(length);
+}
+
+/**
+ * Checks the lines of a trailer, which nobody here reads: what is no header there may be one to somebody else.
+ * @param text latin1, each line with its end.
+ * @throws {AnswerFault}
+ */
+export function checkTrailer(text: string): void {
+  if (notInHeads.test(text)) throw noHttp('a control character in its trailer');
+  for (let start = 0; start < text.length; start = lineEnd(text, start) + 2)
+    lowerCaseName(text.slice(start, colonOf(text, start, lineEnd(text, start))));
 }
 
 /** What no line of a head holds; CR and LF only together, as its end. RFC 9110 §5.5 */
@@ -89,9 +120,21 @@ function lineEnd(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
+/** @throws {AnswerFault} */
+function colonOf(text: string, from: number, to: number): number {
+  const colon = text.indexOf(':', from);
+  if (colon === -1 || colon > to) throw noHttp('a header without a colon');
+  return colon;
+}
+
+/** As Node's. A head of 64 KB has room for sixteen thousand. */
+const MOST_HEADERS = 1000;
+
 /** Servers send the same names again and again: each is checked and made lower case once. Strangers can not fill it. */
 const names = new Map<string, string>();
 const MAX_NAMES = 1000;
+/** A longer one is not remembered: V8 keeps the whole head for as long as any text that was cut out of it. */
+const LONGEST_KEPT_NAME = 64;
 
 function lowerCaseName(sent: string): string {
   const known = names.get(sent);
@@ -99,8 +142,11 @@ function lowerCaseName(sent: string): string {
   // Space before the colon, and lines that go on with the one before, are no tokens either.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw noHttp('a header without a proper name');
   const name = sent.toLowerCase();
-  if (names.size < MAX_NAMES) names.set(sent, name);
-  return name;
+  if (names.size >= MAX_NAMES || sent.length > LONGEST_KEPT_NAME) return name;
+  // Copied, not cut out.
+  const kept = Buffer.from(name, 'latin1').toString('latin1');
+  names.set(Buffer.from(sent, 'latin1').toString('latin1'), kept);
+  return kept;
 }
 
 function trimmed(text: string, from: number, to: number): string {

@@ -55,7 +55,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
   ['no reason', 'HTTP/1.1 204\r\n\r\n', false, ['204  true null', 'end false'], ''],
   [
     'chunks, extensions and a trailer',
-    `${chunked}3;a="b"\r\nabc\r\n0A \r\n0123456789\r\n000\r\nx: y\r\nz: \r\n\r\n`,
+    `${chunked}3;a="b;\\"";c;d=e\r\nabc\r\n0A\r\n0123456789\r\n000\r\nx: y\r\nz: \r\n\r\n`,
     false,
     ['200 transfer-encoding|Chunked true null', 'end false'],
     'abc0123456789',
@@ -111,6 +111,17 @@ describe('an answer', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
+  it.each([
+    'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'HTTP/1.0 200 OK\r\nconnection: close\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n',
+    'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
+    'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
+    'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
+  ])('behind which more may come than anybody expects is the last of its connection: %j (P1)', (text) => {
+    const { told } = readAll([Buffer.from(text)]);
+    expect([told[1]?.split(' ').at(-2), told.at(-1)]).toEqual(['false', 'end false']);
+  });
+
   it('that something follows ends where it ends, and says so (P1)', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
       expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).told.at(-1)).toBe('end true');
@@ -140,6 +151,7 @@ describe('an answer', () => {
     ['length', `${ok}content-length: 3, 3\r\n\r\n`],
     ['length', `${ok}content-length: \r\n\r\n`],
     ['head', `${ok}x: ${'y'.repeat(70_000)}\r\n\r\n`],
+    ['head', `${ok}${'x:\r\n'.repeat(1001)}\r\n`],
     ['http', `${chunked}\r\n`],
     ['http', `${chunked}-1\r\n`],
     ['http', `${chunked}0x1\r\n`],
@@ -149,6 +161,14 @@ describe('an answer', () => {
     ['http', `${chunked}1\ra`],
     ['http', `${chunked}ffffffffffffffff\r\n`],
     ['http', `${chunked}0\r\nx: y\n\r\n`],
+    ['http', `${chunked}0\r\nno colon\r\n\r\n`],
+    ['http', `${chunked}0\r\nx: \0\r\n\r\n`],
+    ['http', `${chunked}0\r\nx: y\r\n folded\r\n\r\n`],
+    ['http', `${chunked}1 \r\n`],
+    ['http', `${chunked}1 ;a\r\n`],
+    ['http', `${chunked}1;\r\n`],
+    ['http', `${chunked}1;a="\r\n`],
+    ['http', `${chunked}1;a\0\r\n`],
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
   ])('that can be read in two ways, or in none, is a fault (%s) wherever it is cut: %j (C11, P1)', (kind, text) => {
