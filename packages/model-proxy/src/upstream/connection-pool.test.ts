@@ -26,4 +26,18 @@ describe('idle connections', () => {
     expect(taken).toEqual(['c', 'c', 'a', 'b', 'b', 'c']);
     await pool.retire();
   });
+
+  it('are passed over when their time is over, however many there are (C8, P1)', async () => {
+    let now = 0;
+    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null, tunnelTls: null };
+    const pool = new ConnectionPool(destination, () => now);
+    const links = Array.from({ length: 50_000 }, () => pool.take());
+    for (const link of links) pool.giveBack(link);
+    // As after a pause of the whole machine: no timer has looked at them.
+    now = 5000;
+    const link = pool.take();
+    expect(links).not.toContain(link);
+    pool.drop(link);
+    await pool.retire();
+  });
 });

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { InFlight, type Tracked } from '../in-flight.js';
+import { AnswerFault } from './answer-fault.js';
 import { Connection, type AnswerListener } from './connection.js';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import type { WireRequest } from './wire-request.js';
@@ -32,6 +33,8 @@ export class Link implements Tracked {
   readonly #onClosed: (link: Link) => void;
   #cancelOpening: (() => void) | null = null;
   #connection: Connection | null = null;
+  /** Of a request that waits for the next turn. */
+  #waiting: { readonly turn: NodeJS.Immediate; readonly listener: AnswerListener } | null = null;
   /** Requests that were sent over it. */
   #sent = 0;
 
@@ -47,11 +50,6 @@ export class Link implements Tracked {
     return this.#connection?.hasWrittenAll === true;
   }
 
-  /** Whether there is a connection. */
-  get isOpen(): boolean {
-    return this.#connection !== null;
-  }
-
   /** Whether it has carried another request before the present one. */
   get isUsed(): boolean {
     return this.#sent > 1;
@@ -63,11 +61,21 @@ export class Link implements Tracked {
     return kept === null ? IDLE_MS : Math.min(Math.max(0, kept - IDLE_MARGIN_MS), LONGEST_IDLE_MS);
   }
 
-  /** Sends a request, over a connection that is made for it unless there is one. */
+  /**
+   * Sends a request, over a connection that is made for it unless there is one. That one is written to when everything has been
+   * read that has come to this process: what an upstream sent without being asked would be taken for the answer to this request,
+   * which is another client's (undici's GHSA-35p6-xmwp-9g52); and one that it has closed is noticed.
+   */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#sent += 1;
-    if (this.#connection !== null) this.#connection.send(request, listener);
-    else {
+    const connection = this.#connection;
+    if (connection !== null) {
+      const turn = setImmediate(() => {
+        this.#waiting = null;
+        connection.send(request, listener);
+      });
+      this.#waiting = { turn, listener };
+    } else {
       this.#cancelOpening = openConnection(
         this.#destination,
         this.#sessions,
@@ -78,7 +86,7 @@ export class Link implements Tracked {
             return;
           }
           readBeforeWriteFaults(socket);
-          this.#connection = new Connection(socket, () => this.#onClosed(this));
+          this.#connection = new Connection(socket, () => this.#closed());
           this.#connection.send(request, listener);
         },
         (bytes) => this.#connection?.received(bytes),
@@ -94,7 +102,21 @@ export class Link implements Tracked {
   /** Ends it at once, whatever it is doing. Nobody is told. */
   destroy(): void {
     this.#cancelOpening?.();
+    this.#stopWaiting();
     this.#connection?.destroy();
+  }
+
+  #closed(): void {
+    const listener = this.#stopWaiting();
+    if (listener === undefined) this.#onClosed(this);
+    else listener.onError(new AnswerFault('closed', 'closed'));
+  }
+
+  #stopWaiting(): AnswerListener | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    clearImmediate(waiting?.turn);
+    return waiting?.listener;
   }
 }
 
@@ -138,16 +160,18 @@ export class ConnectionPool {
    * goes first: under load there is no reason to make it again.
    */
   take(): Link {
-    const [oldest] = this.#idle;
     const now = this.#now();
-    const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
-    const link = (isAging ? this.#idle.shift() : this.#idle.pop()) ?? this.#make();
-    if (now - link.idleSince >= link.idleMs && link.isOpen) {
+    for (;;) {
+      const [oldest] = this.#idle;
+      const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
+      const link = isAging ? this.#idle.shift() : this.#idle.pop();
+      if (link === undefined) return this.takeNew();
+      if (now - link.idleSince < link.idleMs) {
+        this.#busy.add(link);
+        return link;
+      }
       link.destroy();
-      return this.take();
     }
-    this.#busy.add(link);
-    return link;
   }
 
   /** A new connection, whatever is idle. */

@@ -240,10 +240,13 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   #repeat(): void {
+    const { pool, clock } = this.#context;
     this.#repeated = true;
+    // Before the old one goes: a pool that is to end does so with its last connection.
+    const link = pool.takeNew();
     this.#dropLink();
-    this.#markedAt = this.#context.clock.now;
-    this.#dispatch(this.#context.pool.takeNew());
+    this.#markedAt = clock.now;
+    this.#dispatch(link);
   }
 
   #timeOut(bound: Bound, limitMs: number): void {
