@@ -147,6 +147,20 @@ describe('a volume on a libvirt host', () => {
     ]);
   });
 
+  it('comes and goes beneath a boot override, which gives the user his own order back (S4, B6)', async () => {
+    const definition = async () =>
+      (await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata(\/>|>[^]*<\/metadata>)/, '');
+    await control().setDriveIndicator(first, 'vda', 'off');
+    const before = await definition();
+    await driver.setBoot(first, { enabled: 'continuous', target: 'hd' });
+    const target = await control().createVolume(first, wanted);
+    expect((await driver.getSystem(first)).boot).toMatchObject({ enabled: 'continuous', target: 'hd' });
+    expect(await diskOf(first, 'vda')).toMatchObject({ indicator: 'off' });
+    await control().removeVolume(first, target);
+    await driver.setBoot(first, { enabled: 'disabled' });
+    expect(await definition()).toBe(before);
+  });
+
   it('has an indicator that is kept with its machine until another disk takes its place (S4)', async () => {
     await control().setDriveIndicator(first, 'vda', 'blinking');
     expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');

@@ -15,6 +15,7 @@ import { makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.j
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { beneathOverride } from './kept-override.js';
 import { diskLines, diskMarkup, findDisk, freeDiskTarget, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
 import { diskRecord, withDiskRecord, withoutDiskRecord } from './xml/disk-record.js';
 import type { Disk } from './xml/device.js';
@@ -156,9 +157,9 @@ export class LibvirtVolumes {
     try {
       // Read again: libvirt writes addresses into it as devices come.
       const { xml: from } = await readDefinition(machine, timeoutMs);
-      const xml = machine.persistent ? withDisk(from, added) : from;
+      const xml = machine.persistent ? beneathOverride(from, (own) => withDisk(own, added)) : from;
       const source = sourceName(added);
-      const record = readMetadata(from);
+      const record = readMetadata(xml);
       const disks = withDiskRecord(record.disks, { target, source, indicator: null, name, capacityBytes, storage });
       await saveDefinition(hypervisor, machine, { from, to: withMetadata(xml, { ...record, disks }) }, timeoutMs);
     } catch (error) {
@@ -214,8 +215,9 @@ export class LibvirtVolumes {
   async #forget(machine: Machine, target: string): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
-    const record = readMetadata(from);
-    const to = withMetadata(withoutDisk(from, target), { ...record, disks: withoutDiskRecord(record.disks, target) });
+    const xml = beneathOverride(from, (own) => withoutDisk(own, target));
+    const record = readMetadata(xml);
+    const to = withMetadata(xml, { ...record, disks: withoutDiskRecord(record.disks, target) });
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
