@@ -2,6 +2,8 @@
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { fileReason } from '@rackless/daemon/text-file.js';
+import { ImageError } from '../media/image-error.js';
+import { anyHost, imageHosts } from '../media/image-hosts.js';
 
 export interface Listener {
   readonly url: URL;
@@ -18,6 +20,19 @@ const TIMEOUT_MS = 10_000;
 /** Of an answer, which nobody reads. */
 const LONGEST_ANSWER_BYTES = 65_536;
 
+/** The addresses that images never come from are no listeners either: they serve the secrets of machines, not events. */
+const hosts = imageHosts(anyHost);
+
+/** Whether nothing is sent to a URL, whatever listens there; of a name it is known when it is looked up. */
+export function isForbidden(url: URL): boolean {
+  try {
+    hosts.check(url);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** @returns the sender and what ends its connections. Redirects are not followed: events go where the client said. */
 export function createEventPost(): { readonly post: EventPost; close(): void } {
   const options = { keepAlive: true, maxFreeSockets: 64, timeout: TIMEOUT_MS };
@@ -32,10 +47,15 @@ export function createEventPost(): { readonly post: EventPost; close(): void } {
     new Promise((resolve, reject) => {
       const timeout = AbortSignal.timeout(TIMEOUT_MS);
       const fail = (error: unknown): void => {
-        reject(new Error(timeout.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : fileReason(error)));
+        reject(new Error(timeout.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : reasonOf(error)));
       };
+      if (isForbidden(listener.url)) {
+        reject(new Error(forbidden));
+        return;
+      }
       const outgoing = open(listener, {
         method: 'POST',
+        lookup: hosts.lookupFor(listener.url),
         headers: {
           'User-Agent': 'Rackless',
           ...listener.headers,
@@ -67,4 +87,10 @@ export function createEventPost(): { readonly post: EventPost; close(): void } {
       for (const agent of [http, https.true, https.false]) agent.destroy();
     },
   };
+}
+
+const forbidden = 'events are not sent to such an address';
+
+function reasonOf(error: unknown): string {
+  return error instanceof ImageError ? forbidden : fileReason(error);
 }

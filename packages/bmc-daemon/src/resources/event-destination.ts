@@ -1,5 +1,7 @@
 /** Who is subscribed to events: listeners that clients name here, and the streams that are open. */
 import { z } from 'zod';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { isForbidden } from '../events/event-post.js';
 import { eventTypes } from '../events/event-filter.js';
 import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
 import { deliveryRetryPolicies } from '../events/push-delivery.js';
@@ -55,9 +57,11 @@ const destination = z
   .max(2_048)
   .superRefine((url, context) => {
     const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-    if (protocol === 'http:' || protocol === 'https:') return;
-    const fault = message('PropertyValueFormatError', url, 'Destination');
-    context.addIssue({ code: 'custom', params: { message: withDetail(fault, 'It has to be an http or https URL.') } });
+    const isUrl = protocol === 'http:' || protocol === 'https:';
+    if (isUrl && !isForbidden(new URL(url))) return;
+    const why = isUrl ? 'Events are not sent to such an address.' : 'It has to be an http or https URL.';
+    const fault = message('PropertyValueFormatError', maskUrl(url), 'Destination');
+    context.addIssue({ code: 'custom', params: { message: withDetail(fault, why) } });
   });
 
 const changeable = {

@@ -7,7 +7,6 @@ import { RedfishError } from '../redfish/errors.js';
 import { message, withDetail } from '../redfish/messages.js';
 import { FilterSyntaxError } from '../redfish/query/filter.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
 import { streamDefiner } from '../redfish/stream.js';
 import { systemOf } from '../events/event-bus.js';
 import { reference } from './reference.js';
@@ -94,7 +93,7 @@ const eventService = defineResource({
         const isOurs = eventRegistryPrefixes.includes(prefixOf(body.MessageId));
         const text = body.Message ?? (isOurs ? undefined : 'A client asked for this event as a test.');
         services.events.publish({
-          messageId: body.MessageId === 'TestMessage' ? `${resourceEventRegistry}.TestMessage` : body.MessageId,
+          messageId: body.MessageId,
           messageArgs: body.MessageArgs ?? [],
           severity: body.MessageSeverity ?? body.Severity ?? 'OK',
           origin,

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createEventBus, type EventBus } from './event-bus.js';
+import { publishMachineChanges, type MachineEvents } from './machine-events.js';
+
+describe('changes that a driver tells of', () => {
+  let bus: EventBus;
+  let machines: MachineEvents;
+  let heard: string[];
+  const machine = { uuid: 'u-1', name: 'web' };
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    heard = [];
+    bus = createEventBus((error) => {
+      throw error;
+    });
+    bus.subscribe(({ messageId, origin, actor, detail }) =>
+      heard.push([messageId.split('.').at(-1), origin.replace('/redfish/v1/', ''), actor?.address, detail].join(' | ')),
+    );
+    machines = publishMachineChanges({ events: bus, settleMs: 100 });
+  });
+
+  afterEach(() => {
+    machines.close();
+    jest.useRealTimers();
+  });
+
+  const request = (path: string) =>
+    bus.publish({
+      messageId: 'ResourceEvent.1.4.ResourceChanged',
+      messageArgs: [],
+      severity: 'OK',
+      origin: `/redfish/v1/Systems/u-1${path}`,
+      system: 'u-1',
+      actor: { user: null, address: '192.0.2.7' },
+      time: new Date(),
+    });
+
+  it('of power are told at once, with the reason (S10)', () => {
+    machines.onChange({ ...machine, kind: 'stopped', reason: 'shut down by its guest' });
+    machines.onChange({ ...machine, kind: 'crashed' });
+    expect(heard).toEqual([
+      'ResourcePoweredOff | Systems/u-1 |  | Shut down by its guest.',
+      'ResourceStatusChangedCritical | Systems/u-1 |  | ',
+    ]);
+  });
+
+  it('of a definition are told once for all that come together (S10)', () => {
+    for (const kind of ['changed', 'media', 'changed', 'changed'] as const) machines.onChange({ ...machine, kind });
+    expect(heard).toEqual([]);
+    jest.advanceTimersByTime(150);
+    expect(heard).toEqual([
+      'ResourceChanged | Systems/u-1 |  | Its definition or its devices are others.',
+      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was put in or taken out.',
+    ]);
+  });
+
+  it("are not told of beside a client's own, whichever comes first (S10)", () => {
+    machines.onChange({ ...machine, kind: 'changed' });
+    machines.onChange({ ...machine, kind: 'media' });
+    request('/VirtualMedia/Cd');
+    machines.onChange({ ...machine, kind: 'media' });
+    jest.advanceTimersByTime(1_000);
+    expect(heard).toEqual(['ResourceChanged | Systems/u-1/VirtualMedia/Cd | 192.0.2.7 | ']);
+    // A change of something else does not explain a new image, nor does one of another machine.
+    request('');
+    machines.onChange({ ...machine, kind: 'media' });
+    machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
+    jest.advanceTimersByTime(1_000);
+    expect(heard.slice(2)).toEqual([
+      'ResourceChanged | Systems/u-1/VirtualMedia |  | An image was put in or taken out.',
+      'ResourceChanged | Systems/u-2 |  | Its definition or its devices are others.',
+    ]);
+  });
+});
