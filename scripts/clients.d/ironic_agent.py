@@ -3,7 +3,6 @@
 The real one runs in the image that is booted for cleaning; ours is GRUB, so that somebody has to call in its stead.
 """
 import json
-import sqlite3
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,10 +10,10 @@ from steps import Unexpected, wait_for
 
 
 class Agent:
-    """@param node the `Node` whose agent it is. @param database of the Ironic: the token, that the real agent finds in its image."""
+    """@param node the `Node` whose agent it is."""
 
-    def __init__(self, node, database):
-        self.node, self.database = node, database
+    def __init__(self, node):
+        self.node, self._token = node, None
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self, name, params):
@@ -42,10 +41,13 @@ class Agent:
         self._url = f'http://127.0.0.1:{self._server.server_port}'
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def _token(self, uuid):
-        with sqlite3.connect(f'file:{self.database}?mode=ro', uri=True) as database:
-            (info,), = database.execute('SELECT driver_internal_info FROM nodes WHERE uuid = ?', (uuid,)).fetchall()
-        return json.loads(info).get('agent_secret_token')
+    def _call_in(self, uuid):
+        # Given out once per boot, and stars from then on.
+        token = self.node.ironic.get(f'/v1/lookup?node_uuid={uuid}')['config']['agent_token']
+        if token.strip('*'):
+            self._token = token
+        self.node.ironic.ask('POST', f'/v1/heartbeat/{uuid}', {
+            'callback_url': self._url, 'agent_version': '9.1.0', 'agent_token': self._token})
 
     def _state(self):
         node = self.node.read()
@@ -62,8 +64,7 @@ class Agent:
             found, uuid = self._state()
             if found == 'clean wait':
                 try:
-                    self.node.ironic.ask('POST', f'/v1/heartbeat/{uuid}', {
-                        'callback_url': self._url, 'agent_version': '9.1.0', 'agent_token': self._token(uuid)})
+                    self._call_in(uuid)
                 except Unexpected as refusal:
                     # The node went on meanwhile.
                     if 'Ironic answers 4' not in str(refusal):

@@ -1,4 +1,6 @@
 """Ironic: docs/clients.md's way from enrolling to booting an ISO, and everything else that it asks of a BMC."""
+import re
+
 from ironic_agent import Agent
 from ironic_service import Ironic, Node
 from page import run_block
@@ -15,7 +17,8 @@ class Machine:
     def __init__(self, lab, ironic, machine):
         self.lab, self.ironic, self.machine = lab, ironic, machine
         self.console = lab.console(machine)
-        self.node = Node(ironic, machine.name)
+        # A host name; `bios` would be one of its own paths.
+        self.node = Node(ironic, re.sub('[^A-Za-z0-9-]', '-', f'node-{machine.name}'))
         bmc = machine.bmc
         self.driver_info = {
             'redfish_address': bmc.url, 'redfish_system_id': machine.path, 'redfish_verify_ca': False,
@@ -24,7 +27,7 @@ class Machine:
     # ---- before the page's node: ways to log in
 
     def manages(self, what, **driver_info):
-        node = Node(self.ironic, f'{self.machine.name}-{what}')
+        node = Node(self.ironic, f'{self.node.name}-{what}')
         node.create({**self.driver_info, **driver_info})
         try:
             node.provision('manage', 'manageable')
@@ -196,7 +199,7 @@ class Machine:
         # The interface that boots nothing but an ISO cleans nothing.
         self.node.patch('/deploy_interface', 'direct')
         self.node.patch('/driver_info/deploy_iso', self.lab.image_url)
-        agent = Agent(self.node, self.ironic.folder / 'ironic.sqlite')
+        agent = Agent(self.node)
         try:
             self.node.ask('PUT', '/states/provision', {'target': 'clean', 'clean_steps': list(steps)})
             agent.wait_for_state('clean wait', 120)
@@ -293,7 +296,7 @@ class Machine:
         self.undeploy()
 
     def step_adopt(self):
-        node = Node(self.ironic, f'{self.machine.name}-adopted')
+        node = Node(self.ironic, f'{self.node.name}-adopted')
         node.create(self.driver_info, instance_info={'boot_iso': self.lab.image_url})
         try:
             node.provision('manage', 'manageable')
@@ -311,7 +314,7 @@ class Machine:
         for name in self.first:
             self.step(name)
         machine = self.machine
-        env = self.lab.environment(machine, OS_AUTH_TYPE='none', OS_ENDPOINT=self.ironic.url, NODE=machine.name,
+        env = self.lab.environment(machine, OS_AUTH_TYPE='none', OS_ENDPOINT=self.ironic.url, NODE=self.node.name,
                                    BOOT_MODE='uefi' if machine.is_uefi else 'bios')
         suffix = self.lab.suffix(machine)
         run_block(self.lab.steps, NAME, 'ironic-enrol', env, self.after_enrolling(), suffix)
