@@ -21,7 +21,7 @@ export interface Change {
   /** Canonical URI of the resource. */
   readonly uri: string;
   readonly requester: Requester;
-  /** Of a PATCH the names of the properties, `Boot.BootSourceOverrideTarget`, never a value; of an action its name and summary. */
+  /** Of a PATCH the names of the properties, `Boot.BootSourceOverrideTarget Cd`, with values only where the resource says so; of an action its name and summary. */
   readonly detail?: string;
 }
 export type ChangeListener = (change: Change) => void;

@@ -71,6 +71,11 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    * judged in `apply`, such a value would be told only when all the others are right.
    */
   readonly body: ZodType<Body> | ((entity: Entity) => ZodType<Body>);
+  /**
+   * Properties, `Boot.BootSourceOverrideTarget`, whose new values logs and subscribers are told beside their names: no secrets,
+   * and nothing that may hold one (a URL). Default: none.
+   */
+  readonly tells?: readonly string[];
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

@@ -17,8 +17,10 @@ const thing = defineResource({
   patch: {
     body: z.strictObject({
       AssetTag: z.string().optional(),
+      IndicatorLED: z.string().optional(),
       Boot: z.strictObject({ HttpBootUri: z.string() }).optional(),
     }),
+    tells: ['IndicatorLED'],
     apply: (_entity, { AssetTag }) => {
       if (AssetTag === 'bad') throw refuse('ResourceInUse');
       return undefined;
@@ -65,13 +67,13 @@ describe('writes that were carried out', () => {
   const send = (method: string, path: string, body?: object) =>
     client.send(method, path, body === undefined ? {} : { body });
 
-  it('are told with the canonical URI, who did it and what was named, never with a value (S10)', async () => {
-    await send('PATCH', at, { AssetTag: 'secret', Boot: { HttpBootUri: 'http://u:p@h/' } });
+  it('are told with the canonical URI, who did it and what was named, with no value that may be a secret (S10)', async () => {
+    await send('PATCH', at, { AssetTag: 'secret', IndicatorLED: 'Lit', Boot: { HttpBootUri: 'http://u:p@h/' } });
     await send('POST', `${at}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
     await send('POST', `${at}/Actions/ComputerSystem.SetDefaultBootOrder`);
     await send('DELETE', at);
     expect(told).toEqual([
-      'changed | /redfish/v1/Systems/a | AssetTag, Boot.HttpBootUri | 127.0.0.1',
+      'changed | /redfish/v1/Systems/a | AssetTag, IndicatorLED Lit, Boot.HttpBootUri | 127.0.0.1',
       'changed | /redfish/v1/Systems/a | ComputerSystem.Reset ForceOff | 127.0.0.1',
       'changed | /redfish/v1/Systems/a | ComputerSystem.SetDefaultBootOrder | 127.0.0.1',
       'removed | /redfish/v1/Systems/a | - | 127.0.0.1',

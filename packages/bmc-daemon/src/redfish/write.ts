@@ -53,7 +53,7 @@ function patchOperation<Services>(
       const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
       // Before the answer is made: that may fail, and the change has happened all the same.
-      const detail = propertyNames(body).join(', ');
+      const detail = changesOf(body, patch.tells ?? []).join(', ');
       onChange?.({ kind: 'changed', uri: renderer.self(entity, params), requester: exchange.requester, detail });
       const changed = await resource.load(request);
       const answer = renderer.answer(changed, params);
@@ -209,11 +209,13 @@ async function translating(
   }
 }
 
-/** `Boot.BootSourceOverrideTarget`: what a body names, without the values, which may be secrets. */
-function propertyNames(body: JsonObject): readonly string[] {
-  return Object.entries(body).flatMap(([name, value]) =>
-    isObject(value) ? propertyNames(value).map((inner) => `${name}.${inner}`) : [name],
-  );
+/** `Boot.BootSourceOverrideTarget Cd, AssetTag`: what a body names, with the values that are no secrets. */
+function changesOf(body: JsonObject, told: readonly string[], above = ''): readonly string[] {
+  return Object.entries(body).flatMap(([name, value]) => {
+    const path = `${above}${name}`;
+    if (isObject(value)) return changesOf(value, told, `${path}.`);
+    return typeof value !== 'object' && told.includes(path) ? [`${path} ${String(value)}`] : [path];
+  });
 }
 
 async function writeAnswer<Services>(

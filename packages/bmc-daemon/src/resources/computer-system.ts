@@ -74,6 +74,15 @@ const computerSystem = defineResource({
   render: (system, { self, services }) => renderSystem(system, self, services.settings),
   patch: {
     body: patchBody,
+    tells: [
+      'AssetTag',
+      'Boot.BootSourceOverrideEnabled',
+      'Boot.BootSourceOverrideMode',
+      'Boot.BootSourceOverrideTarget',
+      'IndicatorLED',
+      'LocationIndicatorActive',
+      'PowerRestorePolicy',
+    ],
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
       const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
       if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);

@@ -1,5 +1,6 @@
 /** The drives that images go into over Redfish, under the machine's manager and under the machine itself. */
 import { z } from 'zod';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../drivers/driver.js';
 import { storedUrl } from '../media/image.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
@@ -101,6 +102,7 @@ function virtualMediaAt(
           'UserName@Redfish.AllowableValues': [],
           'Password@Redfish.AllowableValues': [],
         }),
+        summary: ({ Image }) => maskUrl(Image),
         run: (entity, body, { services, requester }) => {
           const path = `${pathOf(entity)}/Actions/${insertMediaAction}`;
           return insert(entity, body, services, { requester, context: { action: insertMediaAction, path } });

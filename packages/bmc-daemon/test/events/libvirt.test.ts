@@ -82,7 +82,7 @@ describe("events of libvirt's test driver", () => {
     await until('our own', () => stream.records().length === 3);
     expect(stream.records().at(-1)).toMatchObject({
       MessageId: 'ResourceEvent.1.4.ResourceChanged',
-      Message: 'A resource was changed. IndicatorLED.',
+      Message: 'A resource was changed. IndicatorLED Blinking.',
       OriginAddress: 'http://127.0.0.1',
     });
     await host.virsh('undefine', 'dummy');

@@ -54,7 +54,7 @@ describe('the logs', () => {
       [
         ["'node-2' was powered off.", 'Internal', undefined],
         ['A resource was changed. ComputerSystem.Reset ForceOff.', 'Client', 'http://127.0.0.1'],
-        ['A resource was changed. IndicatorLED.', 'Client', 'http://127.0.0.1'],
+        ['A resource was changed. IndicatorLED Lit.', 'Client', 'http://127.0.0.1'],
         ["'node-2' was powered on.", 'Internal', undefined],
       ],
     );
