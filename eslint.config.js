@@ -32,12 +32,12 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'event-services.ts', 'service-uuid.ts', 'pages/', 'config/'],
+    ['app.ts', 'event-services.ts', 'reload.ts', 'service-uuid.ts', 'pages/', 'config/'],
     ['resources/'],
     ['redfish/', 'auth/', 'events/'],
     ['drivers/'],
     ['media/'],
-    ['metrics.ts', 'state-file.ts', 'version.ts'],
+    ['host-network.ts', 'metrics.ts', 'state-file.ts', 'version.ts'],
   ],
   'model-proxy': [
     ['cli.ts', 'cli/'],

@@ -77,7 +77,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .enablePositionalOptions()
     .exitOverride();
   withSettings(program).action(async (given: GivenFlags) => {
-    exitCode = await serve(load(given));
+    exitCode = await serve(() => load(given));
   });
   withSettings(program.command('check'))
     .description('say what is wrong with a configuration, and print the settings that hold')

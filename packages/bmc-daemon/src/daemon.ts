@@ -1,7 +1,9 @@
 /** The running service: everything that the settings say, put together. */
+import { setImmediate } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
-import { loadTls, TlsFilesError, type TlsFiles } from '@rackless/daemon/tls.js';
+import { joined } from '@rackless/daemon/signals.js';
+import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { openAccess, type Access } from './auth/access.js';
 import { openAccessState } from './auth/access-state.js';
@@ -17,7 +19,10 @@ import type { HostRules } from './media/image-hosts.js';
 import { openEventServices, type EventServices } from './event-services.js';
 import { createEventBus } from './events/event-bus.js';
 import { publishWrites } from './events/published-writes.js';
+import { readHostNetwork } from './host-network.js';
 import { createTaskStore } from './redfish/task-store.js';
+import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
+import type { Controller } from './resources/controller.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
 import { resources, streams, type Services } from './resources/index.js';
@@ -31,13 +36,15 @@ export interface DaemonOptions {
   readonly origins: Readonly<Record<SettingKey, string>>;
   readonly environment: Environment;
   readonly log: Log;
+  /** Reads the configuration again, from where it came. Default: it stays as it is. */
+  readonly reread?: () => Reread;
 }
 
 /** A running service. */
 export interface Daemon {
   /** `http://127.0.0.1:8000`, one for each address that clients may use. */
   readonly addresses: readonly string[];
-  /** Reads certificate and key again; where they can not be used the log says why and the old ones stay. */
+  /** Reads configuration, certificate and key again; where they can not be used the log says why and the old ones stay. */
   reload(): void;
   /** Lets requests under way end, then lets go of the host. The log is its owner's to flush. */
   close(): Promise<void>;
@@ -51,12 +58,17 @@ export class StartError extends Error {
 /** Finished tasks that are remembered. */
 const TASKS_KEPT = 100;
 const GIB = 2 ** 30;
+/** Between two resets of managers. */
+const RELOAD_REST_MS = 500;
 
 /**
  * Starts the service. A host that does not answer is no reason not to: it answers 503 until the host does.
  * @throws {StartError}
  */
-export async function startDaemon({ settings, origins, environment, log }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { origins, environment, log } = options;
+  // Ours: a reload changes it.
+  const settings = { ...options.settings };
   const at = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
   const tlsFiles = tlsFilesOf(settings);
@@ -76,10 +88,11 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
 
   const driver = createDriver(settings, log, at);
   const served = selectFeatures(resources, settings.featureSet);
+  const present = { addresses: [] as readonly string[], lastReset: new Date(), reload: (): void => undefined };
   let core: Core;
   let events: EventServices;
   try {
-    core = createCore(settings, stateDir, access, driver, log);
+    core = { ...createCore(settings, stateDir, access, driver, log), controller: createController(present) };
     events = openEventServices({
       bus: core.events,
       driver,
@@ -123,6 +136,11 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
     if (!(error instanceof ListenError)) throw error;
     throw at(error.about === 'port' ? 'listenPort' : 'listenIp', error.message, error);
   }
+  present.addresses = listener.addresses;
+  present.reload = () => {
+    reloadSettings({ live: settings, reread: options.reread, setTls: (next) => listener.setTls(next), log });
+    present.lastReset = new Date();
+  };
   // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
   await driver.start();
   void tidyLogs(driver, logs);
@@ -130,13 +148,33 @@ export async function startDaemon({ settings, origins, environment, log }: Daemo
 
   return {
     addresses: listener.addresses,
-    reload: () => reload(listener, tlsFiles, log),
+    reload: () => present.reload(),
     close: () => close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000),
   };
 }
 
-function tlsFilesOf({ sslCert, sslKey }: Settings): TlsFiles | undefined {
-  return sslCert === null || sslKey === null ? undefined : { sslCert, sslKey };
+/** @param present what holds now. */
+function createController(present: {
+  readonly addresses: readonly string[];
+  readonly lastReset: Date;
+  readonly reload: () => void;
+}): Controller {
+  // One after the other, and once for all that come meanwhile: clients reset the managers of all their machines at a time.
+  const reset = joined(async () => {
+    // After the answer.
+    await setImmediate();
+    present.reload();
+  }, RELOAD_REST_MS);
+  return {
+    get addresses() {
+      return present.addresses;
+    },
+    get lastReset() {
+      return present.lastReset;
+    },
+    network: () => readHostNetwork({ addresses: present.addresses }),
+    reset,
+  };
 }
 
 function createDriver(
@@ -188,7 +226,13 @@ function createHostDriver(
 /** What stands on no event. */
 type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes'>;
 
-function createCore(settings: Settings, stateDir: string, access: Access, driver: HypervisorDriver, log: Log): Core {
+function createCore(
+  settings: Settings,
+  stateDir: string,
+  access: Access,
+  driver: HypervisorDriver,
+  log: Log,
+): Omit<Core, 'controller'> {
   const now = () => new Date();
   return {
     driver,
@@ -201,7 +245,9 @@ function createCore(settings: Settings, stateDir: string, access: Access, driver
     log,
     operations: {
       tasks: createTaskStore({ limit: TASKS_KEPT, now }),
-      waitMs: settings.taskAfterSeconds * 1000,
+      get waitMs() {
+        return settings.taskAfterSeconds * 1000;
+      },
       onTaskFailed: (failure, name) => log.warn(`task failed: ${name}`, { error: failure }),
     },
     events: createEventBus((error) => log.error('a listener to events failed', { error })),
@@ -209,19 +255,6 @@ function createCore(settings: Settings, stateDir: string, access: Access, driver
     indicators: openIndicatorStore(stateDir, log),
     settings,
   };
-}
-
-function reload(listener: Listener, tlsFiles: TlsFiles | undefined, log: Log): void {
-  if (tlsFiles === undefined) {
-    log.info('nothing to read again: there is no certificate, and the password file is read when it changes');
-    return;
-  }
-  try {
-    listener.setTls(loadTls(tlsFiles));
-    log.info('certificate and key read again', { certificate: tlsFiles.sslCert });
-  } catch (error) {
-    log.error('reading certificate and key again: the old ones stay', { error });
-  }
 }
 
 /** Machines may have gone while no daemon was there to see it. */

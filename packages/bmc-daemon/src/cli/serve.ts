@@ -5,16 +5,17 @@ import { createNotify } from '@rackless/daemon/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import { startDaemon, StartError, type Daemon } from '../daemon.js';
+import type { Reread } from '../reload.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
+ * @param load reads the settings, again for every reload.
  * @returns the exit code: 0 after a signal, 1 where it did not start; what was wrong is on standard error, a line for each fault.
  */
-export async function serve(loaded: LoadedSettings): Promise<number> {
+export async function serve(load: () => LoadedSettings): Promise<number> {
+  const loaded = load();
   const { settings } = loaded;
-  const inspection = inspectSettings(loaded);
-  const faults = [...loaded.faults, ...inspection.faults];
-  const warnings = [...loaded.warnings, ...inspection.warnings];
+  const { faults, warnings } = inspected(loaded);
   if (faults.length > 0) {
     // A misspelled name is often why something else is at fault. There is no log yet, whose settings may be at fault too.
     for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
@@ -27,7 +28,7 @@ export async function serve(loaded: LoadedSettings): Promise<number> {
 
   let daemon: Daemon;
   try {
-    daemon = await startDaemon({ ...loaded, environment: process.env, log });
+    daemon = await startDaemon({ ...loaded, environment: process.env, log, reread: () => inspected(load()) });
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;
@@ -42,4 +43,14 @@ export async function serve(loaded: LoadedSettings): Promise<number> {
   await stopped;
   log.flush();
   return 0;
+}
+
+/** With what is wrong with the files that the settings name. */
+function inspected(loaded: LoadedSettings): Reread {
+  const inspection = inspectSettings(loaded);
+  return {
+    settings: loaded.settings,
+    faults: [...loaded.faults, ...inspection.faults],
+    warnings: [...loaded.warnings, ...inspection.warnings],
+  };
 }

@@ -1,5 +1,6 @@
 /** docs/configuration.md, made from the table of settings (`npm run generate`; a test keeps it true). */
 import { formatLiteral } from './python-format.js';
+import { reloadableKeys } from './reloadable.js';
 import { recognisedNames, settingKeys, settingsTable, type SettingDefinition } from './settings.js';
 
 /** Group, title, and what stands above its table. */
@@ -86,6 +87,6 @@ five seconds; the twenty-second and later ones of an address, whatever the user,
 | Signal | What happens |
 | --- | --- |
 | SIGTERM, SIGINT | No more connections; requests under way may end (\`${settingsTable.shutdownWaitSeconds.name}\`); exit code 0. A second one ends at once. |
-| SIGHUP | Certificate and key are read again. Where the new pair can not be used the log says so and the old one stays. |
+| SIGHUP | The configuration is read again; sessions, tasks and subscriptions stay. Taken at once: ${reloadableKeys.map((key) => `\`${settingsTable[key].name}\``).join(', ')}. Of other settings that have changed the log says that they wait for the next start. A configuration with a fault is not taken, and a certificate and key that can not be used are not. \`Manager.Reset\` of any manager does the same. |
 `;
 }

@@ -15,9 +15,19 @@ export function annotate(resource: JsonObject, entity: string, { strict }: Annot
   if (strict) return resource;
   return {
     ...withHealthRollUp(resource),
-    // The specification has null; DMTF's protocol validator needs the service root's UUID.
-    ...(entity === 'Manager' ? { ServiceEntryPointUUID: null } : {}),
+    ...(entity === 'Manager' ? asSpecified(resource) : {}),
     '@Redfish.Copyright': copyright,
+  };
+}
+
+/**
+ * Of a manager: the specification has null where DMTF's protocol validator needs the service root's UUID, and an empty list although
+ * the chassis says who manages it.
+ */
+function asSpecified({ Links: links }: JsonObject): JsonObject {
+  return {
+    ServiceEntryPointUUID: null,
+    ...(isObject(links) ? { Links: { ...links, ManagerForChassis: [], 'ManagerForChassis@odata.count': 0 } } : {}),
   };
 }
 

@@ -50,7 +50,9 @@ const kinds = (paths: Iterable<string>) =>
   [
     ...new Set(
       [...paths].map((path) =>
-        path.replace(/\/(Systems|Managers)\/[^/]+/, '/$1/{id}').replace(/(Interfaces|VirtualMedia|Roles)\/.+/, '$1/{id}'),
+        path
+          .replace(/\/(Systems|Managers)\/[^/]+/, '/$1/{id}')
+          .replace(/(Interfaces|VirtualMedia|Roles)\/.+/, '$1/{id}'),
       ),
     ),
   ].sort();
@@ -73,6 +75,8 @@ const vmedia = [
   ...minimum,
   '/redfish/v1/Managers',
   '/redfish/v1/Managers/{id}',
+  '/redfish/v1/Managers/{id}/EthernetInterfaces',
+  '/redfish/v1/Managers/{id}/EthernetInterfaces/{id}',
   '/redfish/v1/Managers/{id}/VirtualMedia',
   '/redfish/v1/Managers/{id}/VirtualMedia/{id}',
   '/redfish/v1/Systems/{id}/EthernetInterfaces',

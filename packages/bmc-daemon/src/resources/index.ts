@@ -9,12 +9,15 @@ import { bootOptionResources } from './boot-option.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { drive } from './drive.js';
+import { firmwareInventoryResources } from './firmware-inventory.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
 import { eventDestinationResources } from './event-destination.js';
 import { eventServiceResources, eventStream } from './event-service.js';
 import { jsonSchemaResources } from './json-schema.js';
 import { logServiceResources } from './log-service.js';
 import { managerResources } from './manager.js';
+import { managerInterfaceResources } from './manager-ethernet-interface.js';
+import { networkProtocol } from './network-protocol.js';
 import { managerAccountResources } from './manager-account.js';
 import { memoryResources } from './memory.js';
 import { messageRegistries, registryResources } from './message-registry.js';
@@ -30,6 +33,7 @@ import { simpleStorageResources } from './simple-storage.js';
 import { storageResources } from './storage.js';
 import { taskResources } from './task.js';
 import { thermalResources } from './thermal.js';
+import { updateServiceResources } from './update-service.js';
 import { virtualMediaResources } from './virtual-media.js';
 import { volumeResources } from './volume.js';
 
@@ -49,6 +53,8 @@ const served: readonly Resource<Services>[] = [
   drive,
   ...volumeResources,
   ...managerResources,
+  networkProtocol,
+  ...managerInterfaceResources,
   ...virtualMediaResources,
   ...certificateResources,
   ...chassisResources,
@@ -59,6 +65,8 @@ const served: readonly Resource<Services>[] = [
   ...eventServiceResources,
   ...eventDestinationResources,
   ...logServiceResources,
+  ...updateServiceResources,
+  ...firmwareInventoryResources,
   ...sessionServiceResources,
   accountService,
   ...managerAccountResources,

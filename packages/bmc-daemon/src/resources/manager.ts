@@ -1,7 +1,9 @@
 /** The management controller of a machine, which is this daemon as the machine's client sees it. */
+import { z } from 'zod';
 import type { SysinfoSnapshot } from '../drivers/driver.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { product, vendor, version } from '../version.js';
+import { chassisReference } from './chassis-place.js';
 import { inOrder } from './members.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -27,8 +29,8 @@ const manager = defineResource({
   uri: '/redfish/v1/Managers/{managerId}',
   load: ({ params, services }) => services.driver.getSystem(params.managerId),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
-  volatile: ['DateTime'],
-  render: ({ uuid, name, sysinfo }, { self, services }) => ({
+  volatile: ['DateTime', 'LastResetTime'],
+  render: ({ uuid, name, sysinfo }, { self, services }): JsonObject => ({
     Id: uuid,
     UUID: uuid,
     Name: `${name}-Manager`,
@@ -36,25 +38,40 @@ const manager = defineResource({
     ManagerType: 'BMC',
     ...renderIdentity(sysinfo),
     PowerState: 'On',
-    // The controller's clock runs on UTC, whatever the host's time zone; the offset is spelled as a number, not as Z.
-    DateTime: services
-      .now()
-      .toISOString()
-      .replace(/\.\d+Z$/, '+00:00'),
+    DateTime: timeOf(services.now()),
     DateTimeLocalOffset: '+00:00',
     ServiceEntryPointUUID: services.serviceUuid,
+    LastResetTime: timeOf(services.controller.lastReset),
     Status: enabled,
+    NetworkProtocol: reference(`${self}/NetworkProtocol`),
+    EthernetInterfaces: reference(`${self}/EthernetInterfaces`),
     VirtualMedia: reference(`${self}/VirtualMedia`),
     LogServices: reference(`${self}/LogServices`),
     Links: {
       ManagerForServers: [reference(`/redfish/v1/Systems/${uuid}`)],
       'ManagerForServers@odata.count': 1,
-      // Empty, as the specification has it, although the chassis says who manages it.
-      ManagerForChassis: [],
-      'ManagerForChassis@odata.count': 0,
+      ManagerForChassis: [chassisReference(uuid, services.settings)],
+      'ManagerForChassis@odata.count': 1,
     },
   }),
+  actions: {
+    // Whichever manager is reset, it is the one service behind them all: it reads its configuration again, as on SIGHUP.
+    '#Manager.Reset': {
+      body: z.strictObject({ ResetType: z.enum(['ForceRestart', 'GracefulRestart']).optional() }),
+      bodyOptional: true,
+      summary: ({ ResetType }) => ResetType ?? 'GracefulRestart',
+      run: (_entity, _body, { services }) => {
+        services.controller.reset();
+        return undefined;
+      },
+    },
+  },
 });
+
+/** The controller's clock runs on UTC, whatever the host's time zone; the offset is spelled as a number, not as Z. */
+function timeOf(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, '+00:00');
+}
 
 /**
  * Whose controller it is. A lab that gives its machines a vendor's SMBIOS wants the whole box to look like that vendor's, so

@@ -7,6 +7,7 @@ import type { EventLogs } from '../events/event-logs.js';
 import type { Subscriptions } from '../events/subscriptions.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
+import type { Controller } from './controller.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
 import type { ConfiguredDrives } from './media-drive.js';
@@ -25,6 +26,7 @@ export interface ResourceSettings extends InventorySettings {
 
 export interface Services {
   readonly driver: HypervisorDriver;
+  readonly controller: Controller;
   /** UUID of the service root: canonical, and the same after every restart. */
   readonly serviceUuid: string;
   readonly now: () => Date;

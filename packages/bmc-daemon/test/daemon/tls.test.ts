@@ -96,7 +96,7 @@ describe('HTTPS', () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     daemon.signal('SIGHUP');
-    await daemon.logged(/^nothing to read again/);
+    await daemon.logged(/^configuration read again: nothing new/);
     expect((await fetch(`${address}/redfish/v1`)).status).toBe(200);
   });
 });

@@ -8,6 +8,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { createEventFeed } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
 import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
+import type { HostNetwork } from '../../src/host-network.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
@@ -15,6 +16,27 @@ import type { IndicatorStore } from '../../src/resources/indicator-store.js';
 import type { StateFile } from '../../src/state-file.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A host with one port. */
+const hostNetwork: HostNetwork = {
+  hostName: 'host',
+  fqdn: 'host.example.org',
+  interfaces: [
+    {
+      name: 'eth0',
+      mac: '52:54:00:00:00:01',
+      ipv4: [{ address: '192.0.2.1', prefix: 24 }],
+      ipv6: [{ address: 'fe80::1', prefix: 64 }],
+      ipv4Gateway: '192.0.2.254',
+      ipv6Gateway: null,
+      linkUp: true,
+      speedMbps: 1000,
+      mtu: 1500,
+      vlan: null,
+    },
+  ],
+  nameServers: ['192.0.2.53'],
+};
 
 export interface TestServices extends Partial<Omit<Services, 'driver' | 'settings'>> {
   readonly settings?: Partial<ResourceSettings>;
@@ -30,6 +52,12 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     });
   return {
     driver,
+    controller: {
+      addresses: ['http://192.0.2.1:8000'],
+      network: () => hostNetwork,
+      lastReset: new Date(0),
+      reset: () => undefined,
+    },
     serviceUuid: '7a0d5d6e-3c0c-4b0e-9d0b-1f5a2b3c4d5e',
     now,
     log: { warn: () => undefined },

@@ -1,0 +1,91 @@
+/** The ports of a management controller: the host's network interfaces that this service can be reached over. */
+import type { HostAddress, HostInterface, HostNetwork } from '../host-network.js';
+import { refuse } from '../redfish/errors.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { subnetMask } from './ethernet-interface.js';
+import { renderCollection } from './reference.js';
+import { defineResource } from './services.js';
+import { enabled } from './status.js';
+
+const managerInterfaceCollection = defineResource({
+  entity: 'EthernetInterfaceCollection',
+  odataType: '#EthernetInterfaceCollection.EthernetInterfaceCollection',
+  uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces',
+  load: async ({ params, services }) => {
+    const { uuid } = await services.driver.getSystem(params.managerId);
+    return { uuid, names: services.controller.network().interfaces.map(({ name }) => name) };
+  },
+  canonicalParams: ({ uuid }) => ({ managerId: uuid }),
+  render: ({ names }, { self }) =>
+    renderCollection(
+      'Manager Ethernet Interface Collection',
+      names.map((name) => `${self}/${name}`),
+    ),
+});
+
+interface PortEntity {
+  readonly uuid: string;
+  readonly network: HostNetwork;
+  readonly port: HostInterface;
+}
+
+const managerInterface = defineResource({
+  entity: 'EthernetInterface',
+  odataType: '#EthernetInterface.v1_12_4.EthernetInterface',
+  uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces/{interfaceId}',
+  load: async ({ params, services }): Promise<PortEntity> => {
+    const { uuid } = await services.driver.getSystem(params.managerId);
+    const network = services.controller.network();
+    const port = network.interfaces.find(({ name }) => name === params.interfaceId);
+    if (port === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);
+    return { uuid, network, port };
+  },
+  canonicalParams: ({ uuid, port }) => ({ managerId: uuid, interfaceId: port.name }),
+  render: ({ network, port }): JsonObject => ({
+    Id: port.name,
+    Name: `Manager Ethernet Interface ${port.name}`,
+    Description: `Interface ${port.name} of the host, which the management controllers of all its machines share`,
+    MACAddress: port.mac,
+    InterfaceEnabled: true,
+    LinkStatus: port.linkUp ? 'LinkUp' : 'LinkDown',
+    SpeedMbps: port.speedMbps,
+    ...(port.mtu === null ? {} : { MTUSize: port.mtu }),
+    HostName: network.hostName,
+    FQDN: network.fqdn,
+    NameServers: network.nameServers,
+    // Whoever has set what is set: the kernel does not tell what of it is static.
+    StaticNameServers: [],
+    VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan },
+    IPv4Addresses: port.ipv4.map((address, index) => renderIpv4(address, index === 0 ? port.ipv4Gateway : undefined)),
+    IPv4StaticAddresses: [],
+    IPv6Addresses: port.ipv6.map(renderIpv6),
+    IPv6StaticAddresses: [],
+    IPv6DefaultGateway: port.ipv6Gateway,
+    IPv6StaticDefaultGateways: [],
+    Status: enabled,
+  }),
+});
+
+/** @param gateway of the first address alone, as DMTF has it. */
+function renderIpv4({ address, prefix }: HostAddress, gateway: string | null | undefined): JsonObject {
+  const isLinkLocal = address.startsWith('169.254.');
+  return {
+    Address: address,
+    SubnetMask: subnetMask(prefix),
+    AddressOrigin: isLinkLocal ? 'IPv4LinkLocal' : null,
+    ...(gateway === undefined ? {} : { Gateway: gateway }),
+  };
+}
+
+function renderIpv6({ address, prefix }: HostAddress): JsonObject {
+  const isLinkLocal = /^fe[89ab]/i.test(address);
+  return {
+    Address: address,
+    PrefixLength: prefix,
+    AddressOrigin: isLinkLocal ? 'LinkLocal' : null,
+    AddressState: null,
+  };
+}
+
+/** Ethernet interfaces under a manager. */
+export const managerInterfaceResources = [managerInterfaceCollection, managerInterface];

@@ -1,0 +1,152 @@
+/**
+ * Firmware updates, made up as in sushy-tools: nothing is downloaded and no firmware changes, but everything that a client sees of an
+ * update happens, up to the new version that the machine has after its next reset. What drives updates can be tried out with it.
+ */
+import { z } from 'zod';
+import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { toRedfishError } from '../redfish/driver-errors.js';
+import { about, message, withDetail, type Message } from '../redfish/messages.js';
+import type { JsonObject, WriteResult } from '../redfish/resource.js';
+import { taskMonitorUri, taskUri } from '../redfish/task-store.js';
+import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
+import { ownership } from './identity.js';
+import { inOrder } from './members.js';
+import { reference } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
+
+const transferProtocols = ['HTTP', 'HTTPS'] as const;
+const action = 'UpdateService.SimpleUpdate';
+const path = `/redfish/v1/UpdateService/Actions/${action}`;
+
+const updateService = defineResource({
+  entity: 'UpdateService',
+  odataType: '#UpdateService.v1_17_0.UpdateService',
+  uri: '/redfish/v1/UpdateService',
+  load: async ({ services }) => inOrder(await services.driver.listSystems(), 'ascending'),
+  render: (_machines, { self }): JsonObject => ({
+    Id: 'UpdateService',
+    Name: 'Update Service',
+    Description: 'Simulated: the version that is shown changes, the firmware does not',
+    ServiceEnabled: true,
+    FirmwareInventory: reference(`${self}/FirmwareInventory`),
+    Status: enabled,
+  }),
+  actions: {
+    '#UpdateService.SimpleUpdate': {
+      body: z.strictObject({
+        ImageURI: z.string().min(1).max(2_000),
+        TransferProtocol: z.enum(transferProtocols).optional(),
+        Targets: z.array(z.string().max(500)).max(1_000).optional(),
+        Username: z.string().max(500).optional(),
+        Password: z.string().max(500).optional(),
+      }),
+      parameters: (machines): JsonObject => ({
+        'ImageURI@Redfish.AllowableValues': [],
+        'TransferProtocol@Redfish.AllowableValues': transferProtocols,
+        'Targets@Redfish.AllowableValues': machines.map(({ uuid }) => firmwareUri(uuid)),
+        'Username@Redfish.AllowableValues': [],
+        'Password@Redfish.AllowableValues': [],
+      }),
+      run: async (machines, { ImageURI, Targets = [], TransferProtocol }, { services, requester }) => {
+        const image = imageOf(ImageURI, TransferProtocol);
+        // Whose firmware is meant has to be said, unless there is but one: an image for all machines of a host is nobody's wish.
+        if (Targets.length === 0 && machines.length !== 1) throw refuse('ActionParameterMissing', action, 'Targets');
+        const ids = Targets.length === 0 ? machines.map(({ uuid }) => uuid) : Targets.map(machineOf);
+        const systems = await Promise.all(ids.map((id, index) => target(id, Targets[index] ?? id, services)));
+        const { user, address } = requester;
+        return update(new Set(systems), image, { user, address }, services);
+      },
+    },
+  },
+});
+
+/** @throws {RedfishError} 400 where nobody could fetch it. */
+function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | undefined): URL {
+  // DMTF: without a scheme the protocol that is named, else HTTP.
+  const text = /^[a-z][a-z\d+.-]*:/i.test(uri)
+    ? uri
+    : `${(protocol ?? 'HTTP').toLowerCase()}://${uri.replace(/^\/+/, '')}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  // Not quoted: a user name and a password may stand in it.
+  throw new RedfishError(400, [about(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);
+}
+
+/**
+ * Which machine a target means: its firmware, and as clients of sushy-tools write it also its system, or the Bios of that.
+ * @throws {RedfishError} 400.
+ */
+function machineOf(uri: string): string {
+  const found =
+    /^\/redfish\/v1\/UpdateService\/FirmwareInventory\/BIOS-([^/]+)\/?$/.exec(uri)?.[1] ??
+    /^\/redfish\/v1\/Systems\/([^/]+)(?:\/(?:Bios|BIOS))?\/?$/.exec(uri)?.[1];
+  if (found === undefined) throw notATarget(uri);
+  return found;
+}
+
+/** @throws {RedfishError} 400 for a machine that there is not. @throws {DriverError} */
+async function target(id: string, uri: string, { driver }: Services): Promise<SystemSnapshot> {
+  try {
+    return await driver.getSystem(id);
+  } catch (error) {
+    throw error instanceof DriverError && error.kind === 'notFound' ? notATarget(uri) : error;
+  }
+}
+
+function notATarget(uri: string): RedfishError {
+  return new RedfishError(400, [about(message('ActionParameterValueNotInList', uri, 'Targets', action), '#/Targets')]);
+}
+
+/** Always a task, as clients of this action expect one. It is over when the new version waits for the reset. */
+function update(
+  systems: ReadonlySet<SystemSnapshot>,
+  image: URL,
+  owner: { readonly user: string | null; readonly address: string },
+  services: Services,
+): WriteResult {
+  const { tasks, onTaskFailed } = services.operations;
+  const names = [...systems].map(({ name }) => name).join(', ');
+  const { id, name } = tasks.create({ name: `Update the firmware of ${names}`, targetUri: path, owner });
+  const work = async (): Promise<readonly Message[]> => {
+    const messages: Message[] = [];
+    for (const system of systems) {
+      const version = nextVersion(image, firmwareVersion(system));
+      await ownership(services).stageFirmware(system.uuid, version);
+      const required = message(
+        'ResetRequired',
+        `/redfish/v1/Systems/${system.uuid}/Actions/ComputerSystem.Reset`,
+        'ForceRestart',
+      );
+      messages.push(withDetail(required, `Version ${version} is installed then. This update is simulated.`));
+    }
+    return messages;
+  };
+  work().then(
+    (messages) => tasks.complete(id, messages),
+    (error: unknown) => {
+      const failure = toRedfishError(error, { action, path });
+      tasks.fail(id, failure);
+      onTaskFailed(failure, name);
+    },
+  );
+  return { task: { monitor: taskMonitorUri(id), task: taskUri(id) } };
+}
+
+/**
+ * The version in the image's file name (`bios-1.5.2.bin`) where it has one, else the present one with its last number raised, as
+ * sushy-tools does.
+ * @param present null: nobody knows it.
+ */
+export function nextVersion(image: URL, present: string | null): string {
+  const file = image.pathname.split('/').at(-1) ?? '';
+  const named = /(?<![\d.])\d+(?:\.\d+)+/.exec(file)?.[0];
+  if (named !== undefined) return named;
+  if (present === null) return '1.0.0';
+  const last = /\d+(?=\D*$)/.exec(present)?.[0];
+  return last === undefined ? `${present}.1` : present.replace(/\d+(?=\D*$)/, String(BigInt(last) + 1n));
+}
+
+/** The update service. */
+export const updateServiceResources = [updateService];

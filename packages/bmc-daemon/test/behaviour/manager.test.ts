@@ -1,0 +1,108 @@
+/** The management controller: its network and its reset. */
+import { expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { describeSpec, serveDriver } from '../spec/spec-daemon.js';
+
+describeSpec('the manager', (spec) => {
+  const path = (): string => `/redfish/v1/Managers/${spec().uuid}`;
+
+  it('shows the protocol and the port that it is reached by, and no other (S8)', async () => {
+    const self = `${path()}/NetworkProtocol`;
+    expect((await spec().get(path()))['NetworkProtocol']).toEqual({ '@odata.id': self });
+    expect(await spec().get(self)).toEqual({
+      '@odata.context': '/redfish/v1/$metadata#ManagerNetworkProtocol.ManagerNetworkProtocol',
+      '@odata.id': self,
+      '@odata.type': '#ManagerNetworkProtocol.v1_12_0.ManagerNetworkProtocol',
+      '@Redfish.Copyright': expect.any(String),
+      Id: 'NetworkProtocol',
+      Name: 'Manager Network Protocol',
+      HostName: 'host',
+      FQDN: 'host.example.org',
+      HTTP: { ProtocolEnabled: true, Port: 8000 },
+      HTTPS: { ProtocolEnabled: false, Port: null },
+      Status: { State: 'Enabled', Health: 'OK' },
+    });
+    expect((await spec().call('PATCH', self, { HTTP: { Port: 1 } })).status).toBe(405);
+  });
+
+  it("shows the host's interfaces that it is reached by (S8)", async () => {
+    const collection = `${path()}/EthernetInterfaces`;
+    const self = `${collection}/eth0`;
+    expect(await spec().members(collection)).toEqual([
+      {
+        '@odata.context': '/redfish/v1/$metadata#EthernetInterface.EthernetInterface',
+        '@odata.id': self,
+        '@odata.type': '#EthernetInterface.v1_12_4.EthernetInterface',
+        '@Redfish.Copyright': expect.any(String),
+        Id: 'eth0',
+        Name: 'Manager Ethernet Interface eth0',
+        Description: 'Interface eth0 of the host, which the management controllers of all its machines share',
+        MACAddress: '52:54:00:00:00:01',
+        InterfaceEnabled: true,
+        LinkStatus: 'LinkUp',
+        SpeedMbps: 1000,
+        MTUSize: 1500,
+        HostName: 'host',
+        FQDN: 'host.example.org',
+        NameServers: ['192.0.2.53'],
+        StaticNameServers: [],
+        VLAN: { VLANEnable: false, VLANId: null },
+        IPv4Addresses: [
+          { Address: '192.0.2.1', SubnetMask: '255.255.255.0', AddressOrigin: null, Gateway: '192.0.2.254' },
+        ],
+        IPv4StaticAddresses: [],
+        IPv6Addresses: [{ Address: 'fe80::1', PrefixLength: 64, AddressOrigin: 'LinkLocal', AddressState: null }],
+        IPv6StaticAddresses: [],
+        IPv6DefaultGateway: null,
+        IPv6StaticDefaultGateways: [],
+        Status: { State: 'Enabled', Health: 'OK' },
+      },
+    ]);
+    expect((await spec().call('GET', `${collection}/eth9`)).status).toBe(404);
+  });
+
+  it('takes a reset, and no reset of another type (S8)', async () => {
+    const action = `${path()}/Actions/Manager.Reset`;
+    expect(spec().objectAt(await spec().get(path()), 'Actions')).toEqual({
+      '#Manager.Reset': { target: action, 'ResetType@Redfish.AllowableValues': ['ForceRestart', 'GracefulRestart'] },
+    });
+    for (const body of [undefined, {}, { ResetType: 'ForceRestart' }, { ResetType: 'GracefulRestart' }]) {
+      expect((await spec().call('POST', action, body)).status).toBe(204);
+    }
+    const off = await spec().call('POST', action, { ResetType: 'ForceOff' });
+    expect([off.status, spec().messageIds(off)]).toEqual([400, ['ActionParameterValueNotInList']]);
+  });
+
+  it('names its chassis where DMTF rules, and none where the specification does (S8)', async () => {
+    const links = spec().objectAt((await spec().crawlStrict()).get(path()) ?? {}, 'Links');
+    expect(links['ManagerForChassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${spec().uuid}` }]);
+    expect(spec().objectAt(await spec().get(path()), 'Links')['ManagerForChassis']).toEqual([]);
+  });
+});
+
+it('a machine that broke down says so until it is started again (S6)', async () => {
+  const driver = new FakeDriver();
+  const { get, stop } = await serveDriver(driver);
+  try {
+    const machine = await driver.getSystem('node-1');
+    const seen = async (): Promise<unknown> => {
+      const { PowerState, Status } = await get(`/redfish/v1/Systems/${machine.uuid}`);
+      const { Health } = Status as Record<string, unknown>; // Required by the specification.
+      return [PowerState, Health];
+    };
+    driver.define({ ...machine, state: 'shutoff', failure: 'crashed' });
+    await expect(seen()).resolves.toEqual(['Off', 'Critical']);
+    driver.define({ ...machine, state: 'crashed' });
+    await expect(seen()).resolves.toEqual(['On', 'Critical']);
+    driver.define({ ...machine, state: 'paused', failure: 'ioError' });
+    await expect(seen()).resolves.toEqual(['Paused', 'Critical']);
+    await driver.power('node-1', 'cycle');
+    await expect(seen()).resolves.toEqual(['On', 'OK']);
+    driver.define({ ...machine, state: 'shutdown' });
+    await expect(seen()).resolves.toEqual(['PoweringOff', 'OK']);
+    driver.define({ ...machine, state: 'paused', starting: true });
+    await expect(seen()).resolves.toEqual(['PoweringOn', 'OK']);
+  } finally {
+    await stop();
+  }
+});

@@ -1,0 +1,65 @@
+/** Firmware updates, as far as they are simulated. */
+import { expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
+import { version } from '../../src/version.js';
+import { describeSpec, type Answer } from '../spec/spec-daemon.js';
+
+describeSpec('firmware updates', (spec) => {
+  const service = '/redfish/v1/UpdateService';
+  const firmware = (): string => `${service}/FirmwareInventory/BIOS-${spec().uuid}`;
+  const system = (): string => `/redfish/v1/Systems/${spec().uuid}`;
+  const update = (body: unknown) => spec().call('POST', `${service}/Actions/UpdateService.SimpleUpdate`, body);
+  const bios = async (): Promise<unknown> => (await spec().get(system()))['BiosVersion'];
+  /** The task of an answer when it is over. */
+  const ended = async ({ status, body = {} }: Answer) => {
+    expect(status).toBe(202);
+    for (let turn = 0; turn < 600; turn += 1) {
+      const task = await spec().get(String(body['@odata.id']));
+      if (task['TaskState'] !== 'Running') return task;
+      await delay(50);
+    }
+    throw new Error('waiting for the task of an update: it does not end');
+  };
+
+  it("show this service's version, and the firmware of each machine (S8)", async () => {
+    expect((await spec().get('/redfish/v1/'))['UpdateService']).toEqual({ '@odata.id': service });
+    const members = await spec().members(`${service}/FirmwareInventory`);
+    expect(members.map(({ Id, Updateable }) => [Id, Updateable])).toEqual([
+      ['BMC', false],
+      ...[...spec().uuids].sort().map((uuid) => [`BIOS-${uuid}`, true]),
+    ]);
+    expect(members[0]?.['Version']).toBe(version);
+    expect((await spec().get(firmware()))['Version']).toBeNull();
+  });
+
+  it('change the version of a machine with its next reset, and wait for that in a task that is over (S8)', async () => {
+    const task = await ended(
+      await update({ ImageURI: 'http://192.0.2.1/bios-2.3.4.bin', TransferProtocol: 'HTTP', Targets: [firmware()] }),
+    );
+    expect(task['TaskState']).toBe('Completed');
+    expect(JSON.stringify(task['Messages'])).toContain('Version 2.3.4 is installed then. This update is simulated.');
+    expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual([null, true]);
+    await spec().reset('ForceRestart');
+    expect([await bios(), (await spec().get(firmware()))['Staged']]).toEqual(['2.3.4', false]);
+    // As it is in the inventory; and the next one is one more.
+    expect((await spec().get(firmware()))['Version']).toBe('2.3.4');
+    await ended(await update({ ImageURI: 'http://192.0.2.1/bios', Targets: [`${system()}/Bios`, system()] }));
+    await spec().reset('ForceRestart');
+    await expect(bios()).resolves.toBe('2.3.5');
+  });
+
+  it('are refused without a target, for what is none, and from where nobody could fetch them (S8)', async () => {
+    const ImageURI = 'http://192.0.2.1/bios.bin';
+    for (const [body, key] of [
+      [{ ImageURI }, 'ActionParameterMissing'],
+      [{ ImageURI, Targets: [`${service}/FirmwareInventory/BMC`] }, 'ActionParameterValueNotInList'],
+      [{ ImageURI, Targets: [`${system()}0`] }, 'ActionParameterValueNotInList'],
+      [{ ImageURI: 'file:///etc/passwd', Targets: [firmware()] }, 'ActionParameterValueError'],
+      [{ ImageURI, TransferProtocol: 'TFTP', Targets: [firmware()] }, 'ActionParameterValueNotInList'],
+    ] as const) {
+      const answer = await update(body);
+      expect([answer.status, spec().messageIds(answer)]).toEqual([400, [key]]);
+    }
+    expect((await spec().get(firmware()))['Staged']).toBe(false);
+  });
+});

@@ -1,0 +1,63 @@
+/** The configuration, read again while the daemon runs. */
+import { describe, expect, it } from '@jest/globals';
+import { daemonFixture } from './fixture.js';
+
+type Body = Readonly<Record<string, unknown>>;
+
+async function ask(
+  url: string,
+  method = 'GET',
+  body?: Body,
+): Promise<{ readonly status: number; readonly body: Body }> {
+  const answer = await fetch(url, {
+    method,
+    ...(body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text === '' ? {} : (JSON.parse(text) as Body) }; // Redfish is JSON.
+}
+
+describe('a configuration that is read again', () => {
+  const { start, config } = daemonFixture();
+  const lines = (...more: readonly string[]): string =>
+    ['EMULATOR_FAKE_DRIVER = True', "EMULATOR_LISTEN_IP = '127.0.0.1'", 'EMULATOR_LISTEN_PORT = 0', ...more, ''].join(
+      '\n',
+    );
+
+  it('holds at once in what is asked for at each request, on SIGHUP and on Manager.Reset (S8)', async () => {
+    const daemon = start(['--config', config(lines())]);
+    const address = await daemon.address();
+    const machine = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[]; // Required by the schema.
+    const manager = `${address}${machine[0]?.['@odata.id'] ?? ''}`;
+    const forceOff = async (): Promise<number> => {
+      const url = `${manager.replace('Managers', 'Systems')}/Actions/ComputerSystem.Reset`;
+      return (await ask(url, 'POST', { ResetType: 'ForceOff' })).status;
+    };
+    const lastReset = async (): Promise<number> => Date.parse(String((await ask(manager)).body['LastResetTime']));
+    const started = await lastReset();
+    expect(await forceOff()).toBe(204);
+
+    config(lines('EMULATOR_DISABLE_POWER_OFF = True', 'EMULATOR_DMTF_STRICT = True'));
+    daemon.signal('SIGHUP');
+    await daemon.logged(/^configuration read again: EMULATOR_DISABLE_POWER_OFF$/);
+    await daemon.logged(/^changed, and taken with the next start of the daemon: EMULATOR_DMTF_STRICT$/);
+    expect(await forceOff()).toBe(400);
+
+    config(lines());
+    expect((await ask(`${manager}/Actions/Manager.Reset`, 'POST', { ResetType: 'GracefulRestart' })).status).toBe(204);
+    await daemon.logged(/^configuration read again: EMULATOR_DISABLE_POWER_OFF$/, 2);
+    expect(await forceOff()).toBe(204);
+    expect(await lastReset()).toBeGreaterThanOrEqual(started);
+  });
+
+  it('is not taken where there is a fault in it (S8)', async () => {
+    const daemon = start(['--config', config(lines('EMULATOR_DISABLE_POWER_OFF = False'))]);
+    const address = await daemon.address();
+    config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));
+    daemon.signal('SIGHUP');
+    await daemon.logged(/EMULATOR_TASK_AFTER_SECONDS must be a number/);
+    await daemon.logged(/^reading the configuration again: what held before goes on to hold$/);
+    expect(daemon.messages().join('\n')).not.toContain('configuration read again: ');
+    expect((await ask(`${address}/redfish/v1`)).status).toBe(200);
+  });
+});
