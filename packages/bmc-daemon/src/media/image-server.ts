@@ -87,12 +87,49 @@ export async function inspectImage(
   }
 }
 
+/** Where an image is once every redirection was followed. */
+export interface ImageLocation {
+  readonly url: URL;
+  /** IP address that it came from. */
+  readonly address: string;
+}
+
+/**
+ * Finds an image that is to be read in parts, and makes sure that its server sends it so.
+ * @throws {ImageError} of every kind but storageFull; `aborted` when the signal fires.
+ */
+export async function locateImage(
+  request: Request,
+  limits: ImageServerLimits,
+  signal: AbortSignal,
+): Promise<ImageLocation> {
+  const { response, url } = await followTo('GET', request, limits, signal, { range: 'bytes=0-0' });
+  const { remoteAddress: address } = response.socket;
+  const size = /\/(\d+)$/.exec(response.headers['content-range'] ?? '')?.[1];
+  response.destroy();
+  if (response.statusCode !== 206 || address === undefined) {
+    throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server does not send it in parts (Range)`);
+  }
+  if (size !== undefined && Number(size) > limits.maxBytes) throw tooLarge(request.url, limits.maxBytes);
+  return { url, address };
+}
+
 async function follow(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
+  return (await followTo(method, request, limits, signal)).response;
+}
+
+async function followTo(
+  method: 'GET' | 'HEAD',
+  request: Request,
+  limits: ImageServerLimits,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly response: IncomingMessage; readonly url: URL }> {
   const ca = await authoritiesOf(request, limits);
   const hosts = imageHosts(limits.hosts ?? anyHost);
   let url = request.url;
@@ -102,12 +139,12 @@ async function follow(
     const response = await exchange(
       method,
       url,
-      { ...limits, hosts, credentials, ca, verify: request.verifyCertificate },
+      { ...limits, hosts, headers, credentials, ca, verify: request.verifyCertificate },
       signal,
     );
     const status = response.statusCode ?? 0;
     if (!REDIRECTS.has(status) || response.headers.location === undefined) {
-      if (status === 200) return response;
+      if (status === 200 || (status === 206 && 'range' in headers)) return { response, url };
       response.destroy();
       throw refusal(request.url, status);
     }
@@ -139,6 +176,7 @@ function refusal(url: URL, status: number): ImageError {
 }
 
 interface ExchangeOptions {
+  readonly headers: Readonly<Record<string, string>>;
   readonly hosts: ImageHosts;
   readonly connectTimeoutMs: number;
   readonly idleTimeoutMs: number;
@@ -168,6 +206,7 @@ function exchange(
         accept: '*/*',
         'accept-encoding': 'identity',
         'user-agent': 'rackless-bmc-daemon',
+        ...options.headers,
         ...(options.credentials === undefined ? {} : { authorization: options.credentials }),
       },
     };

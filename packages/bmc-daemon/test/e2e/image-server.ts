@@ -30,7 +30,16 @@ export class ImageServer {
         response.writeHead(404).end();
         return;
       }
-      response.writeHead(200, { 'content-type': 'application/x-iso9660-image', 'content-length': image.bytes.length });
+      const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+      if (range !== null) {
+        sendPart(response, image.bytes, Number(range[1]), range[2] === '' ? image.bytes.length - 1 : Number(range[2]));
+        return;
+      }
+      response.writeHead(200, {
+        'content-type': 'application/x-iso9660-image',
+        'content-length': image.bytes.length,
+        'accept-ranges': 'bytes',
+      });
       if (request.method === 'HEAD') {
         response.end();
         return;
@@ -89,4 +98,11 @@ export class ImageServer {
   downloads(name: string): number {
     return this.#images.get(name)?.downloads ?? 0;
   }
+}
+
+/** @param last offset of the last byte, which may be behind the end. */
+function sendPart(response: ServerResponse, bytes: Buffer, first: number, last: number): void {
+  const part = bytes.subarray(first, last + 1);
+  const range = `bytes ${first}-${first + part.length - 1}/${bytes.length}`;
+  response.writeHead(206, { 'content-length': part.length, 'content-range': range }).end(part);
 }

@@ -8,6 +8,7 @@ import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
 import { readDefinition } from '../../src/drivers/libvirt/definition.js';
 import type { Host } from '../../src/drivers/libvirt/host.js';
 import { ImageStore } from '../../src/drivers/libvirt/image-store.js';
+import { ImageStreams } from '../../src/drivers/libvirt/image-stream.js';
 import type { Machine } from '../../src/drivers/libvirt/inventory.js';
 import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
@@ -90,14 +91,15 @@ describe('a drive that was plugged into a running machine', () => {
     await host.virsh('attach-disk', guest.name, path, 'sda', '--type', 'cdrom', '--targetbus', 'usb', '--live');
     const parts = host.parts();
     const machine = await find(parts, guest);
+    const limits = { connectTimeoutMs: 1, idleTimeoutMs: 1, maxBytes: 1, caFile: undefined };
     const store = new ImageStore({
       openShelf: () => Promise.resolve(null),
       sourcesInUse: () => Promise.resolve(new Set()),
-      limits: { connectTimeoutMs: 1, idleTimeoutMs: 1, maxBytes: 1, caFile: undefined },
+      limits,
       warn: () => undefined,
     });
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
-    const media = new MediaControl({ host: parts, boot, store, turns: new Turns() });
+    const media = new MediaControl({ host: parts, boot, store, streams: new ImageStreams(limits), turns: new Turns() });
     return { guest, machine, eject: () => media.eject(machine, 'cdrom', {}) };
   }
   const drives = async (machine: Machine): Promise<readonly string[]> =>

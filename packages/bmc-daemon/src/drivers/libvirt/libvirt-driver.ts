@@ -3,6 +3,7 @@ import { DomainEventType, DomainXmlFlags, Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log.js';
 import type { ImageRequest } from '../../media/image.js';
 import { anyHost, type HostRules } from '../../media/image-hosts.js';
+import type { ImageServerLimits } from '../../media/image-server.js';
 import {
   DriverError,
   type BootChange,
@@ -36,6 +37,7 @@ import { HostCpu } from './host-cpu.js';
 import { openPool } from './image-pool.js';
 import { openShelf } from './image-shelf.js';
 import { ImageStore } from './image-store.js';
+import { ImageStreams } from './image-stream.js';
 import { Inventory, type Machine } from './inventory.js';
 import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
@@ -96,6 +98,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly guestNetwork: GuestNetwork;
   readonly #guestNetwork: GuestNetworkReader;
   readonly #store: ImageStore;
+  readonly #streams: ImageStreams;
   readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
   /** By machine, what was left of it by the last daemon or connection: taken up once a connection. */
@@ -127,20 +130,23 @@ class LibvirtDriver implements HypervisorDriver {
       diskSizeWaitMs: options.diskSizeWaitMs ?? 1_000,
       knowledge: () => this.#firmwareFiles.knowledge(),
       hostCpuModel: () => hostCpu.model(),
+      streams: () => this.#streams.isOffered,
     });
+    const limits: ImageServerLimits = {
+      connectTimeoutMs: options.imageConnectTimeoutMs ?? 10_000,
+      idleTimeoutMs: options.imageIdleTimeoutMs ?? 30_000,
+      maxBytes: options.maxImageBytes,
+      caFile: options.imageCaFile ?? undefined,
+      hosts: options.imageHosts ?? anyHost,
+    };
+    this.#streams = new ImageStreams(limits);
     this.#store = new ImageStore({
       openShelf: async ({ create }) => {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
         return pool === null ? null : openShelf(pool, timeoutMs);
       },
       sourcesInUse: () => this.#sourcesInUse(),
-      limits: {
-        connectTimeoutMs: options.imageConnectTimeoutMs ?? 10_000,
-        idleTimeoutMs: options.imageIdleTimeoutMs ?? 30_000,
-        maxBytes: options.maxImageBytes,
-        caFile: options.imageCaFile ?? undefined,
-        hosts: options.imageHosts ?? anyHost,
-      },
+      limits,
       warn: (message, error) => log.warn(message, { error }),
     });
     const [host, turns] = [this.#host, this.#turns];
@@ -176,13 +182,13 @@ class LibvirtDriver implements HypervisorDriver {
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
-    this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store });
+    this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
     this.volumes = this.#volumeControl(options);
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { hypervisor, inventory, log } = this.#host;
     inventory.start();
     this.#changes.start();
@@ -214,7 +220,7 @@ class LibvirtDriver implements HypervisorDriver {
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) log.warn(`no connection to ${this.name}`, { error });
     });
-    return Promise.resolve();
+    await this.#streams.look();
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import type { MediaDevice } from '../media-drive.js';
 import { readDefinition } from './definition.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
+import { isStreamFault } from './image-stream.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { driveMarkup, isHotplugged, type MediaSource } from './xml/cdrom.js';
@@ -48,6 +49,8 @@ export async function plugIn(
     return target;
   } catch (error) {
     if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
+    // At its next start QEMU could open it no better.
+    if (media.type === 'network' && isStreamFault(error)) throw error;
     log.info(`machine ${machine.name} can not be given a drive while it runs: the image is there from its next start`, {
       error,
     });

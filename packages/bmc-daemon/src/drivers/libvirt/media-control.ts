@@ -9,6 +9,7 @@ import { readDefinition, saveDefinition, saveRecord, type Definition } from './d
 import type { Host } from './host.js';
 import type { ImagePlace } from './image-shelf.js';
 import type { ImageLease, ImageStore } from './image-store.js';
+import type { ImageStreams } from './image-stream.js';
 import type { Machine } from './inventory.js';
 import { withContinuousOrder } from './kept-override.js';
 import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
@@ -33,6 +34,7 @@ export interface MediaControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly store: ImageStore;
+  readonly streams: ImageStreams;
   /** As for power: an insert holds the machine's turn from the download on. */
   readonly turns: Turns;
 }
@@ -79,6 +81,8 @@ export class MediaControl {
       const lease = await this.#acquire(device, image, options);
       try {
         await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
+      } catch (error) {
+        throw image.stream === true ? this.#options.streams.translate(error) : error;
       } finally {
         lease.release();
       }
@@ -113,7 +117,14 @@ export class MediaControl {
    * disk, so floppy disks are never shared: they are small.
    */
   async #acquire(device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<ImageLease> {
-    const { store } = this.#options;
+    const { store, streams } = this.#options;
+    if (image.stream === true) {
+      if (device === 'floppy' || (device === 'usb' && !image.writeProtected)) {
+        const message = 'streaming the image: what a guest can write to comes by Upload';
+        throw new DriverError('unsupported', message, { field: 'TransferMethod' });
+      }
+      return await streams.open(image, options.signal ?? new AbortController().signal);
+    }
     if (device === 'floppy') return await store.acquire(image, { ...options, own: true, maxBytes: FLOPPY_BYTES });
     return await store.acquire(image, { ...options, own: device === 'usb' && !image.writeProtected });
   }

@@ -20,6 +20,8 @@ interface Reading {
   readonly autostart: boolean | null;
   readonly inactiveXml: string;
   readonly liveXml: string | null;
+  /** Whether images can be streamed into its drives. */
+  readonly streams: boolean;
 }
 
 interface Kept extends Reading {
@@ -40,6 +42,8 @@ export interface SystemReaderOptions {
   readonly knowledge?: () => Promise<FirmwareKnowledge>;
   /** Name of the host's CPU; null: it has none; undefined: not known yet. Default: it has none. */
   readonly hostCpuModel?: () => Promise<string | null | undefined>;
+  /** Whether QEMU reads images from their servers. Default: it does not. */
+  readonly streams?: () => boolean;
 }
 
 export class SystemReader {
@@ -48,15 +52,17 @@ export class SystemReader {
   readonly #capacity: DiskCapacity;
   readonly #knowledge: () => Promise<FirmwareKnowledge>;
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
+  readonly #streams: () => boolean;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<SystemSnapshot>>();
 
-  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel }: SystemReaderOptions) {
+  constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams }: SystemReaderOptions) {
     this.#inventory = inventory;
     this.#timeoutMs = timeoutMs;
     this.#capacity = new DiskCapacity(diskSizeWaitMs);
     this.#knowledge = knowledge ?? (() => Promise.resolve(knownByName));
     this.#hostCpuModel = hostCpuModel ?? (() => Promise.resolve(null));
+    this.#streams = streams ?? (() => false);
   }
 
   /** @throws {DriverError} notFound, unavailable. */
@@ -100,6 +106,7 @@ export class SystemReader {
       persistent: machine.persistent,
       capacityBytes: capacities,
       knowledge: await this.#knowledge(),
+      streams: reading.streams,
     };
     const read = (hostCpuModel: string | null): SystemSnapshot =>
       readSnapshot(reading.inactiveXml, reading.liveXml, { ...extras, hostCpuModel });
@@ -124,7 +131,7 @@ export class SystemReader {
       persistent ? domain.getAutostart(options).catch(unknownAutostart) : null,
       condition.state === 'shutoff' ? null : domain.getXmlDesc(0, options),
     ]);
-    return { ...condition, persistent, autostart, inactiveXml, liveXml };
+    return { ...condition, persistent, autostart, inactiveXml, liveXml, streams: this.#streams() };
   }
 }
 
@@ -141,6 +148,7 @@ function sameReading(a: Reading, b: Reading): boolean {
     a.persistent === b.persistent &&
     a.autostart === b.autostart &&
     a.inactiveXml === b.inactiveXml &&
-    a.liveXml === b.liveXml
+    a.liveXml === b.liveXml &&
+    a.streams === b.streams
   );
 }

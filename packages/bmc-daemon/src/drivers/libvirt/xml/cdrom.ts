@@ -213,6 +213,11 @@ export function sourceMarkup(media: MediaSource): string {
   return `<source pool='${encodeAttribute(media.pool)}' volume='${encodeAttribute(media.volume)}'/>`;
 }
 
+/** As `DiskSource.name` gives it. */
+export function networkName({ protocol, host, port, path }: NetworkSource): string {
+  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}/${path.replace(/^\//, '')}`;
+}
+
 function networkMarkup({ protocol, host, port, path, query, verify }: NetworkSource): string {
   const search = query === null ? '' : ` query='${encodeAttribute(query)}'`;
   const tls = protocol === 'https' ? `<ssl verify='${verify ? 'yes' : 'no'}'/>` : '';

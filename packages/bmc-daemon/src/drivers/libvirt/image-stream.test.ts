@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ImageServerLimits } from '../../media/image-server.js';
+import { DriverError } from '../driver.js';
+import { ImageStreams, isStreamFault } from './image-stream.js';
+
+const limits: ImageServerLimits = { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 };
+const never = new AbortController().signal;
+const servers: Server[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
+  const server = createServer(handler);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a/image.iso?token=t`);
+}
+async function modules(...names: string[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'rackless-modules-'));
+  folders.push(folder);
+  for (const name of names) await writeFile(join(folder, name), '');
+  return folder;
+}
+const image = (url: URL) => ({ url, writeProtected: true, verifyCertificate: false, stream: true });
+async function fault(promise: Promise<unknown>): Promise<readonly [string, string]> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
+  return [error.kind, error.message];
+}
+/** Sends one byte of a thousand. */
+const inParts = (_request: IncomingMessage, response: ServerResponse): void => {
+  response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/1000' }).end('x');
+};
+
+describe('streams of images', () => {
+  it("are offered where QEMU's modules have the driver, and where it has no modules to tell (S7)", async () => {
+    const streams = new ImageStreams(limits);
+    await streams.look([await modules('ui-gtk.so', 'block-curl.so')]);
+    expect(streams.isOffered).toBe(true);
+    await streams.look([await modules('ui-gtk.so', 'accel-tcg-x86_64.so'), '/nowhere']);
+    expect(streams.isOffered).toBe(false);
+    expect(await fault(streams.open(image(new URL('http://127.0.0.1/x')), never))).toEqual([
+      'unsupported',
+      "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)",
+    ]);
+    await streams.look(['/nowhere']);
+    expect(streams.isOffered).toBe(true);
+  });
+
+  it('are not offered where a list of hosts holds, to which QEMU could not be held (S7)', async () => {
+    const streams = new ImageStreams({ ...limits, hosts: { allowed: ['127.0.0.1'], ipFamily: null } });
+    expect(streams.isOffered).toBe(false);
+    await streams.look([await modules('block-curl.so')]);
+    expect(streams.isOffered).toBe(false);
+  });
+
+  it('open the address that a name and its redirections have led to (S7)', async () => {
+    const target = await serve(inParts);
+    const named = new URL(target);
+    named.hostname = 'localhost';
+    const url = await serve((_request, response) => response.writeHead(302, { location: named.href }).end());
+    const { source, name } = await new ImageStreams(limits).open(image(url), never);
+    expect(source).toEqual({
+      type: 'network',
+      protocol: 'http',
+      host: '127.0.0.1',
+      port: Number(target.port),
+      path: '/a/image.iso',
+      query: 'token=t',
+      verify: false,
+    });
+    expect(name).toBe(`http://127.0.0.1:${target.port}/a/image.iso`);
+  });
+
+  it('need a server that sends parts, has the image, and answers to its address (S7)', async () => {
+    const streams = new ImageStreams(limits);
+    const whole = await serve((_request, response) => response.end('all of it'));
+    expect(await fault(streams.open(image(whole), never))).toEqual([
+      'mediaUnreachable',
+      expect.stringContaining('the server does not send it in parts (Range)'),
+    ]);
+    const missing = await serve((_request, response) => response.writeHead(404).end());
+    expect((await fault(streams.open(image(missing), never)))[0]).toBe('mediaNotFound');
+    const large = await serve((_request, response) => {
+      response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/1000001' }).end('x');
+    });
+    expect((await fault(streams.open(image(large), never)))[0]).toBe('mediaTooLarge');
+    const virtual = await serve((request, response) => {
+      if (request.headers.host?.startsWith('localhost') === true) inParts(request, response);
+      else response.writeHead(404).end();
+    });
+    virtual.hostname = 'localhost';
+    expect((await fault(streams.open(image(virtual), never)))[1]).toContain('answers to its name only');
+    const forbidden = image(new URL('http://169.254.169.254/x'));
+    expect((await fault(streams.open(forbidden, never)))[0]).toBe('mediaForbidden');
+  });
+
+  it("are not offered any more once QEMU has said that it can not, and a server's faults are told apart (S7)", () => {
+    const streams = new ImageStreams(limits);
+    const said = (message: string) => new DriverError('internal', message);
+    const gone = said(
+      "changing the drive: internal error: unable to execute 'blockdev-add': CURL: Error opening file: 404",
+    );
+    expect([isStreamFault(gone), streams.translate(gone)]).toMatchObject([
+      true,
+      { kind: 'mediaUnreachable', field: 'Image' },
+    ]);
+    expect(streams.isOffered).toBe(true);
+    const other = said('changing the drive: the tray is locked');
+    expect([isStreamFault(other), streams.translate(other)]).toEqual([false, other]);
+    const none = said("changing the drive: internal error: unable to execute 'blockdev-add': Unknown driver 'http'");
+    expect([isStreamFault(none), streams.translate(none)]).toMatchObject([
+      true,
+      { kind: 'unsupported', field: 'TransferMethod' },
+    ]);
+    expect(streams.isOffered).toBe(false);
+  });
+});
