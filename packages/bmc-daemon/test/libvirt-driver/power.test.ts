@@ -90,6 +90,62 @@ describe('power of a real guest', () => {
     await impatient.close();
   });
 
+  it('is held and let go, and goes on where it was (S6)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'pressButton');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'suspend');
+    expect(await stateOf(guest)).toBe('paused');
+    expect(await failure(driver.power(guest.uuid, 'pressButton'))).toBe('conflict');
+    await driver.power(guest.uuid, 'resume');
+    expect(await stateOf(guest)).toBe('running');
+    // The button is what shows that it is alive.
+    await driver.power(guest.uuid, 'pressButton');
+    await reaches(driver, guest, 'shutoff');
+    expect(guest.serial.story).toEqual(['<power on>', 'boot disk', 'power button']);
+  });
+
+  it('is off and on again after a power cycle, in a process of its own, from paused too (S6)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'cycle');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'suspend');
+    await driver.power(guest.uuid, 'cycle');
+    expect(await guest.serial.reaches(4)).toEqual(['<power on>', 'boot disk', '<power on>', 'boot disk']);
+    expect(await stateOf(guest)).toBe('running');
+    // Nobody can ask this guest to write its memory to disk.
+    expect(await failure(driver.power(guest.uuid, 'pmSuspend'))).toBe('unsupported');
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('shows that its process has died, until it is started again (S6)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    process.kill(await host.libvirtd.guestPid(guest.name), 'SIGKILL');
+    await reaches(driver, guest, 'shutoff');
+    expect((await driver.getSystem(guest.uuid)).failure).toBe('crashed');
+    await driver.power(guest.uuid, 'create');
+    expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
+    await driver.power(guest.uuid, 'destroy');
+    expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
+  });
+
+  it('has a firmware update after its next restart, graceful or not (S8)', async () => {
+    const guest = await host.guest();
+    const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
+    await driver.ownership?.stageFirmware(guest.uuid, '1.0.1');
+    expect(await update()).toEqual({ installed: null, staged: '1.0.1' });
+    await driver.power(guest.uuid, 'create');
+    expect(await update()).toEqual({ installed: '1.0.1', staged: null });
+    await guest.serial.reaches(2);
+    await driver.ownership?.stageFirmware(guest.uuid, '1.0.2');
+    await driver.power(guest.uuid, 'reboot');
+    await guest.serial.reaches(4);
+    await until('the update', async () => (await update())?.installed === '1.0.2');
+    await driver.power(guest.uuid, 'destroy');
+  });
+
   it('interrupts a guest that runs, and refuses what needs one where none does (B5)', async () => {
     const guest = await host.guest();
     for (const action of ['shutdown', 'reboot', 'injectNmi'] as const) {
@@ -118,7 +174,7 @@ describe('power of a real guest', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('knows of a transient machine, and of its end (B5)', async () => {
+  it('knows of a transient machine, ends it for nobody, and knows of its end (B5, S6)', async () => {
     const model = await host.guest();
     await host.virsh('undefine', model.name);
     await host.virsh('create', host.file(`${model.name}.xml`));
@@ -129,7 +185,17 @@ describe('power of a real guest', () => {
     expect((await driver.getSystem(model.uuid)).indicator).toBe('blinking');
     await driver.power(model.uuid, 'reset');
     expect(await model.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
-    await driver.power(model.uuid, 'destroy');
+    for (const action of ['destroy', 'shutdown', 'cycle', 'pressButton', 'pmSuspend'] as const) {
+      expect(await failure(driver.power(model.uuid, action))).toBe('transient');
+    }
+    await driver.power(model.uuid, 'suspend');
+    expect(await failure(driver.power(model.uuid, 'reset'))).toBe('transient');
+    await driver.power(model.uuid, 'resume');
+    expect(await failure(driver.ownership?.setAutostart(model.uuid, true) ?? Promise.resolve())).toBe('conflict');
+    await driver.ownership?.setAssetTag(model.uuid, 'shelf 1');
+    const { assetTag, autostart } = await driver.getSystem(model.uuid);
+    expect({ assetTag, autostart }).toEqual({ assetTag: 'shelf 1', autostart: undefined });
+    await host.virsh('destroy', model.name);
     await until('it to be gone', async () => (await failure(driver.getSystem(model.uuid))) === 'notFound');
   });
 });
