@@ -17,8 +17,19 @@ export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Fin
   return headers;
 }
 
-/** They would break the request, or make two of it. */
-const FRAMING = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'upgrade', 'content-type', 'te']);
+/** They would break the request, or make two of it; upstream/wire-request sends none of them. */
+const FRAMING = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+]);
 
 function headerFault(name: string, value: string): string | undefined {
   // RFC 9110 §5.6.2, §5.5
