@@ -44,9 +44,10 @@ export class Connection implements AnswerSink {
   #isPaused = false;
   /** Read, and not wanted yet. */
   #held: Buffer | null = null;
-  #isReading = false;
-  /** The upstream has sent its last byte. */
+  /** No more comes. */
   #hasEnded = false;
+  /** Why not; null: the upstream has sent its last byte. */
+  #fault: Error | null = null;
 
   /** @param onClosed it has ended while no request was on it: there is nobody else to be told. */
   constructor(socket: Socket, onClosed: () => void) {
@@ -54,15 +55,9 @@ export class Connection implements AnswerSink {
     this.#onClosed = onClosed;
     // Whoever waits for an answer keeps the process alive; a connection that nobody uses does not.
     socket.unref();
-    socket.on('error', (error) => this.#break(error));
-    socket.on('end', () => {
-      this.#hasEnded = true;
-      if (this.#held === null) this.#finish();
-    });
-    // Behind an end it comes by itself, perhaps before all is told that had been read.
-    socket.on('close', () => {
-      if (!this.#hasEnded) this.#break(new AnswerFault('closed', 'closed'));
-    });
+    socket.on('error', (error) => this.#end(error));
+    socket.on('end', () => this.#end(null));
+    socket.on('close', () => this.#end(new AnswerFault('closed', 'closed')));
     socket.on('drain', () => this.#writeOn());
   }
 
@@ -111,7 +106,7 @@ export class Connection implements AnswerSink {
 
   /** Bytes of the socket's. */
   received(bytes: Buffer): void {
-    if (this.#isPaused || this.#isReading) {
+    if (this.#isPaused) {
       this.#hold(bytes);
       return;
     }
@@ -120,9 +115,7 @@ export class Connection implements AnswerSink {
       this.#close();
       return;
     }
-    this.#isReading = true;
     const read = this.#read(bytes);
-    this.#isReading = false;
     if (read < bytes.length && this.#isBusy) this.#hold(bytes.subarray(read));
   }
 
@@ -220,6 +213,11 @@ export class Connection implements AnswerSink {
       // A chunk of nothing would be the last one.
       if (this.#upload !== upload || piece.length === 0) return;
       written += piece.length;
+      // What is more than announced would be the beginning of another request.
+      if (byteLength !== null && written > byteLength) {
+        this.#break(wrongLength(written, byteLength));
+        return;
+      }
       if (byteLength === null) {
         socket.cork();
         socket.write(`${piece.length.toString(16)}\r\n`, 'latin1');
@@ -236,7 +234,7 @@ export class Connection implements AnswerSink {
       if (this.#upload !== upload) return;
       this.#upload = null;
       if (byteLength !== null && written !== byteLength) {
-        this.#break(new Error(`a body of ${written} bytes, announced as ${byteLength}`));
+        this.#break(wrongLength(written, byteLength));
         return;
       }
       if (byteLength === null) socket.write('0\r\n\r\n', 'latin1');
@@ -252,10 +250,29 @@ export class Connection implements AnswerSink {
     this.#listener?.onRequestSent();
   }
 
-  /** The upstream sends no more. */
+  /** The first that is heard of an end counts. What had been read before is told before: it may be the rest of the answer. */
+  #end(fault: Error | null): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#fault = fault;
+    // A fault is told to one who wants no more, too, and with it what had been read.
+    while (fault !== null && this.#held !== null) {
+      const held = this.#held;
+      this.#held = null;
+      this.#isPaused = false;
+      this.received(held);
+    }
+    if (this.#held === null) this.#finish();
+  }
+
+  /** Everything is told that had been read. */
   #finish(): void {
     if (this.#listener === null) {
       this.#close();
+      return;
+    }
+    if (this.#fault !== null) {
+      this.#break(this.#fault);
       return;
     }
     try {
@@ -277,3 +294,6 @@ export class Connection implements AnswerSink {
     this.#onClosed();
   }
 }
+
+const wrongLength = (written: number, announced: number) =>
+  new Error(`a body of ${written} bytes, announced as ${announced}`);

@@ -74,7 +74,10 @@ export class Asked {
 export function send(
   upstream: PooledUpstream,
   deployment: Deployment,
-  { body = '{}', ...options }: Partial<Omit<UpstreamRequest, 'body'>> & { body?: string | readonly Buffer[] } = {},
+  {
+    body = '{}',
+    ...options
+  }: Partial<Omit<UpstreamRequest, 'body'>> & { body?: string | UpstreamRequest['body'] } = {},
   onData?: (chunk: Buffer) => void,
 ): Asked {
   const asked = new Asked();

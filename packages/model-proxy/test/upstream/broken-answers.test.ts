@@ -118,6 +118,23 @@ describe('an upstream that answers', () => {
     },
   );
 
+  it('whole, and is reset before its client has read it, is whole (P1)', async () => {
+    const { server, deployment, upstream } = await start(({ socket, index }) => {
+      if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
+      else socket.end('HTTP/1.1 200 OK\r\n\r\n');
+    });
+    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    await asked.received(3);
+    const visit = await server.visited(1);
+    visit.socket.write('x'.repeat(30_000));
+    // Behind another answer: what was written before that one has been read.
+    await ask(upstream, deployment);
+    expect(asked.told).toEqual(['head', 'data']);
+    visit.socket.resetAndDestroy();
+    await asked.over();
+    expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
+  });
+
   it('more than one answer to a request loses its connection, not the next request (P1)', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
     const { deployment, upstream } = await start(({ socket }) =>

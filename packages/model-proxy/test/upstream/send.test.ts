@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { BodyStream } from '../../src/upstream/body-stream.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
 
@@ -95,6 +97,25 @@ describe('a request to an upstream', () => {
       'GET /v1/x%2Fy?a=1&b=/ HTTP/1.1',
       `host: localhost:${server.port}`,
     ]);
+  });
+
+  it('never sends more of a stream than it has announced (P1)', async () => {
+    const { server, deployment, upstream } = await start(() => null);
+    const body = new BodyStream({ byteLength: 5, beginning: [Buffer.from('abc')], onRoom: () => undefined });
+    const asked = send(upstream, deployment, { body });
+    const visit = await server.visited(1);
+    await waitFor(
+      () => visit.text.endsWith('abc') || undefined,
+      () => 'the beginning did not come',
+    );
+    body.add(Buffer.from('dePOST /v1/other HTTP/1.1\r\n\r\n'));
+    const { error } = await asked.over();
+    expect(error?.message).toContain('a body of 32 bytes, announced as 5');
+    await waitFor(
+      () => visit.socket.destroyed || undefined,
+      () => 'the connection is still open',
+    );
+    expect(visit.text.endsWith('content-length: 5\r\n\r\nabc')).toBe(true);
   });
 
   it('cannot smuggle a header in by a line break: the error names the header, not its value (C9)', async () => {
