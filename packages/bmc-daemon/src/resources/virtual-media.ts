@@ -134,7 +134,8 @@ async function replace(
   asked: Asked,
 ): Promise<WriteResult | undefined> {
   const { system, drive } = entity;
-  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image));
+  const protection = drive.device === 'cdrom' || drive.writeProtected === (body.WriteProtected ?? true);
+  const isSame = drive.viaUri && drive.image === storedUrl(new URL(body.Image)) && protection;
   return await insert(entity, body, services, asked, async () => {
     if (drive.inserted && !isSame) await services.driver.ejectMedia(system.uuid, drive.device);
   });

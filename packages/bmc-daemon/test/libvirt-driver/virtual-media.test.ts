@@ -125,6 +125,46 @@ describe.each([
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
+  it('are a copy of its own for a guest that may write, which goes with its eject (S7)', async () => {
+    const [reader, writer] = [await host.guest(), await host.guest()];
+    const { url } = await imageServer('own');
+    await driver.insertMedia(reader.uuid, 'usb', image(url));
+    await driver.power(writer.uuid, 'create');
+    await driver.insertMedia(writer.uuid, 'usb', image(url, { writeProtected: false }));
+    // Running, and without a floppy drive: on a USB stick until the next start.
+    await driver.insertMedia(writer.uuid, 'floppy', image(url, { writeProtected: false }));
+    const drives = async ({ uuid }: Guest): Promise<readonly unknown[]> =>
+      (await driver.getSystem(uuid)).media.map(({ device, inserted, writeProtected }) => [
+        device,
+        inserted,
+        writeProtected,
+      ]);
+    const stick = (await driver.getSystem(reader.uuid)).media.find(({ device }) => device === 'usb');
+    expect(stick).toEqual({ ...holding(url), device: 'usb' });
+    expect(await drives(writer)).toEqual([
+      ['cdrom', false, true],
+      ['floppy', true, false],
+      ['usb', true, false],
+    ]);
+    expect((await driver.getSystem(writer.uuid)).disks.map(({ target }) => target)).toEqual(['vda', 'sda', 'fda']);
+    const plugged = async (): Promise<number> =>
+      (await host.virsh('domblklist', writer.name)).match(/ sd[b-z] /g)?.length ?? 0;
+    expect([await plugged(), (await volumes()).length]).toEqual([2, 3]);
+    expect(await failure(driver.insertMedia(writer.uuid, 'usb', image(url)))).toBe('mediaInUse');
+    await driver.ejectMedia(writer.uuid, 'usb');
+    await driver.ejectMedia(writer.uuid, 'floppy');
+    expect([await plugged(), (await volumes()).length]).toEqual([0, 1]);
+    expect(await drives(writer)).toEqual([
+      ['cdrom', false, true],
+      ['floppy', false, true],
+      ['usb', false, true],
+    ]);
+    await driver.ejectMedia(reader.uuid, 'usb');
+    expect(await volumes()).toEqual([]);
+    expect(await host.definitionOf(reader)).not.toContain(`bus='usb'`);
+    await driver.power(writer.uuid, 'destroy');
+  });
+
   it('come to a running guest at once, and go (B9)', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
     const { url } = await imageServer('live');

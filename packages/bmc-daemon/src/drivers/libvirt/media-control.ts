@@ -134,8 +134,9 @@ export class MediaControl {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
     const { source } = driveOf(definition, device, media);
     if (source === null) return false;
-    const isSame = media?.image === storedUrl(image.url) && media.writeProtected === image.writeProtected;
-    if (isSame && media.source === source) return true;
+    const isOurs = media?.source === source && media.image === storedUrl(image.url);
+    // A CD is read-only either way.
+    if (isOurs && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
     throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another one`);
   }
 

@@ -134,6 +134,15 @@ describe('the metadata record', () => {
     );
   });
 
+  it('has the CD drive of the first version, which named no kind of drive (S7, B17)', () => {
+    const old = `<machine><media drive='sda' image='http://h/x.iso' name='x.iso' source='/x' writeProtected='yes'/></machine>`;
+    const [cd] = record.media ?? [];
+    expect(readMetadata(inDomain(old)).media).toEqual([
+      { ...cd, image: 'http://h/x.iso', imageName: 'x.iso', source: '/x' },
+    ]);
+    expect(readMetadata(inDomain(old.replace('<media ', `<media device='tape' `))).media).toBeNull();
+  });
+
   it('is empty for a machine that no client has touched, whatever foreign metadata it has (B17)', () => {
     expect(readMetadata(q35Xml)).toEqual(emptyRecord);
     expect(readMetadata(unusualXml)).toEqual(emptyRecord);
