@@ -1,0 +1,149 @@
+"""Runs DMTF's tools one after the other and prints a line for each: `run.py TOOLS_FOLDER URL --user NAME --password-file FILE
+--reports FOLDER`. Status 1 where one of them found a fault, or did not come to its results.
+
+Nothing of the tools is imported or changed: each is run as its README has it, and its own summary is what counts.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+# The longest is the protocol validator, which waits half a minute for each of its event streams.
+TIME_LIMIT_SECONDS = 3600
+
+LIBRARIES = ('python', 'python-redfish-library/src', 'Redfish-Tacklebox')
+PROFILES = (
+    ('OpenStackIronicProfile', '1.2.0'),
+    ('OCPBaselineHardwareManagement', '1.0.1'),
+    ('OCPServerHardwareManagement', '0.2.4'),
+)
+NAMES = ('pass', 'warn', 'fail', 'not tested')
+
+
+class Run(NamedTuple):
+    """One run of a tool."""
+
+    key: str
+    title: str
+    folder: str
+    arguments: list
+    report: str
+
+
+def read_counts(text):
+    """The four numbers of a tool's summary, in NAMES' order; None where it has none."""
+    # Protocol-Validator and Use-Case-Checkers.
+    line = re.search(r'Summary - PASS: (\d+), WARN: (\d+), FAIL: (\d+), NOT.TESTED: (\d+)', text)
+    if line:
+        return tuple(map(int, line.groups()))
+    # Service-Validator: a table of one row.
+    row = re.search(r'PASS *\| *WARN *\| *FAIL *\| *NOT TESTED *\|\s*\+[-+]+\+\s*\| *(\d+) *\| *(\d+) *\| *(\d+) *\| *(\d+) *\|', text)
+    if row:
+        return tuple(map(int, row.groups()))
+    # Interop-Validator: a row for each.
+    rows = dict(re.findall(r'^\| (Pass|Warning|Fail|Not Tested) +\| +(\d+) \|$', text, re.MULTILINE))
+    if len(rows) == 4:
+        return tuple(int(rows[name]) for name in ('Pass', 'Warning', 'Fail', 'Not Tested'))
+    return None
+
+
+def find_profile(name, version, folders) -> Optional[Path]:
+    """The file of a profile; the folders are gone through in their order, with what is below them."""
+    wanted = f'{name}.v{version.replace(".", "_")}.json'
+    for folder in folders:
+        found = sorted(folder.rglob(wanted)) if folder.is_dir() else []
+        if found:
+            return found[0]
+    return None
+
+
+def version_of(folder: Path) -> str:
+    """What its setup.py says."""
+    setup = folder / 'setup.py'
+    found = re.search(r'''version\s*=\s*['"]([\d.]+)''', setup.read_text(encoding='utf-8')) if setup.is_file() else None
+    return found.group(1) if found else '?'
+
+
+def plan(tools: Path, options, password: str):
+    """All runs, in their order. The use cases come last: they restart machines."""
+    account = ['-u', options.user, '-p', password, '-r', options.url]
+    schemas = tools / 'Redfish-Publications' / 'csdl'
+    # Without the files the tool fetches them; it wants a folder that is there.
+    cache = options.reports / 'schemas'
+    local = ['--schema_directory', str(schemas), '--skipschema'] if schemas.is_dir() else ['--schema_directory', str(cache)]
+    if not schemas.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+    yield Run('service', 'Service-Validator', 'Redfish-Service-Validator',
+              ['RedfishServiceValidator.py', *account, '--authtype', 'Session', *local, '--logdir'], 'service')
+    yield Run('protocol', 'Protocol-Validator', 'Redfish-Protocol-Validator',
+              ['rf_protocol_validator.py', *account, '--no-cert-check', '--report-dir'], 'protocol')
+    folders = [*([options.profiles] if options.profiles else []), tools,
+               *([Path(os.environ['RACKLESS_REDFISH_SCHEMAS'], 'profiles')] if 'RACKLESS_REDFISH_SCHEMAS' in os.environ else [])]
+    for name, version in PROFILES:
+        profile = find_profile(name, version, folders)
+        title = f'Interop-Validator {name} {version}'
+        arguments = [] if profile is None else [
+            'RedfishInteropValidator.py', str(profile), *account, '--authtype', 'Session', '--no_online_profiles',
+            '--required_profiles_dir', str(tools / 'HWMgmt-OCP-Profiles'), '--logdir']
+        yield Run('interop', title, 'Redfish-Interop-Validator', arguments, f'interop-{name}')
+    yield Run('use-cases', 'Use-Case-Checkers', 'Redfish-Use-Case-Checkers',
+              ['rf_use_case_checkers.py', *account, '--report-dir'], 'use-cases')
+
+
+def perform(run: Run, tools: Path, reports: Path) -> bool:
+    """Runs one and prints its line; False where it found a fault or has no result."""
+    folder = tools / run.folder
+    title = f'{run.title} ({version_of(folder)})'
+    if not run.arguments:
+        print(f'{title}: FAIL, the profile is in none of the folders', flush=True)
+        return False
+    if not folder.is_dir():
+        print(f'{title}: FAIL, {folder} is not there', flush=True)
+        return False
+    report = reports / run.report
+    report.mkdir(parents=True, exist_ok=True)
+    libraries = [str(tools / library) for library in LIBRARIES]
+    try:
+        done = subprocess.run(
+            [sys.executable, '-B', *run.arguments, str(report)], cwd=folder, timeout=TIME_LIMIT_SECONDS, check=False,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(libraries), 'NO_COLOR': '1'},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, why = done.stdout, f'status {done.returncode}'
+    except subprocess.TimeoutExpired as slow:
+        output, why = slow.stdout or b'', f'not done after {TIME_LIMIT_SECONDS} s'
+    text = re.sub(r'\x1b\[[0-9;]*m', '', output.decode('utf-8', 'replace'))
+    (report / 'output.txt').write_text(text, encoding='utf-8')
+    counts = read_counts(text)
+    if counts is None:
+        last = next((line for line in reversed(text.splitlines()) if line.strip()), '')
+        print(f'{title}: FAIL, no result ({why}): {last.strip()}', flush=True)
+        return False
+    print(f'{title}: ' + ', '.join(f'{count} {name}' for name, count in zip(NAMES, counts)), flush=True)
+    return counts[2] == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument('tools', type=Path)
+    parser.add_argument('url')
+    parser.add_argument('--user', required=True)
+    parser.add_argument('--password-file', type=Path, required=True)
+    parser.add_argument('--reports', type=Path, required=True)
+    parser.add_argument('--profiles', type=Path)
+    parser.add_argument('--tools', dest='only', default='service,protocol,interop,use-cases')
+    options = parser.parse_args()
+    password = options.password_file.read_text(encoding='utf-8').rstrip('\n')
+    wanted = set(options.only.split(','))
+    unknown = wanted - {'service', 'protocol', 'interop', 'use-cases'}
+    if unknown:
+        parser.error(f'no such tool: {", ".join(sorted(unknown))}')
+    results = [perform(run, options.tools, options.reports)
+               for run in plan(options.tools, options, password) if run.key in wanted]
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
