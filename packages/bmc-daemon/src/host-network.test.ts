@@ -38,7 +38,9 @@ const read = (path: string): string | null => files[path] ?? null;
 describe('the network of the host', () => {
   it('is that of the interfaces that the service listens at (S8)', () => {
     const full = hostname();
-    expect(readHostNetwork({ addresses: ['https://192.0.2.8:8000'], interfaces, read })).toEqual({
+    expect(
+      readHostNetwork({ addresses: ['https://127.0.0.1:8000', 'https://192.0.2.8:8000'], interfaces, read }),
+    ).toEqual({
       hostName: full.split('.')[0],
       fqdn: full.includes('.') ? full : null,
       interfaces: [

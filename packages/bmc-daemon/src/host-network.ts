@@ -91,11 +91,13 @@ export function readHostNetwork({
       },
     ];
   });
+  const outside = found.filter(({ name }) => name !== 'lo');
   const nameServers = [...(read('/etc/resolv.conf') ?? '').matchAll(/^\s*nameserver\s+([\d.a-f:]+)/gim)];
   return {
     hostName: full.split('.')[0] ?? full,
     fqdn: full.includes('.') ? full : null,
-    interfaces: found,
+    // Nobody manages anything over the loopback interface, unless there is no other way in.
+    interfaces: outside.length === 0 ? found : outside,
     nameServers: nameServers.flatMap(([, address]) => (address === undefined ? [] : [address])),
   };
 }

@@ -55,7 +55,8 @@ const managerInterface = defineResource({
     NameServers: network.nameServers,
     // Whoever has set what is set: the kernel does not tell what of it is static.
     StaticNameServers: [],
-    VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan },
+    // 0 is no VLAN (802.1Q); null would say that there was an error.
+    VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan ?? 0 },
     IPv4Addresses: port.ipv4.map((address, index) => renderIpv4(address, index === 0 ? port.ipv4Gateway : undefined)),
     IPv4StaticAddresses: [],
     IPv6Addresses: port.ipv6.map(renderIpv6),

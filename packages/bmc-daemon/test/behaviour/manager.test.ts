@@ -46,7 +46,7 @@ describeSpec('the manager', (spec) => {
         FQDN: 'host.example.org',
         NameServers: ['192.0.2.53'],
         StaticNameServers: [],
-        VLAN: { VLANEnable: false, VLANId: null },
+        VLAN: { VLANEnable: false, VLANId: 0 },
         IPv4Addresses: [
           { Address: '192.0.2.1', SubnetMask: '255.255.255.0', AddressOrigin: null, Gateway: '192.0.2.254' },
         ],
