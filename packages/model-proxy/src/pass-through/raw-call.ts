@@ -39,7 +39,7 @@ export interface RawCallOptions {
 
 /** How long a client may send nothing of its body, in milliseconds; as for other requests (endpoints/stalled-uploads). */
 const STALL_MS = 60_000;
-/** How soon a used connection must have ended to have been closed before the request came; as upstream/exchange. */
+/** How soon a used connection must have ended to have been closed before the request came; as upstream/round-trip. */
 const STALE_WITHIN_MS = 1000;
 
 /** Begins when it is constructed. */
@@ -209,7 +209,7 @@ export class RawCall implements UpstreamCall {
     this.#fail(connectionFault(asKnown(error), { answerBegun: false, reused }, this.#options.plan.way.peer));
   }
 
-  /** As upstream/exchange: the upstream had closed the connection before the request came to it. Only what was kept can be repeated. */
+  /** As upstream/round-trip: the upstream had closed the connection before the request came to it. Only what was kept can be repeated. */
   #isStale(error: Error): boolean {
     const ended = codeOf(error) === 'ECONNRESET' || codeOf(error) === 'EPIPE';
     const soon = performance.now() - this.#sentAt <= STALE_WITHIN_MS;

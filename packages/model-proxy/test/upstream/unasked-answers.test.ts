@@ -1,5 +1,8 @@
 /** What an upstream sends without being asked: no client may get it (RFC 9112 §9.2, undici's GHSA-35p6-xmwp-9g52). */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { startTestProxy } from '../harness/proxy.js';
 import { waitFor } from '../harness/wait.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
@@ -63,5 +66,51 @@ describe('a kept connection', () => {
     );
     expect([asked.told, first.text.includes('given up')]).toEqual([[], false]);
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
+  });
+});
+
+/** Two requests of a client, one behind the other. @returns the bodies of their answers. */
+async function askTwice(port: number, path: string, between: () => void): Promise<readonly string[]> {
+  const client = connect({ port, host: '127.0.0.1', noDelay: true });
+  let text = '';
+  client.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  const body = (name: string) => `{"model":"m","messages":[],"name":"${name}"}`;
+  const ask = (name: string) =>
+    client.write(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body(name).length}\r\n\r\n${body(name)}`,
+    );
+  const bodies = () => [...text.matchAll(/"to (\w+)"/g)].map(([, name = '']) => name);
+  ask('first');
+  await waitFor(
+    () => bodies().length === 1 || undefined,
+    () => `no answer came: ${text}`,
+  );
+  // Both are with the system before anything is read, the request in front.
+  ask('second');
+  between();
+  await waitFor(
+    () => bodies().length === 2 || undefined,
+    () => `no second answer came: ${text}`,
+  );
+  client.destroy();
+  await once(client, 'close');
+  return bodies();
+}
+
+describe('a client whose request comes together with an answer that nobody asked for', () => {
+  it.each(['/v1/chat/completions', '/openai/v1/x'])('gets the answer to its request at %s (C13, P1)', async (path) => {
+    const name = (body: string) => /"name":"(\w+)"/.exec(body)?.[1] ?? '';
+    const server = closing(await ScriptedServer.start(answering((body) => answerOf(`"to ${name(body)}"`))));
+    const proxy = closing(
+      await startTestProxy(
+        `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${server.apiBase}', api_key: k}}]\n`,
+      ),
+    );
+    for (let round = 0; round < 10; round += 1) {
+      const sendUnasked = () => {
+        for (const { socket } of server.visits) if (!socket.destroyed) socket.write(unasked);
+      };
+      expect(await askTwice(proxy.port, path, sendUnasked)).toEqual(['first', 'second']);
+    }
   });
 });
