@@ -115,7 +115,7 @@ export const settingsTable = {
     default: false,
     flag: '--dmtf-strict',
     group: 'listen',
-    doc: "True: answers are what DMTF's validators want. False: also `@Redfish.Copyright` in every resource and `HealthRollUp`, and a null `ServiceEntryPointUUID`.",
+    doc: "True: answers are what DMTF's validators want, without what DMTF calls deprecated ([conformance.md](conformance.md)). False: also `@Redfish.Copyright` in every resource and `HealthRollUp`, and a null `ServiceEntryPointUUID`.",
   }),
   featureSet: oneOf(featureSets, {
     name: 'EMULATOR_FEATURE_SET',

@@ -17,6 +17,29 @@ describe('annotate', () => {
     expect(annotate(resource, 'Manager', { strict: true })).toBe(resource);
   });
 
+  it('leaves out what is deprecated in strict mode, and no more (D4)', () => {
+    const members = { IndicatorLED: 'Lit', LocationIndicatorActive: true, Name: 'x' };
+    const drive = { ...members, '@Redfish.WriteableProperties': ['IndicatorLED', 'LocationIndicatorActive'] };
+    expect(annotate(drive, 'Drive', { strict: true })).toEqual({
+      LocationIndicatorActive: true,
+      Name: 'x',
+      '@Redfish.WriteableProperties': ['LocationIndicatorActive'],
+    });
+    expect(annotate(members, 'ComputerSystem', { strict: true })).toBe(members);
+    const summaries = {
+      MemorySummary: { Status: status, TotalSystemMemoryGiB: 1 },
+      ProcessorSummary: null,
+      Status: status,
+    };
+    expect(annotate(summaries, 'ComputerSystem', { strict: true })).toEqual({
+      MemorySummary: { TotalSystemMemoryGiB: 1 },
+      ProcessorSummary: null,
+      Status: status,
+    });
+    const link = { '@odata.id': '/redfish/v1/Managers/x/VirtualMedia' };
+    expect(annotate({ Name: 'x', VirtualMedia: link }, 'Manager', { strict: true })).toEqual({ Name: 'x' });
+  });
+
   it('adds Copyright and HealthRollUp in every Status otherwise (B2)', () => {
     expect(annotate(resource, 'ComputerSystem', { strict: false })).toEqual({
       ...resource,

@@ -10,14 +10,39 @@ export interface AnnotateOptions {
 
 const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.org/about/policies/copyright';
 
-/** What is sent for a rendered resource: in strict mode the same, otherwise with what the specification adds. */
+/**
+ * What the specification or clients of its time want and DMTF calls deprecated, by entity; below an object after a dot. What
+ * a profile asks for is not among it: Power and Thermal of a chassis (OCP), IndicatorLED of a system (Ironic).
+ */
+const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Chassis', ['IndicatorLED']],
+  ['ComputerSystem', ['MemorySummary.Status', 'ProcessorSummary.Status']],
+  ['Drive', ['IndicatorLED']],
+  // Not linked; served all the same.
+  ['Manager', ['VirtualMedia']],
+]);
+
+/** What is sent for a rendered resource: in strict mode without what is deprecated, otherwise with what the specification adds. */
 export function annotate(resource: JsonObject, entity: string, { strict }: AnnotateOptions): JsonObject {
-  if (strict) return resource;
+  if (strict) return (deprecated.get(entity) ?? []).reduce(without, resource);
   return {
     ...withHealthRollUp(resource),
     ...(entity === 'Manager' ? asSpecified(resource) : {}),
     '@Redfish.Copyright': copyright,
   };
+}
+
+const writeable = '@Redfish.WriteableProperties';
+
+/** Without a property, and without its name among those that can be written. The same object where it has no such property. */
+function without(resource: JsonObject, path: string): JsonObject {
+  const [name = '', ...below] = path.split('.');
+  const value = resource[name];
+  if (value === undefined) return resource;
+  if (below.length > 0) return isObject(value) ? { ...resource, [name]: without(value, below.join('.')) } : resource;
+  const others = Object.fromEntries(Object.entries(resource).filter(([other]) => other !== name));
+  const names = others[writeable];
+  return isArray(names) ? { ...others, [writeable]: names.filter((other) => other !== name) } : others;
 }
 
 /**

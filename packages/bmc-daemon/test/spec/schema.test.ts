@@ -86,21 +86,48 @@ function linksOf(path: string, { Links: links }: Body): Body {
   return { ...(links as Body), ManagerForChassis: [chassis], 'ManagerForChassis@odata.count': 1 }; // Required by the specification.
 }
 
+/** The body as DMTF's validators want it: without what is deprecated and no profile asks for. */
+function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
+  const without = (object: unknown, name: string): Body => ({ ...(object as Body), [name]: undefined }); // Objects of the specification.
+  const rest: Body = { '@odata.type': type, ...body };
+  switch (String(type).split('.')[0]) {
+    case '#ComputerSystem':
+      return {
+        ...rest,
+        MemorySummary: without(body['MemorySummary'], 'Status'),
+        ProcessorSummary: without(body['ProcessorSummary'], 'Status'),
+      };
+    case '#Manager':
+      return without(rest, 'VirtualMedia');
+    case '#Chassis':
+    case '#Drive': {
+      const writeable = body['@Redfish.WriteableProperties'];
+      if (Array.isArray(writeable))
+        rest['@Redfish.WriteableProperties'] = writeable.filter((name) => name !== 'IndicatorLED');
+      return without(rest, 'IndicatorLED');
+    }
+    default:
+      return rest;
+  }
+}
+
 describeSpec('EMULATOR_DMTF_STRICT', (spec) => {
-  it('leaves out Copyright and HealthRollUp, sends the UUID of the root and the chassis of managers, and changes nothing else (B2, S8)', async () => {
+  it('leaves out Copyright, HealthRollUp and what is deprecated, sends the UUID of the root and the chassis of managers, and changes nothing else (B2, S8, D4)', async () => {
     const asWritten = await spec().crawl();
     const strict = await spec().crawlStrict();
-    expect([...strict.keys()].sort()).toEqual([...asWritten.keys()].sort());
+    const linked = [...asWritten.keys()].filter((path) => !/^\/redfish\/v1\/Managers\/[^/]+\/VirtualMedia/.test(path));
+    expect([...strict.keys()].sort()).toEqual(linked.sort());
     const rootUuid = strict.get('/redfish/v1')?.['UUID'];
     expect(rootUuid).toMatch(/^[0-9a-f-]{36}$/);
 
-    for (const [path, body] of asWritten) {
+    for (const path of linked) {
+      const body = asWritten.get(path) ?? {};
       const isManager = /^\/redfish\/v1\/Managers\/[^/]+$/.test(path);
       if (isManager) expect(body['ServiceEntryPointUUID']).toBeNull();
       expect(body['@Redfish.Copyright']).toMatch(/\w/);
       expect(JSON.stringify(body).includes('"HealthRollUp"')).toBe(JSON.stringify(body).includes('"HealthRollup"'));
       const expected = {
-        ...(withoutRollUp(body) as Body), // An object stays one.
+        ...withoutDeprecated(withoutRollUp(body) as Body), // An object stays one.
         '@Redfish.Copyright': undefined,
         ...(isManager ? { ServiceEntryPointUUID: rootUuid, Links: linksOf(path, body) } : {}),
       };
