@@ -2,8 +2,9 @@
 import { hash } from 'bcrypt';
 import { statSync } from 'node:fs';
 import { FileChangedError, replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-gate.js';
+import { readPasswordText } from './password-text.js';
 
 /** The user or the password can not be taken; the message says why. */
 export class CredentialsError extends Error {
@@ -33,8 +34,15 @@ export function checkUser(user: string): void {
     throw new CredentialsError('user', "a user's name has no colon: it ends the name in HTTP and in the file");
   // The format has no way to write such a line.
   if (/\p{Cc}/u.test(user)) throw new CredentialsError('user', "a user's name has no control characters");
+  // Half of a pair is written as U+FFFD: another name than the one that its role is kept of.
+  if (/\p{Cs}/u.test(user)) throw new CredentialsError('user', "a user's name is whole characters");
   if (user.startsWith('#'))
     throw new CredentialsError('user', "a user's name does not begin with #: the line would be a comment");
+  // At the start of a file it would not be read as part of the name.
+  if (user.startsWith('\uFEFF'))
+    throw new CredentialsError('user', "a user's name does not begin with a byte order mark");
+  if (user === '.' || user === '..')
+    throw new CredentialsError('user', "a user's name is neither . nor ..: clients take them out of the account's URI");
 }
 
 /** @throws {CredentialsError} for a password of which a part would not count. */
@@ -86,7 +94,7 @@ export async function userLine(user: string, password: string): Promise<string> 
 export function editPasswordFile(file: string, edit: (text: string) => string): string {
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const text = statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readTextFile(file);
+      const text = statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readPasswordText(file);
       try {
         replaceFile(file, edit(text), { basedOn: text });
         return text;

@@ -5,8 +5,9 @@
  */
 import { statSync } from 'node:fs';
 import type { Log } from '@rackless/daemon/log.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
 import { parseHtpasswd, type Htpasswd, type HtpasswdEntry } from './htpasswd.js';
+import { readPasswordText } from './password-text.js';
 
 /** The file can not be used. `faults` has one line each, beginning with the file's name. */
 export class PasswordFileError extends Error {
@@ -40,7 +41,7 @@ export interface PasswordFile {
 export function readPasswordFile(path: string): PasswordFileContents {
   let text: string;
   try {
-    text = readTextFile(path);
+    text = readPasswordText(path);
   } catch (error) {
     throw new PasswordFileError([`${path}: the password file can not be read: ${fileReason(error)}`], error);
   }
