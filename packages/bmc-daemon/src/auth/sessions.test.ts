@@ -58,6 +58,13 @@ describe('sessions', () => {
     ]);
   });
 
+  it('end all at once where their user is shut out, whatever becomes of the account then (S2)', () => {
+    const [one, two, other] = [open('admin'), open('admin'), open('eve')];
+    sessions.endAll('admin');
+    expect([sessions.use(one.token), sessions.use(two.token)]).toEqual([undefined, undefined]);
+    expect(sessions.list()).toEqual([other.session]);
+  });
+
   it('end when the account is gone or has another password, but not the one it was changed from (S2)', () => {
     const [one, two] = [open('admin'), open('admin')];
     const other = open('eve');

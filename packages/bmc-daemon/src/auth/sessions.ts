@@ -35,6 +35,8 @@ export interface Sessions {
   list(): readonly Session[];
   /** @returns false where there is none. */
   end(id: string): boolean;
+  /** Ends every session of a user, whose account may be opened again before one of them is used. */
+  endAll(user: string): void;
   /** The password was changed from within this session: it goes on. */
   keep(id: string): void;
 }
@@ -99,6 +101,9 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
       if (kept === undefined) return false;
       drop(kept);
       return true;
+    },
+    endAll(user) {
+      for (const kept of [...byId.values()]) if (kept.session.user === user) drop(kept);
     },
     keep(id) {
       const kept = byId.get(id);

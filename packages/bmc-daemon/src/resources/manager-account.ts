@@ -109,6 +109,7 @@ const managerAccount = defineResource({
           ...(locked === undefined ? {} : { locked }),
           ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
         });
+        if (enabled === false) services.access.sessions.endAll(user);
         // A new password ends the sessions of the old one, but not the one that it came from.
         if (password !== undefined && requester.user === user && requester.session !== null)
           services.access.sessions.keep(requester.session);

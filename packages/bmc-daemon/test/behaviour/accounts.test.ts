@@ -54,6 +54,7 @@ describe('accounts', () => {
     [{ UserName: 'ada', Password: 'short', RoleId: 'ReadOnly' }, '400 StringValueTooShort PasswordIncorrectLength'],
     [{ UserName: 'ada', Password: 'x'.repeat(73), RoleId: 'ReadOnly' }, '400 PropertyValueError'],
     [{ UserName: 'a:b', Password: 'long enough', RoleId: 'ReadOnly' }, '400 PropertyValueError'],
+    [{ UserName: 'ada\ud800', Password: 'long enough', RoleId: 'ReadOnly' }, '400 PropertyValueError'],
     [{ UserName: 'ada', Password: 'long enough', RoleId: 'Nurse' }, '400 PropertyValueNotInList'],
     [{ UserName: 'rick', Password: 'long enough', RoleId: 'ReadOnly' }, '400 ResourceAlreadyExists'],
     [{ UserName: 'ada', Password: 'long enough' }, '400 PropertyMissing'],
@@ -79,6 +80,14 @@ describe('accounts', () => {
     expect((await patch('rick', { RoleId: 'Administrator' })).status).toBe(200);
     expect((await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('rick') })).status).toBe(204);
     expect((await fixture.client.get(fixture.machine, as('admin'))).status).toBe(401);
+  });
+
+  it('that are disabled lose their sessions, also where they are enabled again before those are used (S2)', async () => {
+    const token = tokenOf(await fixture.logIn('rick', USERS.rick));
+    expect((await patch('rick', { Enabled: false })).status).toBe(200);
+    expect((await patch('rick', { Enabled: true })).status).toBe(200);
+    expect((await fixture.client.get(fixture.machine, token)).status).toBe(401);
+    expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
   it('are not renamed, nor locked by hand (S2)', async () => {
