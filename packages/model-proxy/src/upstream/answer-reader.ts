@@ -159,11 +159,13 @@ export class AnswerReader {
     // In most answers the head comes in one piece.
     const whole = partial === null ? bytes : Buffer.concat([partial, bytes.subarray(from)]);
     const start = partial === null ? from : 0;
-    const end = whole.indexOf(HEAD_END, start);
+    // What has been looked through is not looked through again, but for what may be the beginning of its end.
+    const seen = partial === null ? start : partial.length;
+    const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
     if (length > LARGEST_HEAD_BYTES) throw new AnswerFault('head', 'too large');
     if (end === -1) {
-      checkPartial(whole, start);
+      checkPartial(whole, start, seen);
       this.#partial = start === 0 ? whole : whole.subarray(start);
       return undefined;
     }
@@ -249,10 +251,13 @@ function hexDigit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** Of a head that is not whole: whether it can become one. A server that speaks something else may wait for us for ever. */
-function checkPartial(bytes: Buffer, start: number): void {
+/**
+ * Of a head that is not whole: whether it can become one. A server that speaks something else may wait for us for ever.
+ * @param from where what is new begins.
+ */
+function checkPartial(bytes: Buffer, start: number, from: number): void {
   const length = Math.min(bytes.length - start, BEGINNING.length);
   if (bytes.compare(BEGINNING, 0, length, start, start + length) !== 0) throw new AnswerFault('http', 'no status line');
-  for (let at = bytes.indexOf(LF, start); at !== -1; at = bytes.indexOf(LF, at + 1))
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1))
     if (bytes[at - 1] !== CR) throw new AnswerFault('http', 'a line that ends by LF alone');
 }
