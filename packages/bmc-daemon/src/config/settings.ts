@@ -115,7 +115,7 @@ export const settingsTable = {
     default: false,
     flag: '--dmtf-strict',
     group: 'listen',
-    doc: "True: answers are what DMTF's validators want, without what DMTF calls deprecated ([conformance.md](conformance.md)). False: also `@Redfish.Copyright` in every resource and `HealthRollUp`, and a null `ServiceEntryPointUUID`.",
+    doc: "True: answers are what DMTF's validators want, without what DMTF calls deprecated ([conformance.md](conformance.md)). False: also `@Redfish.Copyright` in every resource and `HealthRollUp`, and of a Manager a null `ServiceEntryPointUUID` and an empty `ManagerForChassis`.",
   }),
   featureSet: oneOf(featureSets, {
     name: 'EMULATOR_FEATURE_SET',
@@ -176,7 +176,7 @@ export const settingsTable = {
     name: 'EMULATOR_DISABLE_POWER_OFF',
     default: false,
     group: 'backend',
-    doc: 'True: ForceOff and GracefulShutdown are refused.',
+    doc: 'True: what would switch a machine off is refused: ForceOff, GracefulShutdown, Suspend, and PushPowerButton where it runs.',
   }),
   gracefulRestartWaitSeconds: number(0, 86_400, {
     name: 'EMULATOR_GRACEFUL_RESTART_WAIT_SECONDS',

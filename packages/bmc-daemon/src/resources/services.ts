@@ -16,7 +16,7 @@ import type { ConfiguredDrives } from './media-drive.js';
 export interface ResourceSettings extends InventorySettings {
   /** A change of the boot target is answered and not made. */
   readonly ignoreBootDevice: boolean;
-  /** ForceOff and GracefulShutdown are refused. */
+  /** What would switch a machine off is refused. */
   readonly disablePowerOff: boolean;
   /** Image servers have to show a certificate that we trust. */
   readonly vmediaVerifySsl: boolean;
