@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';
 import { renderSpecCoverage } from './spec-coverage.js';
 import { renderConfigurationPage as renderBmcConfiguration } from '../packages/bmc-daemon/dist/config/documentation.js';
+import { renderResourcesPage } from '../packages/bmc-daemon/dist/resources/documentation.js';
 import { renderConfigurationPage as renderProxyConfiguration } from '../packages/model-proxy/dist/config/documentation.js';
 
 const pages = {
   'docs/configuration.md': renderBmcConfiguration(),
   'docs/model-proxy-configuration.md': renderProxyConfiguration(),
+  'docs/resources.md': renderResourcesPage(),
   'docs/spec-coverage.md': renderSpecCoverage(),
   'packages/libvirt/API.md': renderApiPage(),
 };

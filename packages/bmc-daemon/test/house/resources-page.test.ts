@@ -1,0 +1,79 @@
+/** docs/resources.md says what is served, and to whom. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { requirementOf } from '../../src/auth/privileges.js';
+import { renderResourcesPage } from '../../src/resources/documentation.js';
+import { resources } from '../../src/resources/index.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { anybody } from '../../src/redfish/authenticate.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { serve, type Client } from '../support/client.js';
+import { testServices } from '../support/services.js';
+
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/resources.md'), 'utf8');
+/** `| `/redfish/v1/Systems` | GET | ComputerSystemCollection | Login |`. */
+const rows = [...page.matchAll(/^\| `(\S+)` \| (\w+) \| (.*) \| (.*) \|$/gm)].map(
+  ([, uri = '', method = '', what = '', privilege = '']) => ({ uri, method, what, privilege }),
+);
+
+describe('docs/resources.md', () => {
+  it('is what the resources say: npm run generate makes it (D6)', () => {
+    expect(page).toBe(renderResourcesPage());
+  });
+
+  it('has no row twice, and no method without a privilege or a word that it needs none (D6)', () => {
+    const keys = rows.map(({ uri, method }) => `${method} ${uri}`);
+    expect(keys).toEqual([...new Set(keys)]);
+    expect(rows.filter(({ privilege }) => privilege === '')).toEqual([]);
+    expect(rows.length).toBeGreaterThan(resources.length);
+  });
+
+  it('names the privileges that requests are judged by (D6)', () => {
+    const reset = '/redfish/v1/Systems/{systemId}/Actions/ComputerSystem.Reset';
+    expect(rows.find(({ uri }) => uri === reset)?.privilege).toBe(
+      requirementOf('ComputerSystem', '/redfish/v1/Systems/{systemId}', 'POST').any.join(' or '),
+    );
+    const account = rows.find(({ uri, method }) => method === 'PATCH' && uri.endsWith('Accounts/{accountId}'));
+    expect(account?.privilege).toBe('ConfigureUsers; `Password` alone: ConfigureUsers or ConfigureSelf');
+  });
+});
+
+describe('the methods of docs/resources.md', () => {
+  let client: Client;
+  const driver = new FakeDriver();
+
+  beforeAll(async () => {
+    const pipeline = createPipeline({
+      resources,
+      services: testServices(driver),
+      authenticate: () => anybody,
+      strict: true,
+    });
+    client = await serve((request, response) => void pipeline(request, response, '1'));
+  });
+  afterAll(async () => {
+    await client.close();
+    await driver.close();
+  });
+
+  it('are those of every path, and there are no others (D6)', async () => {
+    const stream = '/redfish/v1/EventService/SSE';
+    const paths = [...new Set(rows.map(({ uri }) => uri))].filter((uri) => uri !== stream);
+    const differences: string[] = [];
+    for (const path of paths) {
+      const named = rows.filter(({ uri }) => uri === path).map(({ method }) => method);
+      // An alias has the methods of its resource: the page has them there.
+      const alias = rows.find(({ uri, what }) => uri === path && what.startsWith('the same as'))?.what.split('`')[1];
+      const all = rows.filter(({ uri }) => uri === (alias ?? path)).map(({ method }) => method);
+      // TRACE is nobody's, so the answer is 405 with the methods that there are.
+      const { status, headers } = await client.send('TRACE', path.replaceAll(/\{\w+\}/g, 'x'));
+      const allowed = String(headers.allow).split(', ');
+      const expected = new Set([...named, ...all, ...(named.includes('GET') ? ['HEAD'] : [])]);
+      if (status !== 405 || [...allowed].sort().join() !== [...expected].sort().join()) {
+        differences.push(`${path}: ${status} ${allowed.join()} and not ${[...expected].join()}`);
+      }
+    }
+    expect(differences).toEqual([]);
+  });
+});
