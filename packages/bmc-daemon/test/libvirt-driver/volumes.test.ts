@@ -116,6 +116,25 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
+  it('that another volume is based on is left alone (S4)', async () => {
+    const target = await control().createVolume(first, wanted);
+    const source = (await diskOf(first, target))?.source ?? '';
+    await writeFile(
+      host.file('overlay.xml'),
+      `<volume><name>overlay</name><capacity unit='bytes'>${8 * mib}</capacity>` +
+        `<backingStore><path>${source}</path><format type='qcow2'/></backingStore></volume>`,
+    );
+    await host.virsh('vol-create', 'default-pool', host.file('overlay.xml'));
+    expect(await failure(control().removeVolume(first, target))).toEqual([
+      'conflict',
+      `removing disk ${target} of machine one: volume overlay is based on its volume`,
+    ]);
+    expect(await diskOf(first, target)).toBeDefined();
+    await host.virsh('vol-delete', 'overlay', 'default-pool');
+    await control().removeVolume(first, target);
+    expect(await names()).toEqual([]);
+  });
+
   it('leaves nothing where it can not be attached (S4)', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
     expect(await kind({ bus: 'fdc' })).toEqual(['unsupported', 'adding a disk to one: no place on bus fdc']);

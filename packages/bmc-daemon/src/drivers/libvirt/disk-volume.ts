@@ -1,5 +1,6 @@
 /** Volumes of storage pools as disks: what is behind a disk, and how a volume is written into a definition. */
 import {
+  ConnectListAllStoragePoolsFlags,
   isLibvirtError,
   StorageVolType,
   type Hypervisor,
@@ -10,7 +11,7 @@ import { DriverError } from '../driver.js';
 import type { Provisioning } from '../volume-control.js';
 import type { Disk } from './xml/device.js';
 import type { DiskPlace } from './xml/disk.js';
-import { encodeText } from './xml/parse.js';
+import { child, encodeText, parseXml, textOf } from './xml/parse.js';
 
 /** Taking all of a volume's space may take a while. */
 const CREATE_TIMEOUT_MS = 600_000;
@@ -78,4 +79,38 @@ export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeout
     throw error;
   }
   throw none();
+}
+
+/** A pool with many volumes takes its time to look at them. */
+const REFRESH_TIMEOUT_MS = 60_000;
+
+/**
+ * Name of a volume, in any pool that runs, that is based on this one; null: there is none. The XML of a machine that is off does not
+ * say what its disks are based on, but the pools do.
+ */
+export async function basedOn(
+  hypervisor: Hypervisor,
+  volume: StorageVolume,
+  timeoutMs: number,
+): Promise<string | null> {
+  const path = await volume.getPath({ timeoutMs });
+  // What was made beside libvirt, a snapshot mostly, is known after a look alone. A pool that is at work refuses to look.
+  const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
+  await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
+  for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
+    for (const other of await pool.listAllVolumes({ timeoutMs })) {
+      if ((await basisOf(other, timeoutMs)) === path) return other.name;
+    }
+  }
+  return null;
+}
+
+async function basisOf(volume: StorageVolume, timeoutMs: number): Promise<string | null> {
+  try {
+    return textOf(child(parseXml(await volume.getXmlDesc({ timeoutMs })).root, 'backingStore', 'path'));
+  } catch (error) {
+    // It went while we looked.
+    if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
+    throw error;
+  }
 }

@@ -45,6 +45,11 @@ describe('driverError', () => {
     expect([kind, message]).toEqual(['storageFull', 'x: cannot write: No space left on device']);
   });
 
+  it.each(["cannot extend file '/p/v.img': File too large", "The image size is too large for file format 'qcow2'"])(
+    'finds a disk that no host can hold in: %s (S4)',
+    (words) => expect(driverError('x', libvirtError('SYSTEM_ERROR', words)).kind).toBe('storageFull'),
+  );
+
   it('keeps the kind and the words of an image that could not be had, and names the field (B9)', () => {
     const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
     expect([error.kind, error.message, error.field]).toEqual([

@@ -37,8 +37,10 @@ export function driverError(doing: string, error: unknown): DriverError {
     });
   }
   if (isLibvirtError(error)) {
-    // libvirt has no code of its own for a full disk.
-    const full = /No space left on device|not enough free space/i.test(error.message);
+    // libvirt has no code of its own for a full disk, nor for one that could never hold it.
+    const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
+      error.message,
+    );
     return new DriverError(
       full ? 'storageFull' : (kinds[error.code] ?? 'internal'),
       `${doing}: ${oneLine(error.message)}`,

@@ -11,7 +11,7 @@ import {
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
 import type { NewVolume, PoolVolume } from '../volume-control.js';
 import { readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
-import { makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { basedOn, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -87,6 +87,8 @@ export class LibvirtVolumes {
       if (user !== null) {
         throw new DriverError('conflict', `${doing}: machine ${user} uses its volume, too`);
       }
+      const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
+      if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
       await this.#unplug(machine, target);
       await this.#forget(machine, target);
       await attempt(doing, () => volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }));
