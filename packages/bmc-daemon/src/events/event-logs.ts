@@ -126,8 +126,8 @@ function fileName(uuid: string): string {
   return uuid.replace(/[^\w-]/g, '_');
 }
 
-function isEndOfMachine({ messageId, origin }: ServiceEvent): boolean {
-  return messageId.endsWith('.ResourceRemoved') && /^\/redfish\/v1\/Systems\/[^/]+$/.test(origin);
+function isEndOfMachine({ messageId, origin, system }: ServiceEvent): boolean {
+  return system !== null && messageId.endsWith('.ResourceRemoved') && /^\/redfish\/v1\/Systems\/[^/]+$/.test(origin);
 }
 
 function recordOf(event: ServiceEvent): Omit<LogRecord, 'id'> {

@@ -66,6 +66,11 @@ export function createEventPost(): { readonly post: EventPost; close(): void } {
         signal: AbortSignal.any([signal, timeout]),
       });
       outgoing.on('error', fail);
+      // Neither a response nor an error is told of an answer that changes the protocol.
+      outgoing.on('upgrade', (_answer, socket) => {
+        socket.destroy();
+        reject(new Error('it answered with 101'));
+      });
       outgoing.on('response', (answer) => {
         const { statusCode = 0 } = answer;
         let bytes = 0;

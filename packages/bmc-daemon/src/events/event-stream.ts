@@ -13,6 +13,8 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number;
   /** A client that takes nothing for so long is given up. */
   readonly stalledMs: number;
+  /** Whether the client may still be told: its account may have gone. Asked before each write. */
+  readonly isWelcome: () => boolean;
   /** Told once, when the client is gone or was sent away. */
   readonly onEnd: () => void;
 }
@@ -74,6 +76,7 @@ export class EventStream {
   }
 
   #pump(): void {
+    if (!this.#ended && !this.#options.isWelcome()) this.close();
     while (!this.#ended && this.#fullSince === undefined && this.#backlog.size > 0) {
       const { events, dropped } = this.#backlog.take(MOST_AT_ONCE);
       const loss = dropped > 0 ? [this.#options.feed.lossOf(dropped, events[0])] : [];
@@ -82,8 +85,9 @@ export class EventStream {
   }
 
   #tick(): void {
-    const { stalledMs } = this.#options;
-    if (this.#fullSince === undefined) this.#write(': still here\n\n');
+    const { stalledMs, isWelcome } = this.#options;
+    if (!isWelcome()) this.close();
+    else if (this.#fullSince === undefined) this.#write(': still here\n\n');
     else if (performance.now() - this.#fullSince > stalledMs) this.close();
   }
 

@@ -42,6 +42,16 @@ interface Known {
   /** Records in the file. */
   lines: number;
   records: readonly LogRecord[] | undefined;
+  /** It ends in the middle of a line: the next one must not be glued to it. */
+  torn: boolean;
+}
+
+/** What the file holds. */
+interface Contents {
+  readonly records: readonly LogRecord[];
+  readonly head: number;
+  readonly lines: number;
+  readonly torn: boolean;
 }
 
 export class LogFile {
@@ -128,7 +138,9 @@ export class LogFile {
     }
     await this.#writing(known, added, async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await appendFile(path, added.map((record) => `${JSON.stringify(record)}\n`).join(''), { mode: 0o600 });
+      const start = known.torn ? '\n' : '';
+      await appendFile(path, start + added.map((record) => `${JSON.stringify(record)}\n`).join(''), { mode: 0o600 });
+      known.torn = false;
     });
   }
 
@@ -142,6 +154,7 @@ export class LogFile {
       // A daemon that is killed in the middle of it leaves the old file or the new one.
       await writeFile(`${path}.new`, lines.join(''), { mode: 0o600 });
       await rename(`${path}.new`, path);
+      known.torn = false;
     });
   }
 
@@ -168,12 +181,12 @@ export class LogFile {
 
   async #load(): Promise<Known> {
     if (this.#known !== undefined) return this.#known;
-    const { records, head, lines } = await this.#parsed();
-    this.#known = { next: Math.max(head, (records.at(-1)?.id ?? 0) + 1), lines, records };
+    const { records, head, lines, torn } = await this.#parsed();
+    this.#known = { next: Math.max(head, (records.at(-1)?.id ?? 0) + 1), lines, records, torn };
     return this.#known;
   }
 
-  async #parsed(): Promise<{ readonly records: readonly LogRecord[]; readonly head: number; readonly lines: number }> {
+  async #parsed(): Promise<Contents> {
     const { path, log } = this.#options;
     let text: string;
     try {
@@ -182,7 +195,7 @@ export class LogFile {
       if (!(error instanceof Object && 'code' in error && error.code === 'ENOENT')) {
         log.warn(`reading ${path} failed: its log begins anew`, { error });
       }
-      return { records: [], head: 1, lines: 0 };
+      return { records: [], head: 1, lines: 0, torn: false };
     }
     let head = 1;
     let damaged = 0;
@@ -196,7 +209,7 @@ export class LogFile {
     }
     // The last line may be half of one: the daemon was killed, or the disk was full.
     if (damaged > 0) log.warn(`${path} holds lines that are no entries of a log`, { lines: damaged });
-    return { records: this.#latest(records), head, lines: records.length };
+    return { records: this.#latest(records), head, lines: records.length, torn: text !== '' && !text.endsWith('\n') };
   }
 
   #latest(records: readonly LogRecord[]): readonly LogRecord[] {

@@ -72,4 +72,14 @@ describe('changes that a driver tells of', () => {
       'ResourceChanged | Systems/u-2 |  | Its definition or its devices are others.',
     ]);
   });
+
+  it('of a definition are not told once the machine is gone (S10)', () => {
+    for (const kind of ['changed', 'media', 'undefined'] as const) machines.onChange({ ...machine, kind });
+    machines.onChange({ uuid: 'u-2', name: 'db', kind: 'changed' });
+    jest.advanceTimersByTime(1_000);
+    expect(heard).toEqual([
+      'ResourceRemoved | Systems/u-1 |  | ',
+      'ResourceChanged | Systems/u-2 |  | Its definition or its devices are others.',
+    ]);
+  });
 });

@@ -52,14 +52,17 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
   /** When the last event with somebody's name was published, by key. */
   const requested = new Map<string, number>();
 
+  const forget = (key: string): void => {
+    clearTimeout(waiting.get(key));
+    waiting.delete(key);
+  };
   const leave = events.subscribe(({ messageId, origin, system, actor }) => {
     if (actor === null || system === null || !messageId.endsWith('.ResourceChanged')) return;
     const now = performance.now();
     for (const [key, since] of requested) if (now - since > settleMs) requested.delete(key);
     for (const key of keysOf(origin, system)) {
       requested.set(key, now);
-      clearTimeout(waiting.get(key));
-      waiting.delete(key);
+      forget(key);
     }
   });
   const later = (key: string, event: Omit<ServiceEvent, 'time'>): void => {
@@ -89,6 +92,8 @@ export function publishMachineChanges({ events, settleMs = 500 }: MachineEventsO
           });
         return;
       }
+      // What is left to say of a machine that is gone would begin a log for it again.
+      if (kind === 'undefined') for (const key of [uuid, `${uuid} media`]) forget(key);
       const { key, args, severity = 'OK', detail } = meanings[kind];
       const sentences = [detail, reason === undefined ? undefined : `${capitalized(reason)}.`];
       const said = sentences.filter((sentence) => sentence !== undefined).join(' ');

@@ -80,6 +80,8 @@ export interface StreamRequest {
   readonly actor: Actor;
   /** `192.0.2.1:40112`. */
   readonly peer: string;
+  /** @see EventStreamOptions.isWelcome */
+  readonly isWelcome: () => boolean;
 }
 
 export interface RetryChange {
@@ -281,7 +283,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       push.delivery.resume();
     },
     remove,
-    openStream({ wants, lastEventId, actor, peer }) {
+    openStream({ wants, lastEventId, actor, peer, isWelcome }) {
       if (closed) throw refuse('ServiceShuttingDown');
       checkRoom();
       const id = randomUUID();
@@ -292,6 +294,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
           limit: options.backlog,
           keepAliveMs: options.keepAliveMs,
           stalledMs: STALLED_MS,
+          isWelcome,
           onEnd: () => {
             leave();
             streams.delete(id);

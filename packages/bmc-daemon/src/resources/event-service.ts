@@ -8,7 +8,6 @@ import { message, withDetail } from '../redfish/messages.js';
 import { FilterSyntaxError } from '../redfish/query/filter.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { streamDefiner } from '../redfish/stream.js';
-import { systemOf } from '../events/event-bus.js';
 import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
@@ -97,7 +96,8 @@ const eventService = defineResource({
           messageArgs: body.MessageArgs ?? [],
           severity: body.MessageSeverity ?? body.Severity ?? 'OK',
           origin,
-          system: systemOf(origin),
+          // It is the service's, whatever it says: it must not pass for what happened to a machine, nor end a machine's log.
+          system: null,
           actor: { user, address },
           time: body.EventTimestamp === undefined ? services.now() : new Date(body.EventTimestamp),
           ...(text === undefined ? {} : { message: text }),
@@ -135,6 +135,11 @@ export const eventStream = streamDefiner<Services>()({
       lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
       actor: { user: requester.user, address: requester.address },
       peer,
+      // The end of a session does not end the stream (DSP0266, Server-Sent Events); that of the account does.
+      isWelcome: () => {
+        const { accounts } = services.access;
+        return accounts === null || requester.user === null || accounts.find(requester.user)?.enabled === true;
+      },
     });
   },
 });

@@ -128,11 +128,9 @@ function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
       check(params.logId);
       const { uuid } = await load(services, params.ownerId);
       const records = await log(services, uuid).read();
-      // Ids follow each other without a gap.
-      const found = records[Number(params.entryId) - (records[0]?.id ?? 0)];
-      if (String(found?.id) !== params.entryId || found === undefined) {
-        throw refuse('ResourceNotFound', 'LogEntry', params.entryId);
-      }
+      // Not by its place: a damaged line in the file is a gap between the ids.
+      const found = records.find((record) => String(record.id) === params.entryId);
+      if (found === undefined) throw refuse('ResourceNotFound', 'LogEntry', params.entryId);
       return entryOf(uuid, found);
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),

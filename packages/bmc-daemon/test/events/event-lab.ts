@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Access } from '../../src/auth/access.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { openEventServices } from '../../src/event-services.js';
 import { createEventBus } from '../../src/events/event-bus.js';
@@ -40,12 +41,12 @@ export function newFolder(): { readonly path: string; remove(): void } {
 
 /**
  * Serves; the driver is its owner's to start and to close.
- * @param options waitMs: how long an action may take before it becomes a task. Default: a minute.
+ * @param options waitMs: how long an action may take before it becomes a task. Default: a minute. access: default none, all is open.
  */
 export async function openLab(
   driver: HypervisorDriver,
   stateDir: string,
-  { waitMs = 60_000 }: { readonly waitMs?: number } = {},
+  { waitMs = 60_000, access }: { readonly waitMs?: number; readonly access?: Access } = {},
 ): Promise<Lab> {
   const logged: string[] = [];
   const note = (text: string, fields?: Readonly<Record<string, unknown>>): void => {
@@ -57,7 +58,7 @@ export async function openLab(
   });
   const tasks = createTaskStore({ limit: 100, now: () => new Date() });
   const operations = { tasks, waitMs, onTaskFailed: (error: Error) => note('task failed', { error }) };
-  const plain = testServices(driver, { events: bus, operations });
+  const plain = testServices(driver, { events: bus, operations, ...(access === undefined ? {} : { access }) });
   plain.subscriptions.close();
   await plain.logs.close();
   const events = openEventServices({
@@ -75,7 +76,7 @@ export async function openLab(
     resources,
     streams,
     services,
-    authenticate: openToAll,
+    authenticate: access?.authenticate ?? openToAll,
     strict: true,
     onChange: publishWrites(bus),
   });

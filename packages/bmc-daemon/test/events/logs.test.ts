@@ -1,5 +1,5 @@
 /** The logs of machines and managers. */
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -140,6 +140,34 @@ describe('the logs', () => {
       'ResourceEvent.1.4.ResourceStatusChangedCritical',
       'ResourceEvent.1.4.ResourcePoweredOn',
     ]);
+    // Nor is what came behind it lost with it.
+    await restart();
+    expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '2']);
+  });
+
+  it('lead to every entry where a line between them is damaged (S8)', async () => {
+    for (const state of ['shutoff', 'running', 'shutoff'] as const) await set(state);
+    await lab.close();
+    const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
+    const file = join(folder.path, name, `${uuid}.jsonl`);
+    const [first, , ...rest] = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, [first, 'damaged', ...rest].join('\n'));
+    lab = await openLab(driver, folder.path);
+    expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '3']);
+  });
+
+  it("are not touched by test events, which are the service's own (S8, S10)", async () => {
+    await set('shutoff');
+    const test = (origin: string) =>
+      lab.post('/redfish/v1/EventService/Actions/EventService.SubmitTestEvent', {
+        MessageId: 'ResourceEvent.1.4.ResourceRemoved',
+        OriginOfCondition: `/redfish/v1/Systems/${origin}`,
+      });
+    for (const origin of [uuid, 'service', 'invented']) expect((await test(origin)).status).toBe(204);
+    expect(await messages(machineLog())).toEqual(["'node-2' was powered off."]);
+    expect(await messages(managerLog())).toEqual(Array.from({ length: 3 }, () => 'A resource was removed.'));
+    const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
+    expect(readdirSync(join(folder.path, name)).sort()).toEqual([`${uuid}.jsonl`, 'service.jsonl']);
   });
 
   it('keep the last 1,000 entries, in memory and on the disk (S8)', async () => {

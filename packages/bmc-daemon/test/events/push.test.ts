@@ -296,6 +296,16 @@ describe('push subscriptions', () => {
       await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
     });
 
+    it('go on where it answers with another protocol (S10)', async () => {
+      await quick();
+      listener.answer = 101;
+      const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries' });
+      await destroy();
+      await until('the end of its retries', async () => (await lab.get(uri))['Status'] !== undefined && JSON.stringify(await lab.get(uri)).includes('"State":"Disabled"')); // prettier-ignore
+      expect(listener.payloads.length).toBeGreaterThan(1);
+      expect(lab.logged.join('\n')).toContain('it answered with 101');
+    });
+
     it('are ended by TerminateAfterRetries, for good (S10)', async () => {
       await quick();
       listener.answer = 404;

@@ -1,6 +1,9 @@
 /** Server-Sent Events. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { accessWithAccount } from '../support/services.js';
 import { keysOf, newFolder, openLab, openStream, until, type Lab, type StreamClient } from './event-lab.js';
 
 const collection = '/redfish/v1/EventService/Subscriptions';
@@ -195,6 +198,22 @@ describe('the stream of events', () => {
     const [, lost] = /(\d+) events were lost/.exec(String(loss?.['Message'])) ?? [];
     await until('the rest', () => slow.payloads.length >= 15_000 - Number(lost));
     expect(new Set(slow.ids).size).toBe(slow.ids.length);
+  });
+
+  it('ends with the account of who opened it (S10, S2)', async () => {
+    await lab.close();
+    const file = join(folder.path, 'htpasswd');
+    lab = await openLab(driver, folder.path, { access: accessWithAccount(file) });
+    const stream = await open('', { Authorization: `Basic ${Buffer.from('admin:secret').toString('base64')}` });
+    publish(1);
+    await until('an event', () => stream.ids.length === 2);
+    expect(stream.ended).toBe(false);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('admin:', 'other:'));
+    await until('its end', () => {
+      publish(1);
+      return stream.ended;
+    });
+    expect(lab.services.subscriptions.list()).toEqual([]);
   });
 
   it('ends with the service (S10)', async () => {
