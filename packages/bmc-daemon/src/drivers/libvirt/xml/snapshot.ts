@@ -66,7 +66,11 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   const record = readMetadata(document);
   const saved = record.boot?.saved ?? null;
   const ownDocument = saved === null ? document : parseXml(restoreBootOrder(inactiveXml, saved));
-  const own: OwnDefinition = { document: ownDocument, own: saved === null ? defined : readDomain(ownDocument), defined };
+  const own: OwnDefinition = {
+    document: ownDocument,
+    own: saved === null ? defined : readDomain(ownDocument),
+    defined,
+  };
   return {
     uuid: defined.uuid,
     name: defined.name,
