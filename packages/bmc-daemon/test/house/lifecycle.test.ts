@@ -1,0 +1,188 @@
+/** docs/lifecycle.md, row by row: each answer is provoked where the page says that it comes from. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { DriverError, type DriverErrorKind } from '../../src/drivers/driver.js';
+import { anybody } from '../../src/redfish/authenticate.js';
+import { refuse } from '../../src/redfish/errors.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { answerClientError } from '../../src/redfish/raw-errors.js';
+import { resourceDefiner } from '../../src/redfish/resource.js';
+import { accessFixture, accounts, as, outcome, root, sessions, USERS } from '../support/access.js';
+import { serve, type Client, type Received, type Sent } from '../support/client.js';
+
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/lifecycle.md'), 'utf8');
+const rows = [...page.matchAll(/^\| (\w+) \| `([\w ]+)` \| /gm)].map(([, stage, answer]) => `${stage}: ${answer}`);
+
+const fixture = accessFixture();
+
+/** A service whose one machine fails as it is told: what a hypervisor says can not be had on demand. */
+const defineResource = resourceDefiner<object>();
+const failing = defineResource({
+  entity: 'ComputerSystem',
+  odataType: '#ComputerSystem.v1_27_0.ComputerSystem',
+  uri: '/redfish/v1/Systems/{systemId}',
+  load: ({ params }) => {
+    if (params.systemId === 'unavailable') throw new DriverError('unavailable', 'asking the host: no answer');
+    return { Id: params.systemId };
+  },
+  render: (entity) => ({ ...entity }),
+  actions: {
+    '#ComputerSystem.Reset': {
+      body: z.strictObject({ kind: z.string() }),
+      run: (_machine, { kind }) => {
+        if (kind === 'task') return { task: { monitor: '/redfish/v1/Systems/1', task: '/redfish/v1/Systems/1' } };
+        throw new DriverError(kind as DriverErrorKind, 'resetting the machine: it says no'); // The tests' own words.
+      },
+    },
+  },
+});
+
+let failures: Client;
+let busy: Client;
+
+beforeAll(async () => {
+  const options = { resources: [failing], services: {}, strict: true };
+  const pipeline = createPipeline({ ...options, authenticate: () => anybody });
+  failures = await serve(
+    (request, response) => void pipeline(request, response, '1'),
+    (server) => server.on('clientError', answerClientError),
+  );
+  const overloaded = createPipeline({
+    ...options,
+    authenticate: () => {
+      throw refuse('ServiceTemporarilyUnavailable', '1');
+    },
+  });
+  busy = await serve((request, response) => void overloaded(request, response, '1'));
+});
+afterAll(async () => {
+  await failures.close();
+  await busy.close();
+});
+
+const call = (method: string, path: string, { headers, ...sent }: Sent = {}) =>
+  fixture.client.send(method, path, { ...sent, headers: { ...as('admin'), ...headers } });
+const get = (path: string, headers: Readonly<Record<string, string>> = {}) => call('GET', path, { headers });
+const patch = (body: string | object, headers: Readonly<Record<string, string>> = {}) =>
+  call('PATCH', fixture.machine, { body, headers });
+const reset = (kind: string) =>
+  failures.send('POST', '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset', { body: { kind } });
+const json = { 'Content-Type': 'application/json' };
+
+/** Bytes to the answer of a connection. */
+async function raw(bytes: string): Promise<Received> {
+  const [head = '', text = ''] = (await failures.raw(bytes)).split('\r\n\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
+  return { status, headers: {}, text, json: JSON.parse(text) as unknown };
+}
+
+/** How each row comes about, in the page's order. */
+const provoked: readonly (readonly [row: string, provoke: () => Promise<Received>])[] = [
+  ['HTTP: 400 UnrecognizedRequestBody', () => raw('GET / HTTP/1.1\r\nno header\r\n\r\n')],
+  ['HTTP: 431 PayloadTooLarge', () => raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`)],
+  ['HTTP: 501 OperationNotAllowed', () => raw('FAKEMETHOD / HTTP/1.1\r\nHost: x\r\n\r\n')],
+  ['version: 412 HeaderInvalid', () => get(root, { 'OData-Version': '4.1' })],
+  ['credentials: 401 AccessUnauthorized', () => fixture.client.get(sessions)],
+  ['credentials: 503 ServiceTemporarilyUnavailable', () => busy.get('/redfish/v1/Systems/1')],
+  ['match: 404 ResourceMissingAtURI', () => get(`${root}/Nowhere`)],
+  ['match: 405 OperationNotAllowed', () => call('DELETE', fixture.machine)],
+  ['match: 204', () => call('OPTIONS', fixture.machine)],
+  [
+    'privilege: 403 InsufficientPrivilege',
+    () => fixture.client.send('PATCH', fixture.machine, { headers: as('rick'), body: { AssetTag: 'x' } }),
+  ],
+  [
+    'privilege: 403 PasswordChangeRequired',
+    async () => {
+      await call('PATCH', `${accounts}/rick`, { body: { PasswordChangeRequired: true } });
+      return fixture.client.get(fixture.machine, as('rick'));
+    },
+  ],
+  ['query: 501 QueryParameterUnsupported', () => get(`${root}/Systems?$unheard=1`)],
+  ['query: 400 QueryNotSupportedOnOperation', () => call('DELETE', `${accounts}/rick?$select=Id`)],
+  ['query: 400 QueryNotSupportedOnResource', () => get(`${fixture.machine}?$top=1`)],
+  ['query: 400 QueryParameterValueFormatError', () => get(`${fixture.machine}?$expand=everything`)],
+  ['query: 400 QueryParameterOutOfRange', () => get(`${root}/Systems?$top=-1`)],
+  ['load: 404 ResourceMissingAtURI', () => get(`${root}/Systems/nobody`)],
+  ['load: 404 ResourceNotFound', () => get(`${fixture.machine}/Processors/nothing`)],
+  ['load: 503 ServiceTemporarilyUnavailable', () => failures.get('/redfish/v1/Systems/unavailable')],
+  [
+    'precondition: 304',
+    async () => {
+      const { headers } = await get(fixture.machine);
+      return get(fixture.machine, { 'If-None-Match': String(headers.etag) });
+    },
+  ],
+  ['precondition: 412 PreconditionFailed', () => patch({ AssetTag: 'x' }, { 'If-Match': '"another"' })],
+  ['body: 413 PayloadTooLarge', () => patch(`{"AssetTag":"${'x'.repeat(1024 * 1024)}"}`, json)],
+  ['body: 415 HeaderInvalid', () => patch('AssetTag=x', { 'Content-Type': 'application/x-www-form-urlencoded' })],
+  ['body: 400 MalformedJSON', () => patch('{', json)],
+  ['body: 400 UnrecognizedRequestBody', () => patch('[]', json)],
+  ['body: 400 NoOperation', () => patch({})],
+  ['body: 400 PropertyUnknown', () => patch({ Foo: 1 })],
+  ['body: 400 PropertyNotWritable', () => patch({ PowerState: 'On' })],
+  ['body: 400 PropertyValueNotInList', () => patch({ Boot: { BootSourceOverrideEnabled: 'Twice' } })],
+  [
+    'body: 400 ActionParameterMissing',
+    () => call('POST', `${fixture.machine}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`, { body: {} }),
+  ],
+  ['operation: 200', () => patch({ AssetTag: 'x' })],
+  ['operation: 201', () => fixture.logIn('admin', USERS.admin)],
+  ['operation: 202', () => reset('task')],
+  [
+    'operation: 204',
+    () => call('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'ForceOff' } }),
+  ],
+  ['operation: 409 ResourceInUse', () => reset('conflict')],
+  ['operation: 400 ActionNotSupported', () => reset('unsupported')],
+  ['operation: 507 InsufficientStorage', () => reset('storageFull')],
+  ['operation: 500 InternalError', () => reset('internal')],
+];
+
+describe('docs/lifecycle.md', () => {
+  it('has the answers that are provoked here, in this order (D6)', () => {
+    expect(rows).toEqual(provoked.map(([row]) => row));
+  });
+
+  it.each(provoked)('%s (D6)', async (row, provoke) => {
+    expect(outcome(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
+  });
+
+  it('has the stages in the order in which a request that is wrong everywhere hears of them (D6)', async () => {
+    const said: string[] = [];
+    let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
+    let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };
+    const ask = async (body: string) =>
+      void said.push(outcome(await fixture.client.send('PATCH', path, { headers, body })));
+
+    await ask('{');
+    headers = { 'If-Match': '"another"', ...json };
+    await ask('{');
+    headers = { ...headers, ...as('rick') };
+    await ask('{');
+    path = path.replace('/Nowhere', '');
+    await ask('{');
+    headers = { ...headers, ...as('admin') };
+    await ask('{');
+    path = path.replace('?$unheard=1', '');
+    await ask('{');
+    path = fixture.machine;
+    await ask('{');
+    headers = { ...as('admin'), ...json };
+    await ask('{');
+    await ask('{"AssetTag":"x"}');
+    expect(said).toEqual([
+      '412 HeaderInvalid',
+      '401 AccessUnauthorized',
+      '404 ResourceMissingAtURI',
+      '403 InsufficientPrivilege',
+      '501 QueryParameterUnsupported',
+      '404 ResourceMissingAtURI',
+      '412 PreconditionFailed',
+      '400 MalformedJSON',
+      '200',
+    ]);
+  });
+});
