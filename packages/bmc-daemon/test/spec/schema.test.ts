@@ -101,10 +101,10 @@ function withoutDeprecated({ '@odata.type': type, ...body }: Body): Body {
       return without(rest, 'VirtualMedia');
     case '#Chassis':
     case '#Drive': {
-      const writeable = body['@Redfish.WriteableProperties'];
-      if (Array.isArray(writeable))
-        rest['@Redfish.WriteableProperties'] = writeable.filter((name) => name !== 'IndicatorLED');
-      return without(rest, 'IndicatorLED');
+      const key = '@Redfish.WriteableProperties';
+      const writeable = body[key];
+      const names = Array.isArray(writeable) ? { [key]: writeable.filter((name) => name !== 'IndicatorLED') } : {};
+      return { ...without(rest, 'IndicatorLED'), ...names };
     }
     default:
       return rest;
