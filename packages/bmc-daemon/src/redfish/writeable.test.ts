@@ -48,6 +48,17 @@ describe('@Redfish.WriteableProperties', () => {
     });
   });
 
+  it('stands nowhere in the attributes of a BIOS, and names no annotations of requests (S1, S5)', () => {
+    const schema = z.strictObject({
+      Attributes: z.strictObject({ A: z.number().optional() }).optional(),
+      '@Redfish.SettingsApplyTime': z.strictObject({ ApplyTime: z.string() }).optional(),
+    });
+    expect(withWriteableProperties(shown, schema)).toEqual({
+      ...shown,
+      '@Redfish.WriteableProperties': ['Attributes'],
+    });
+  });
+
   it('names an object that is not shown as a whole (S1)', () => {
     expect(withWriteableProperties({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
       Id: '1',

@@ -61,12 +61,10 @@ describeSpec('BIOS attributes', (spec) => {
   const set = (attributes: Body) => spec().call('PATCH', `${path()}/Settings`, { Attributes: attributes });
   const now = async () => spec().objectAt(await spec().get(path()), 'Attributes');
   const next = async () => {
-    const { '@Redfish.WriteableProperties': writeable, ...attributes } = spec().objectAt(
-      await spec().get(`${path()}/Settings`),
-      'Attributes',
-    );
-    expect(writeable).toEqual(Object.keys(first).filter((name) => name !== 'SerialNumber'));
-    return attributes;
+    const settings = await spec().get(`${path()}/Settings`);
+    // Within the attributes a client would take it for one of them.
+    expect(settings['@Redfish.WriteableProperties']).toEqual(['Attributes']);
+    return spec().objectAt(settings, 'Attributes');
   };
   const first = {
     BootMode: 'Uefi',
