@@ -135,6 +135,10 @@ describe("sushy-tools' inventory settings", () => {
       `EMULATOR_VOLUMES = {\n  ("${machine}", "1"): [\n    {"Id": "1", "CapacityBytes": "1G"}]}`,
       /^emulator\.conf:3: .*'1G'$/,
     ],
+    [
+      `EMULATOR_STORAGE = {"${machine}": [\n  {"Id": "1"},\n  {"Id": "1"}]}`,
+      /^emulator\.conf:3: .*\[1\]\['Id'\] must be .* with an Id of its own, not the string '1'$/,
+    ],
     [`EMULATOR_STORAGE = {"${machine}": [\n  {"Name": "RAID"}]}`, /^emulator\.conf:2: .*\['Id'\] must be/],
   ])('names the line and the part of what is wrong: %j (S4)', (text, fault) => {
     expect(faults(text)).toEqual([expect.stringMatching(fault)]);

@@ -15,6 +15,17 @@ const uuid = z.guid().toLowerCase();
 const id = z.string().regex(/^[^/?#]+$/);
 const bytes = z.int().min(0);
 
+/** Each with an Id of its own: it is the last segment of a path. */
+function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Member) {
+  return z.array(member).superRefine((list, context) => {
+    const seen = new Set<string>();
+    for (const [index, { Id }] of list.entries()) {
+      if (seen.has(Id)) context.addIssue({ code: 'custom', path: [index, 'Id'], input: Id });
+      seen.add(Id);
+    }
+  });
+}
+
 /** DMTF's Protocol, as far as drives go. */
 const protocols = ['SAS', 'SATA', 'NVMe', 'PCIe', 'USB', 'iSCSI', 'FC', 'FCP', 'FCoE', 'NVMeOverFabrics', 'SMB', 'NFSv3', 'NFSv4', 'HTTP', 'HTTPS', 'FTP', 'SFTP', 'iWARP', 'RoCE', 'RoCEv2', 'I2C', 'TCP', 'UDP', 'UHCI', 'AHCI', 'OEM'] as const; // prettier-ignore
 
@@ -62,7 +73,7 @@ export const storage: SettingDefinition<Readonly<Record<string, readonly Configu
   name: 'EMULATOR_STORAGE',
   type: z.record(
     uuid,
-    z.array(
+    members(
       z.object({
         Id: id,
         Name: z.string().min(1).optional(),
@@ -78,7 +89,7 @@ export const storage: SettingDefinition<Readonly<Record<string, readonly Configu
   expected:
     "a mapping of machines' UUIDs to lists of storages such as {'Id': '1', 'Name': '…', 'StorageControllers': […], 'Drives': […]}",
   expectedPart:
-    "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}",
+    "as in {'Id': '1', 'Name': 'RAID', 'StorageControllers': [{'MemberId': '0', 'Name': '…', 'SpeedGbps': 12}], 'Drives': ['D1']}, with an Id of its own",
   default: {},
   form: 'literal',
   group: 'inventory',
@@ -89,7 +100,7 @@ export const drives: SettingDefinition<Readonly<Record<string, readonly Configur
   name: 'EMULATOR_DRIVES',
   type: z.record(
     tuple,
-    z.array(
+    members(
       z.object({
         Id: id,
         Name: z.string().min(1).optional(),
@@ -100,7 +111,8 @@ export const drives: SettingDefinition<Readonly<Record<string, readonly Configur
   ),
   expected:
     "a mapping of tuples ('UUID', 'storage id') to lists of drives such as {'Id': 'D1', 'Name': '…', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
-  expectedPart: "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}",
+  expectedPart:
+    "as in {'Id': 'D1', 'Name': 'Drive', 'CapacityBytes': 899527000000, 'Protocol': 'SAS'}, with an Id of its own",
   default: {},
   form: 'literal',
   group: 'inventory',
@@ -111,7 +123,7 @@ export const volumes: SettingDefinition<Readonly<Record<string, readonly Configu
   name: 'EMULATOR_VOLUMES',
   type: z.record(
     tuple,
-    z.array(
+    members(
       z.object({
         Id: id,
         Name: z.string().min(1).optional(),
@@ -125,7 +137,7 @@ export const volumes: SettingDefinition<Readonly<Record<string, readonly Configu
   expected:
     "a mapping of tuples ('UUID', 'storage id') to lists of volumes such as {'Id': '1', 'Name': '…', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': '…', 'libvirtVolName': '…'}",
   expectedPart:
-    "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}",
+    "as in {'Id': '1', 'Name': 'Volume', 'VolumeType': 'Mirrored', 'CapacityBytes': 23748, 'libvirtPoolName': 'default', 'libvirtVolName': 'vol1'}, with an Id of its own",
   default: {},
   form: 'literal',
   group: 'inventory',
