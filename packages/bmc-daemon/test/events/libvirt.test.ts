@@ -1,5 +1,7 @@
 /** What real libvirt daemons tell of: a test driver's, which is there in no time, and QEMU's. */
+import { readdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost } from '../libvirt-driver/host.js';
@@ -94,6 +96,45 @@ describe("events of libvirt's test driver", () => {
       'ResourceChanged',
       'ResourceRemoved',
     ]);
+    stream.close();
+  });
+
+  it('of a machine without a definition tell when it is gone, and its log goes with it (S10, S8)', async () => {
+    const transient = '00000000-0000-4000-8000-00000000007a';
+    lab = await openLab(driver, folder.path);
+    const uri = `/redfish/v1/Systems/${transient}`;
+    const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${uri}'`)}`);
+    const file = join(folder.path, 'transient.xml');
+    writeFileSync(
+      file,
+      `<domain type='test'><name>passing</name><uuid>${transient}</uuid><memory unit='MiB'>64</memory>` +
+        `<os><type arch='x86_64'>hvm</type></os></domain>`,
+    );
+    await host.virsh('define', file);
+    await host.virsh('start', 'passing');
+    await until('the start', () => keysOf(stream.records()).includes('ResourcePoweredOn'));
+    await host.virsh('undefine', 'passing');
+    await until('the change', () => keysOf(stream.records()).includes('ResourceChanged'));
+    expect((await lab.client.get(uri)).status).toBe(200);
+    await host.virsh('destroy', 'passing');
+    await until('the removal', () => keysOf(stream.records()).includes('ResourceRemoved'));
+    expect(keysOf(stream.records())).toEqual([
+      'ResourceCreated',
+      'ResourcePoweredOn',
+      'ResourceChanged',
+      'ResourcePoweredOff',
+      'ResourceRemoved',
+    ]);
+    const [logs = ''] = readdirSync(folder.path).filter((name) => name.startsWith('logs-'));
+    await until('the end of its log', () => !readdirSync(join(folder.path, logs)).includes(`${transient}.jsonl`));
+    const told = stream.records().length;
+    await host.virsh('create', file);
+    await until('the start without a definition', () =>
+      keysOf(stream.records()).slice(told).includes('ResourcePoweredOn'),
+    );
+    expect(keysOf(stream.records()).slice(told)[0]).toBe('ResourceCreated');
+    await host.virsh('destroy', 'passing');
+    await until('its removal', () => keysOf(stream.records()).slice(told).includes('ResourceRemoved'));
     stream.close();
   });
 });

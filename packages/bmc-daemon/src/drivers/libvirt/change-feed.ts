@@ -6,6 +6,7 @@ import {
   DomainEventStoppedDetail,
   DomainEventSuspendedDetail,
   DomainEventType,
+  isLibvirtError,
   type DomainEvent,
 } from '@rackless/libvirt';
 import { DriverError, type DomainState, type SystemRef } from '../driver.js';
@@ -100,15 +101,38 @@ export class ChangeFeed {
   }
 
   #onLifecycle({ domain, event, detail }: DomainEvent<'lifecycle'>): void {
-    const told = describeLifecycle(event, detail);
-    if (told === undefined) return;
+    const described = describeLifecycle(event, detail);
+    if (described === undefined) return;
     const { uuid, name } = domain;
+    const told = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
     this.#heard.add(uuid);
+    // One that begins without a definition; libvirt tells of its start alone.
+    const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(told.kind);
     const state = stateAfter[told.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
     if (told.kind === 'undefined') this.#known?.delete(uuid);
     else this.#known?.set(uuid, { name, state });
+    if (isNew) this.#tell(domain, { kind: 'defined' });
     if ((told.kind === 'paused' || told.kind === 'resumed') && this.#options.isStarting(uuid)) return;
     this.#tell(domain, told);
+    if (event === DomainEventType.STOPPED) void this.#tellOfEnd(domain);
+  }
+
+  /** A machine that loses its definition while it is on goes on without one until it stops. */
+  #isOn(uuid: string): boolean {
+    const state = this.#known?.get(uuid)?.state;
+    return state !== undefined && state !== 'shutoff' && state !== 'crashed';
+  }
+
+  /** A machine without a definition is gone when it stops, and libvirt has no event for that. */
+  async #tellOfEnd(domain: SystemRef): Promise<void> {
+    const { hypervisor, timeoutMs, log } = this.#options.host;
+    try {
+      await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
+    } catch (error) {
+      if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('whether a machine is gone is not known', { error });
+      // Told already where its definition went in the meantime.
+      else if (this.#known?.delete(domain.uuid) === true) this.#tell(domain, { kind: 'undefined' });
+    }
   }
 
   #tell({ uuid, name }: SystemRef, told: Told): void {
