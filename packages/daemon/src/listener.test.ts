@@ -310,6 +310,13 @@ describe('plain HTTP at a port of TLS', () => {
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
 
+  it('gives nobody leave to send a body (S1)', async () => {
+    const { port } = await secured();
+    const socket = connect(port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n');
+    expect((await all(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 308']);
+  });
+
   it('takes nothing from those who speak TLS: long bodies both ways, several requests of a connection (S1)', async () => {
     const { port } = await secured((request, response) => request.pipe(response));
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });

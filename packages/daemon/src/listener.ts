@@ -127,10 +127,13 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
 function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void {
   const toTls = secure.listeners('connection');
   // It never listens: its sockets are given to it.
-  const plain = createHttpServer({ requireHostHeader: false }, (request, response) => {
+  const answer: RequestListener = (request, response) => {
     response.shouldKeepAlive = false;
     onPlainHttp(request, response);
-  });
+  };
+  const plain = createHttpServer({ requireHostHeader: false }, answer);
+  // The leave to send a body would be one to send a password that anybody can read.
+  plain.on('checkContinue', answer);
   plain.on('clientError', (_error, socket) => socket.destroy());
   secure.removeAllListeners('connection');
   secure.on('connection', (socket: Socket) => {
