@@ -138,6 +138,9 @@ describe('Boot', () => {
     expect(refused({ BootSourceOverrideTarget: 'UefiTarget', BootSourceOverrideMode: 'Legacy' })).toEqual([
       ['PropertyValueConflict', 'BootSourceOverrideTarget', 'BootSourceOverrideMode'],
     ]);
+    expect(refused({ HttpBootUri: 'http://images.test/x.iso', BootSourceOverrideMode: 'Legacy' })).toEqual([
+      ['PropertyValueConflict', 'HttpBootUri', 'BootSourceOverrideMode'],
+    ]);
     expect(refused({ BootOrder: ['Hdd.vda', 'Hdd.vda'] })).toEqual([['PropertyValueError', 'BootOrder']]);
     expect(refused({ BootOrder: ['Hdd.vdb'] })).toEqual([['PropertyValueNotInList', 'Hdd.vdb', 'BootOrder/0']]);
     expect(refused({ BootOrder: [] })).toEqual([['ArraySizeTooShort', 'BootOrder', 1]]);

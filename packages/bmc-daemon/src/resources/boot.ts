@@ -113,6 +113,10 @@ function conflicts(body: BootBody, boot: BootSnapshot): readonly { path: keyof B
   if (isUefiTarget(body.BootSourceOverrideTarget) && !efi) {
     conflict('BootSourceOverrideTarget', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
   }
+  // It would be kept and not shown.
+  if (typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' && !efi) {
+    conflict('HttpBootUri', 'BootSourceOverrideMode', 'The machine boots by legacy BIOS.');
+  }
   // What a target does not use would be shown and mean nothing.
   if (body.UefiTargetBootSourceOverride !== undefined && target !== 'path') {
     conflict('UefiTargetBootSourceOverride', 'BootSourceOverrideTarget', 'It is used with UefiTarget.');
