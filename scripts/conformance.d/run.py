@@ -16,10 +16,11 @@ TIME_LIMIT_SECONDS = 3600
 
 LIBRARIES = ('python', 'python-redfish-library/src', 'Redfish-Tacklebox')
 PROFILES = (
-    ('OpenStackIronicProfile', '1.2.0'),
-    ('OCPBaselineHardwareManagement', '1.0.1'),
-    ('OCPServerHardwareManagement', '0.2.4'),
+    ('ironic', 'OpenStackIronicProfile', '1.2.0'),
+    ('ocp', 'OCPBaselineHardwareManagement', '1.0.1'),
+    ('ocp', 'OCPServerHardwareManagement', '0.2.4'),
 )
+TOOLS = ('service', 'protocol', 'ironic', 'ocp', 'use-cases')
 NAMES = ('pass', 'warn', 'fail', 'not tested')
 
 
@@ -82,13 +83,13 @@ def plan(tools: Path, options, password: str):
               ['rf_protocol_validator.py', *account, '--no-cert-check', '--report-dir'], 'protocol')
     folders = [*([options.profiles] if options.profiles else []), tools,
                *([Path(os.environ['RACKLESS_REDFISH_SCHEMAS'], 'profiles')] if 'RACKLESS_REDFISH_SCHEMAS' in os.environ else [])]
-    for name, version in PROFILES:
+    for key, name, version in PROFILES:
         profile = find_profile(name, version, folders)
         title = f'Interop-Validator {name} {version}'
         arguments = [] if profile is None else [
             'RedfishInteropValidator.py', str(profile), *account, '--authtype', 'Session', '--no_online_profiles',
             '--required_profiles_dir', str(tools / 'HWMgmt-OCP-Profiles'), '--logdir']
-        yield Run('interop', title, 'Redfish-Interop-Validator', arguments, f'interop-{name}')
+        yield Run(key, title, 'Redfish-Interop-Validator', arguments, f'interop-{name}')
     yield Run('use-cases', 'Use-Case-Checkers', 'Redfish-Use-Case-Checkers',
               ['rf_use_case_checkers.py', *account, '--report-dir'], 'use-cases')
 
@@ -133,11 +134,11 @@ def main() -> int:
     parser.add_argument('--password-file', type=Path, required=True)
     parser.add_argument('--reports', type=Path, required=True)
     parser.add_argument('--profiles', type=Path)
-    parser.add_argument('--tools', dest='only', default='service,protocol,interop,use-cases')
+    parser.add_argument('--tools', dest='only', default=','.join(TOOLS))
     options = parser.parse_args()
     password = options.password_file.read_text(encoding='utf-8').rstrip('\n')
     wanted = set(options.only.split(','))
-    unknown = wanted - {'service', 'protocol', 'interop', 'use-cases'}
+    unknown = wanted - set(TOOLS)
     if unknown:
         parser.error(f'no such tool: {", ".join(sorted(unknown))}')
     results = [perform(run, options.tools, options.reports)

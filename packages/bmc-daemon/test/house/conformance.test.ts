@@ -1,0 +1,64 @@
+/** docs/conformance.md, scripts/conformance.d and the nightly workflow speak of the same tools, versions and profiles. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const repository = join(import.meta.dirname, '../../../..');
+const read = (path: string) => readFileSync(join(repository, path), 'utf8');
+const page = read('docs/conformance.md');
+const script = read('scripts/conformance.d/run.py');
+const nightly = read('.github/workflows/nightly.yml');
+
+/** `3.1.6` by `Redfish-Service-Validator`: of the page's table. */
+const tools = new Map(
+  [...page.matchAll(/^\| (Redfish-[\w-]+)[^|]* \| ([\d.]+) \|/gm)].map(([, tool = '', version = '']) => [
+    tool,
+    version,
+  ]),
+);
+
+describe('docs/conformance.md', () => {
+  it('names the versions that the nightly workflow runs (D4)', () => {
+    expect([...tools.keys()].sort()).toEqual([
+      'Redfish-Interop-Validator',
+      'Redfish-Protocol-Validator',
+      'Redfish-Service-Validator',
+      'Redfish-Use-Case-Checkers',
+    ]);
+    for (const [tool, version] of tools) expect(nightly).toContain(`DMTF/${tool}, ref: '${version}'`);
+  });
+
+  it('has a result for each of the profiles that are run (D4)', () => {
+    const profiles = [...script.matchAll(/^ {4}\('\w+', '(\w+)', '([\d.]+)'\),$/gm)].map(([, name, version]) =>
+      [name, version].join(' '),
+    );
+    expect(profiles).toHaveLength(3);
+    for (const profile of profiles) expect(page).toContain(`| Redfish-Interop-Validator, ${profile} |`);
+  });
+});
+
+describe('scripts/conformance.d/run.py', () => {
+  const counts = (text: string): unknown => {
+    const program = `import json, sys; sys.path.insert(0, 'scripts/conformance.d'); import run; print(json.dumps(run.read_counts(sys.stdin.read())))`;
+    return JSON.parse(
+      execFileSync('/usr/bin/python3', ['-B', '-c', program], { cwd: repository, input: text, encoding: 'utf8' }),
+    );
+  };
+
+  it.each([
+    ['Summary - PASS: 375, WARN: 1, FAIL: 2, NOT_TESTED: 24\n', [375, 1, 2, 24]],
+    ['\nSummary - PASS: 107, WARN: 0, FAIL: 3, NOT TESTED: 13\n', [107, 0, 3, 13]],
+    [
+      '+------+------+------+------------+\n| PASS | WARN | FAIL | NOT TESTED |\n+------+------+------+------------+\n|  63  |  4   |  5   |    103     |\n',
+      [63, 4, 5, 103],
+    ],
+    [
+      '| Result     | Count |\n+----+----+\n| Pass       |   575 |\n| Fail       |     7 |\n| Warning    |     8 |\n| Not Tested |     3 |\n',
+      [575, 8, 7, 3],
+    ],
+    ['Traceback (most recent call last):\nValueError\n', null],
+  ])('reads pass, warn, fail and not tested of %j (D4)', (text, expected) => {
+    expect(counts(text)).toEqual(expected);
+  });
+});
