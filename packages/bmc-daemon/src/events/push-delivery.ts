@@ -47,7 +47,9 @@ export class PushDelivery {
   readonly #closing = new AbortController();
   #running = false;
   #suspended = false;
+  /** Attempts since the last one that went well, or since the client said to go on. */
   #failed = 0;
+  #isWell = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PushDeliveryOptions) {
@@ -64,14 +66,14 @@ export class PushDelivery {
   /** Stops sending. What comes meanwhile is kept, as far as there is room. */
   suspend(): void {
     this.#suspended = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopWaiting();
   }
 
   /** Goes on, at once. */
   resume(): void {
     this.#suspended = false;
     this.#failed = 0;
+    this.#stopWaiting();
     this.#pump();
   }
 
@@ -79,6 +81,11 @@ export class PushDelivery {
   close(): void {
     clearTimeout(this.#timer);
     this.#closing.abort(new Error('the subscription has ended'));
+  }
+
+  #stopWaiting(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #pump(): void {
@@ -101,7 +108,8 @@ export class PushDelivery {
     const loss = batch.dropped > 0 ? [feed.lossOf(batch.dropped, batch.events[0])] : [];
     try {
       await post(listener(), renderEvents([...loss, ...batch.events], context()), this.#closing.signal);
-      if (this.#failed > 0) onHealth(null);
+      if (!this.#isWell) onHealth(null);
+      this.#isWell = true;
       this.#failed = 0;
     } catch (error) {
       if (this.#isClosed()) return;
@@ -116,8 +124,11 @@ export class PushDelivery {
 
   #onFailure(error: Error): void {
     const { onHealth, onGivenUp, policy, retries } = this.#options;
+    if (this.#isWell) onHealth(error);
+    this.#isWell = false;
+    // Suspended by a client while this was on its way: that counts for nothing, and there is nothing to wait for.
+    if (this.#suspended) return;
     this.#failed += 1;
-    if (this.#failed === 1) onHealth(error);
     const { attempts, intervalMs } = retries();
     const isOver = this.#failed > attempts;
     const present = policy();

@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import type { Received } from '../support/client.js';
-import { keysOf, newFolder, openLab, openListener, until, type Lab, type PushListener } from './event-lab.js';
+import {
+  keysOf,
+  newFolder,
+  openLab,
+  openListener,
+  until,
+  type Body,
+  type Lab,
+  type PushListener,
+} from './event-lab.js';
 
 const collection = '/redfish/v1/EventService/Subscriptions';
 
@@ -335,6 +344,20 @@ describe('push subscriptions', () => {
       await until('the delivery', () => listener.payloads.length > before);
       expect(keysOf(listener.payloads.at(-1)?.['Events'] as never)).toEqual(['ResourcePoweredOn']);
       expect((await lab.get(uri))['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
+    });
+
+    it('are served at once when a client resumes them, and are well again (S10)', async () => {
+      const slow = { DeliveryRetryAttempts: 5, DeliveryRetryIntervalSeconds: 3_600 };
+      await lab.client.send('PATCH', '/redfish/v1/EventService', { body: slow });
+      listener.answer = 500;
+      const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
+      const health = async () => ((await lab.get(uri))['Status'] as Body)['Health']; // Required of each.
+      await destroy();
+      await until('the warning', async () => (await health()) === 'Warning');
+      listener.answer = 204;
+      expect((await lab.post(`${uri}/Actions/EventDestination.ResumeSubscription`)).status).toBe(204);
+      await until('the health', async () => (await health()) === 'OK');
+      expect(keysOf(listener.records())).toEqual(['ResourcePoweredOff', 'ResourcePoweredOff']);
     });
 
     it('hold back nobody: reads and other subscribers go on while one listener never answers (S10)', async () => {
