@@ -15,7 +15,12 @@ export function imageVolumeName(url: string, validator: ImageValidator): string 
   return `${imageVolumePrefix(url)}${digest(content)}${SUFFIX}`;
 }
 
-/** Name of a copy that one machine has for itself: no content has it, so nobody else is ever given it. */
+/** Whether a server says anything by which a later content of the same address would be told from this one: size alone does not. */
+export function tellsContents({ etag, lastModified }: ImageValidator): boolean {
+  return etag !== null || lastModified !== null;
+}
+
+/** Name of a copy that no content has, so nobody is given it later: a machine's own, or one of a content that nothing tells. */
 export function ownVolumeName(url: string): string {
   return `${imageVolumePrefix(url)}${randomBytes(8).toString('hex')}${SUFFIX}`;
 }

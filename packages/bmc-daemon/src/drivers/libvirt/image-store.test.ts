@@ -82,6 +82,20 @@ describe('ImageStore', () => {
     expect(progress).toEqual([[100], [100]]);
   });
 
+  it('downloads again what its server does not tell from a later content of the same size (S7)', async () => {
+    let content = 'first';
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': content.length });
+      response.end(content);
+    });
+    const shelf = new MemoryShelf();
+    const { store } = storeOn(shelf);
+    await store.acquire(image(url));
+    content = 'later';
+    await store.acquire(image(url));
+    expect([...shelf.images.values()].map(String)).toEqual(['first', 'later']);
+  });
+
   it('goes on with a download as long as somebody waits for it (B9)', async () => {
     let pending: ServerResponse | undefined;
     let closed = false;

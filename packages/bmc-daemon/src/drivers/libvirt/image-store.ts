@@ -4,7 +4,13 @@
  */
 import type { ImageRequest } from '../../media/image.js';
 import { storedUrl } from '../../media/image.js';
-import { imageVolumeName, imageVolumePrefix, isPartVolume, ownVolumeName } from '../../media/image-key.js';
+import {
+  imageVolumeName,
+  imageVolumePrefix,
+  isPartVolume,
+  ownVolumeName,
+  tellsContents,
+} from '../../media/image-key.js';
 import { inspectImage, openImage, type ImageDownload, type ImageServerLimits } from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
@@ -197,12 +203,18 @@ export class ImageStore {
     const known = [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
     if (known) {
       const validator = await inspectImage(image, limits, signal);
-      if (validator !== null) {
+      if (validator !== null && tellsContents(validator)) {
         const name = imageVolumeName(url, validator);
         if (await this.#isHere(name, shelf)) return name;
       }
     }
     const download = await open(wanted);
+    if (!tellsContents(download.validator)) {
+      // What is here of this address may be an older content of the same size.
+      const name = ownVolumeName(url);
+      await this.#fill(name, download, shelf, signal);
+      return name;
+    }
     const name = imageVolumeName(url, download.validator);
     const isHere = await this.#isHere(name, shelf);
     // Looked up in the turn in which it is set, or two would fill the same volume.
