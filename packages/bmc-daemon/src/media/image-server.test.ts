@@ -113,6 +113,20 @@ describe('openImage', () => {
     expect(seen).toEqual([basic, basic, undefined]);
   });
 
+  it('refuses an image that comes compressed, though it asked for none (S7)', async () => {
+    const asked: unknown[] = [];
+    const url = await serve((request, response) => {
+      asked.push(request.headers['accept-encoding']);
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('packed');
+    });
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: the server sends it compressed`,
+    });
+    expect(await inspectImage(image(url), limits, never)).toBeNull();
+    expect(asked).toEqual(['identity', 'identity']);
+  });
+
   it('gives up after five redirects (B9)', async () => {
     let requests = 0;
     const url = await serve((request, response) => {

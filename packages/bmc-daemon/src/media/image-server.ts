@@ -144,8 +144,12 @@ async function followTo(
     );
     const status = response.statusCode ?? 0;
     if (!REDIRECTS.has(status) || response.headers.location === undefined) {
-      if (status === 200 || (status === 206 && 'range' in headers)) return { response, url };
+      const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+      const isRight = status === 200 || (status === 206 && 'range' in headers);
+      if (isRight && encoding === 'identity') return { response, url };
       response.destroy();
+      // No guest boots from it. It was asked for as it is, and what it unpacks to may be of any size.
+      if (isRight) throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server sends it compressed`);
       throw refusal(request.url, status);
     }
     response.destroy();
