@@ -49,6 +49,7 @@ describe('image hosts without a list', () => {
     'http://[::ffff:169.254.169.254]/x',
     'http://[64:ff9b::169.254.169.254]/x',
     'http://[2002:a9fe:a9fe::]/x',
+    'http://[::169.254.169.254]/x',
     'http://[fe80::1]/x',
     'http://[fd00:ec2::254]/x',
     'http://100.100.100.200/x',

@@ -40,8 +40,9 @@ const forbidden = [
   'ff00::/8',
   'fd00:ec2::254/128',
   'fd20:ce::254/128',
-  // NAT64 and 6to4 of 169.254.0.0/16.
+  // NAT64, 6to4 and the old notation of 169.254.0.0/16.
   '64:ff9b::a9fe:0/112',
+  '::a9fe:0/112',
   '2002:a9fe::/32',
 ] as const;
 

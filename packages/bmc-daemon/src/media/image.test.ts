@@ -14,6 +14,8 @@ describe('image addresses', () => {
     ['https://host/a/', 'a'],
     ['https://host/', 'host'],
     ['https://host/100%.iso', '100%.iso'],
+    ['https://host/a%00.iso', 'a%00.iso'],
+    ['https://host/a%0ab', 'a%0ab'],
   ])('name the image of %s %s (B9)', (url, name) => expect(imageName(new URL(url))).toBe(name));
 });
 

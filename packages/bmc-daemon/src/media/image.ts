@@ -21,12 +21,16 @@ export function storedUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search}`;
 }
 
+/** What XML can not hold, and what no name has. */
+const NOT_IN_NAMES = /[\p{Cc}\u{fffe}\u{ffff}]/u;
+
 /** `image.iso` of `https://host/path/image.iso?token=…`; the host's name where the path ends in a slash. */
 export function imageName(url: URL): string {
   const segment = url.pathname.split('/').findLast((part) => part !== '');
   if (segment === undefined) return url.hostname;
   try {
-    return decodeURIComponent(segment);
+    const name = decodeURIComponent(segment);
+    return NOT_IN_NAMES.test(name) ? segment : name;
   } catch {
     // A stray `%` is legal in what a server accepts; the name is for people, so the raw one will do.
     return segment;
