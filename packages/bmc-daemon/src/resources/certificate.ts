@@ -52,7 +52,9 @@ const collection = defineResource({
     ),
   post: {
     body: newCertificate,
-    async run({ system, id, drive }, { CertificateString: pem }, { services }) {
+    async run({ system, id, drive }, { CertificateString }, { services }) {
+      // Written anew: what else a file may hold between its certificates is neither kept nor shown.
+      const pem = certificatesOf(CertificateString).join('');
       let number = '';
       await services.driver.setMedia(system.uuid, drive.device, (present) => {
         const { certificates } = present;

@@ -257,6 +257,13 @@ describe('certificates of image servers', () => {
     );
   });
 
+  it('are kept and shown without what else stands in their file (S7)', async () => {
+    const { send, get } = await serve();
+    const file = `password: secret\n${certificatePem}\u0001\n${certificatePem}more`;
+    await send('POST', certificates, { CertificateString: file, CertificateType: 'PEMchain' });
+    expect((await get(`${certificates}/1`))['CertificateString']).toBe(certificatePem + certificatePem);
+  });
+
   it('are refused where they are none, or a key, which is not repeated (S7)', async () => {
     const { send, messages } = await serve();
     const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n';
