@@ -3,7 +3,13 @@
  * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
  */
 import type { ImageRequest } from '../media/image.js';
-import type { BootOptionSnapshot, DeviceKey, FirmwareControl, FirmwareSnapshot } from './firmware-control.js';
+import type {
+  BootOptionSnapshot,
+  DeviceKey,
+  FirmwareControl,
+  FirmwareSnapshot,
+  SettingsChange,
+} from './firmware-control.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
@@ -234,14 +240,19 @@ export type DriverErrorKind =
   /** Anything else: 500, logged with its cause. */
   | 'internal';
 
+/** What of a change was refused: a setting by its name, or a part of booting or of an image. */
+export type DriverErrorField =
+  Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'image' | 'transferMethod';
+
+/** Why a driver could not do something. Which words of a request are meant is for the resources to say. */
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   readonly kind: DriverErrorKind;
-  /** The request's field that is at fault, as a DMTF property path, where there is one. */
-  readonly field: string | undefined;
+  /** What is at fault, where it is one thing of the change. */
+  readonly field: DriverErrorField | undefined;
 
   /** @param message "doing x on y: why", lower case, without secrets: it is shown to clients. */
-  constructor(kind: DriverErrorKind, message: string, options: { field?: string; cause?: unknown } = {}) {
+  constructor(kind: DriverErrorKind, message: string, options: { field?: DriverErrorField; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.field = options.field;

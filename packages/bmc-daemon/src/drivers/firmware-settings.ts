@@ -29,7 +29,7 @@ export function checkSettings(
   change: SettingsChange,
 ): void {
   const { name, machineType, architecture, firmware } = machine;
-  const refuse = (field: keyof SettingsChange, what: string, why: string): never => {
+  const refuse = (field: Exclude<keyof SettingsChange, 'kept'>, what: string, why: string): never => {
     throw new DriverError('unsupported', `${what} of machine ${name}: ${why}`, { field });
   };
   const becomes = change.firmware ?? firmware.pending.firmware ?? firmware.settings.firmware;

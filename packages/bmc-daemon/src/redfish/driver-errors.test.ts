@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriverError, type DriverErrorKind } from '../drivers/driver.js';
+import { DriverError, type DriverErrorField, type DriverErrorKind } from '../drivers/driver.js';
 import { toRedfishError } from './driver-errors.js';
 import { RedfishError, refuse } from './errors.js';
 import { messageId, messageText } from './messages.js';
@@ -10,7 +10,12 @@ const insert = {
   action: 'VirtualMedia.InsertMedia',
   body: { Image: 'https://u:p@images/a.iso?token=geheim', Password: 'geheim' },
 };
-const boot = { path, body: { Boot: { BootSourceOverrideTarget: 'Pxe' } } };
+const property = 'Boot/BootSourceOverrideTarget';
+const boot = {
+  path,
+  body: { Boot: { BootSourceOverrideTarget: 'Pxe' } },
+  properties: { bootTarget: property },
+};
 const seen = (error: RedfishError) => ({
   status: error.status,
   ids: error.messages.map(messageId),
@@ -18,7 +23,7 @@ const seen = (error: RedfishError) => ({
   related: error.messages.map(({ related }) => related),
   headers: error.headers,
 });
-const answer = (kind: DriverErrorKind, context: Parameters<typeof toRedfishError>[1], field?: string) =>
+const answer = (kind: DriverErrorKind, context: Parameters<typeof toRedfishError>[1], field?: DriverErrorField) =>
   seen(toRedfishError(new DriverError(kind, 'doing it on host: no', field === undefined ? {} : { field }), context));
 
 describe('toRedfishError', () => {
@@ -61,19 +66,28 @@ describe('toRedfishError', () => {
   });
 
   it('names the property and value that the hypervisor refuses (B13)', () => {
-    const field = 'Boot.BootSourceOverrideTarget';
-    const common = { args: [[field, 'Pxe']], related: [['#/Boot/BootSourceOverrideTarget']], headers: {} };
-    expect(answer('invalid', boot, field)).toEqual({
+    const common = { args: [[property, 'Pxe']], related: [[`#/${property}`]], headers: {} };
+    expect(answer('invalid', boot, 'bootTarget')).toEqual({
       status: 400,
       ids: ['Base.1.22.PropertyValueIncorrect'],
       ...common,
     });
-    expect(answer('unsupported', boot, field)).toEqual({
+    expect(answer('unsupported', boot, 'bootTarget')).toEqual({
       status: 409,
       ids: ['Base.1.22.PropertyValueExternalConflict'],
       ...common,
     });
-    expect(answer('invalid', insert, 'Image').ids).toEqual(['Base.1.22.ActionParameterValueError']);
+    expect(answer('invalid', insert, 'image').ids).toEqual(['Base.1.22.ActionParameterValueError']);
+  });
+
+  it('names no property where the resource has none for what was refused (B13)', () => {
+    expect(answer('unsupported', boot, 'secureBoot')).toEqual({
+      status: 501,
+      ids: ['Base.1.22.GeneralError'],
+      args: [[]],
+      related: [[]],
+      headers: {},
+    });
   });
 
   it('answers 501 where the machine can not do it and no property is at fault (B13)', () => {

@@ -1,8 +1,14 @@
 /** What a client reads when a hypervisor or a download says no: the one place where {@link DriverError} becomes Redfish. */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { DriverError } from '../drivers/driver.js';
+import { DriverError, type DriverErrorField } from '../drivers/driver.js';
 import { RedfishError } from './errors.js';
 import { about, message, messageStatus, withDetail, type Message } from './messages.js';
+
+/** What a driver's word for a part of a change is called in a body: `Boot/BootOrder`, from the body's root on. */
+export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
+
+/** The parts of an image are called the same wherever one is put in. */
+const imageProperties: PropertyNames = { image: 'Image', transferMethod: 'TransferMethod' };
 
 /** What was being done, so that the messages can name it. */
 export interface ErrorContext {
@@ -10,6 +16,8 @@ export interface ErrorContext {
   readonly action?: string;
   /** The request's body, for the value that a message quotes. */
   readonly body?: unknown;
+  /** The resource's own, beside those of an image. Default: none. */
+  readonly properties?: PropertyNames | undefined;
   /** The URI that was asked for, for a machine that is gone. */
   readonly path: string;
 }
@@ -45,6 +53,8 @@ function status(error: DriverError, answer: Message): number {
 
 function describe(error: DriverError, context: ErrorContext): Message {
   const image = maskUrl(valueAt(context.body, 'Image') ?? '');
+  const names = { ...imageProperties, ...context.properties };
+  const property = error.field === undefined ? undefined : names[error.field];
   switch (error.kind) {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
@@ -55,21 +65,21 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'mediaInUse':
       return message('ResourceInUse');
     case 'unsupported':
-      return unsupported(error.field, context);
+      return unsupported(property, context);
     case 'invalid':
-      return invalid(error.field, context);
+      return invalid(property, context);
     case 'mediaUnreachable':
-      return aboutField(message('CouldNotEstablishConnection', image), 'Image');
+      return aboutProperty(message('CouldNotEstablishConnection', image), 'Image');
     case 'mediaNotFound':
-      return aboutField(message('ResourceMissingAtURI', image), 'Image');
+      return aboutProperty(message('ResourceMissingAtURI', image), 'Image');
     case 'mediaAuth':
-      return aboutField(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), 'Image');
+      return aboutProperty(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), 'Image');
     case 'mediaTls':
-      return aboutField(message('AccessDenied', image), 'Image');
+      return aboutProperty(message('AccessDenied', image), 'Image');
     case 'mediaForbidden':
       return invalid('Image', context);
     case 'mediaTooLarge':
-      return aboutField(message('ActionParameterValueConflict', 'Image', image), 'Image');
+      return aboutProperty(message('ActionParameterValueConflict', 'Image', image), 'Image');
     case 'insertFailed':
       return message('OperationFailed');
     case 'storageFull':
@@ -79,26 +89,26 @@ function describe(error: DriverError, context: ErrorContext): Message {
   }
 }
 
-function unsupported(field: string | undefined, { action, body }: ErrorContext): Message {
+function unsupported(property: string | undefined, { action, body }: ErrorContext): Message {
   if (action !== undefined) return message('ActionNotSupported', action);
-  if (field === undefined) return message('GeneralError');
-  return aboutField(message('PropertyValueExternalConflict', field, valueAt(body, field) ?? ''), field);
+  if (property === undefined) return message('GeneralError');
+  return aboutProperty(message('PropertyValueExternalConflict', property, valueAt(body, property) ?? ''), property);
 }
 
-function invalid(field: string | undefined, { action, body }: ErrorContext): Message {
-  if (field === undefined) return message('UnrecognizedRequestBody');
-  if (action !== undefined) return aboutField(message('ActionParameterValueError', field, action), field);
-  return aboutField(message('PropertyValueIncorrect', field, valueAt(body, field) ?? ''), field);
+function invalid(property: string | undefined, { action, body }: ErrorContext): Message {
+  if (property === undefined) return message('UnrecognizedRequestBody');
+  if (action !== undefined) return aboutProperty(message('ActionParameterValueError', property, action), property);
+  return aboutProperty(message('PropertyValueIncorrect', property, valueAt(body, property) ?? ''), property);
 }
 
-/** `Boot/BootSourceOverrideTarget` and `Boot.BootSourceOverrideTarget` both name a place in the body. */
-function aboutField(subject: Message, field: string): Message {
-  return about(subject, `#/${field.replaceAll('.', '/')}`);
+/** @param property as in {@link PropertyNames}. */
+function aboutProperty(subject: Message, property: string): Message {
+  return about(subject, `#/${property}`);
 }
 
-function valueAt(body: unknown, field: string): string | undefined {
+function valueAt(body: unknown, property: string): string | undefined {
   let value = body;
-  for (const name of field.split(/[./]/)) {
+  for (const name of property.split('/')) {
     if (typeof value !== 'object' || value === null) return undefined;
     value = Object.entries(value).find(([key]) => key === name)?.[1] as unknown;
   }

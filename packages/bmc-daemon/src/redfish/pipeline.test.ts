@@ -87,11 +87,12 @@ const system = defineResource({
           .optional(),
         Name: z.enum(['kept']).optional(),
       }),
+    properties: { bootOrder: 'AssetTag' },
     apply: async (machine, { AssetTag, Name }, { services }) => {
       // A hypervisor takes its time: the others have come by then.
       if (AssetTag?.startsWith('slow') === true) await until(() => services.loaded >= 3);
       if (Name === 'kept') return { messages: [message('PropertyNotUpdated', 'Name')] };
-      if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'AssetTag' });
+      if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'bootOrder' });
       services.machines.set(machine.id, { ...machine, tag: AssetTag ?? '' });
       return undefined;
     },

@@ -4,6 +4,7 @@
  * Actions block, body faults) from what the literal says.
  */
 import type { ZodType } from 'zod';
+import type { PropertyNames } from './driver-errors.js';
 import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
 
@@ -76,6 +77,8 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    * and nothing that may hold one (a URL). Default: none.
    */
   readonly tells?: readonly string[];
+  /** What its properties are to a driver, for the errors of `apply`. Default: none; the error is about no property then. */
+  readonly properties?: PropertyNames;
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

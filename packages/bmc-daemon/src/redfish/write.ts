@@ -5,7 +5,7 @@ import { forbidden } from './authorize.js';
 import { readBody } from './body.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
-import { toRedfishError } from './driver-errors.js';
+import { toRedfishError, type ErrorContext } from './driver-errors.js';
 import type { EndpointOptions, Operation } from './endpoint.js';
 import { RedfishError, refuse } from './errors.js';
 import type { Exchange } from './exchange.js';
@@ -47,7 +47,7 @@ function patchOperation<Services>(
     if (Object.keys(body).length === 0) throw refuse('NoOperation');
     checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params);
-    return translating(exchange, { body }, async () => {
+    return translating(exchange, { body, properties: patch?.properties }, async () => {
       const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
       if (patch === undefined || schema === undefined) throw refuse('OperationNotAllowed');
       const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
@@ -199,7 +199,7 @@ function validate<Body>(
 /** Runs the write; what the driver throws is told with the action's or the property's name and value. */
 async function translating(
   { path }: Exchange,
-  context: { readonly action?: string; readonly body: JsonObject },
+  context: Pick<ErrorContext, 'action' | 'body' | 'properties'>,
   write: () => Promise<Answer>,
 ): Promise<Answer> {
   try {

@@ -181,16 +181,11 @@ export function settingsChange(attributes: Readonly<Record<string, KeptValue | u
   } as SettingsChange;
 }
 
-/** The attribute that a setting of the machine belongs to. */
-const attributeOfSetting: Readonly<Record<Exclude<keyof SettingsChange, 'kept'>, string>> = {
-  firmware: 'BootMode',
-  secureBoot: 'SecureBootStatus',
-  cpuCount: 'NumCores',
-  memoryMiB: 'MemorySizeMiB',
-  networkBoot: 'NicBoot1',
-};
-
-/** The attribute of a setting by the name in a driver's error; undefined for anything else. */
-export function attributeNamed(setting: string | undefined): string | undefined {
-  return Object.entries(attributeOfSetting).find(([name]) => name === setting)?.[1];
-}
+/** The attribute that each setting of the machine belongs to, by its place in a body. */
+export const attributeProperties = {
+  firmware: 'Attributes/BootMode',
+  secureBoot: 'Attributes/SecureBootStatus',
+  cpuCount: 'Attributes/NumCores',
+  memoryMiB: 'Attributes/MemorySizeMiB',
+  networkBoot: 'Attributes/NicBoot1',
+} as const satisfies Readonly<Record<Exclude<keyof SettingsChange, 'kept'>, string>>;

@@ -3,12 +3,12 @@
  * how old clients have it in their bookmarks.
  */
 import { z } from 'zod';
-import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/driver.js';
 import { message, renderMessage, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { firmwareControl } from './firmware.js';
 import { biosRegistryId } from './attribute-registry.js';
-import { attributeNamed, attributesBody, keptFirst, renderAttributes, settingsChange } from './bios-attributes.js';
+import { attributeProperties, attributesBody, keptFirst, renderAttributes, settingsChange } from './bios-attributes.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 
@@ -80,26 +80,15 @@ const biosSettings = defineResource({
           .strictObject({ '@odata.type': z.string().optional(), ApplyTime: z.enum(applyTimes) })
           .optional(),
       }),
+    properties: attributeProperties,
     apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
       const change = settingsChange(attributes);
       if (Object.keys(change).length === 0) return undefined;
-      try {
-        await firmwareControl(services).setPending(uuid, change);
-      } catch (error) {
-        throw ofAttribute(error);
-      }
+      await firmwareControl(services).setPending(uuid, change);
       return undefined;
     },
   },
 });
-
-/** The driver's error about a setting, as one about the attribute. */
-function ofAttribute(error: unknown): unknown {
-  if (!(error instanceof DriverError)) return error;
-  const name = attributeNamed(error.field);
-  if (name === undefined) return error;
-  return new DriverError(error.kind, error.message, { field: `Attributes/${name}`, cause: error });
-}
 
 /** The settings as they are, and those that wait. */
 export const biosResources = [bios, biosSettings];

@@ -52,6 +52,7 @@ const bootOption = defineResource({
   },
   patch: {
     body: z.strictObject({ BootOptionEnabled: z.boolean().optional() }),
+    properties: { bootOrder: 'BootOptionEnabled' },
     apply: async ({ system, option }, { BootOptionEnabled: wanted }, { services }) => {
       const { order } = system.boot;
       if (wanted === undefined || wanted === order.includes(option.key)) return undefined;

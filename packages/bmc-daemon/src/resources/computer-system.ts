@@ -83,6 +83,11 @@ const computerSystem = defineResource({
       'LocationIndicatorActive',
       'PowerRestorePolicy',
     ],
+    properties: {
+      bootTarget: 'Boot/BootSourceOverrideTarget',
+      firmware: 'Boot/BootSourceOverrideMode',
+      bootOrder: 'Boot/BootOrder',
+    },
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
       const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
       if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);

@@ -1,6 +1,6 @@
 /** Secure Boot of a machine with UEFI; machines with legacy BIOS have none. */
 import { z } from 'zod';
-import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
+import type { SystemSnapshot } from '../drivers/driver.js';
 import type { SecureBootSnapshot } from '../drivers/firmware-control.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
@@ -44,9 +44,10 @@ export const secureBoot = defineResource({
   }),
   patch: {
     body: z.strictObject({ SecureBootEnable: z.boolean().optional() }),
+    properties: { secureBoot: 'SecureBootEnable' },
     apply: async ({ system, state }, { SecureBootEnable: wanted }, { services }) => {
       if (wanted === undefined || wanted === state.enabled) return undefined;
-      await named(() => firmwareControl(services).setSecureBoot(system.uuid, wanted));
+      await firmwareControl(services).setSecureBoot(system.uuid, wanted);
       return undefined;
     },
   },
@@ -61,13 +62,3 @@ export const secureBoot = defineResource({
     },
   },
 });
-
-/** The driver's word for the property, in the error that a client reads. */
-async function named(change: () => Promise<void> | undefined): Promise<void> {
-  try {
-    await change();
-  } catch (error) {
-    if (!(error instanceof DriverError) || error.field === undefined) throw error;
-    throw new DriverError(error.kind, error.message, { field: 'SecureBootEnable', cause: error });
-  }
-}

@@ -54,7 +54,7 @@ describe('a change of the boot mode', () => {
     expect({ kind: error.kind, message: error.message, field: error.field }).toEqual({
       kind: 'invalid',
       message: 'setting the boot mode to UEFI: the boot loader of x86_64, /nowhere/OVMF.fd, does not exist',
-      field: 'Boot/BootSourceOverrideMode',
+      field: 'firmware',
     });
     expect(await host.inactiveXml(guest)).toBe(definition);
     await driver.close();

@@ -14,7 +14,7 @@ export function afterBootChange(machine: SystemSnapshot, change: BootChange): Ch
   const present: readonly string[] = [...boot.available, 'none', 'http', 'path', 'next'];
   if (target !== undefined && !present.includes(target)) {
     throw new DriverError('invalid', `setting the boot target: the machine has no ${target} device`, {
-      field: 'Boot/BootSourceOverrideTarget',
+      field: 'bootTarget',
     });
   }
   const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
@@ -84,7 +84,7 @@ export function fakeFirmware(
         const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
         if (strange !== undefined) {
           throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
-            field: 'Boot/BootOrder',
+            field: 'bootOrder',
           });
         }
         const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };

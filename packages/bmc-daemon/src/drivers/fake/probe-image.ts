@@ -21,6 +21,6 @@ export async function probeImage(image: ImageRequest, options: InsertOptions, ho
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ImageError) || error.kind === 'aborted') throw error;
-    throw new DriverError(error.kind, error.message, { cause: error, field: 'Image' });
+    throw new DriverError(error.kind, error.message, { cause: error, field: 'image' });
   }
 }

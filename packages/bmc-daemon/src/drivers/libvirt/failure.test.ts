@@ -55,7 +55,7 @@ describe('driverError', () => {
     expect([error.kind, error.message, error.field]).toEqual([
       'mediaNotFound',
       'reading image http://h/: 404',
-      'Image',
+      'image',
     ]);
     expect(driverError('x', new ImageError('aborted', 'given up')).kind).toBe('unavailable');
   });

@@ -33,7 +33,7 @@ export function driverError(doing: string, error: unknown): DriverError {
     const kind = error.kind === 'aborted' ? 'unavailable' : error.kind;
     return new DriverError(kind, error.message, {
       cause: error,
-      ...(kind === 'unavailable' ? {} : { field: 'Image' }),
+      ...(kind === 'unavailable' ? {} : { field: 'image' }),
     });
   }
   if (isLibvirtError(error)) {

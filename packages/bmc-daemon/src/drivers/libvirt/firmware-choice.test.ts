@@ -45,7 +45,7 @@ describe('chooseFirmware', () => {
   it('refuses a file that does not exist, naming architecture and path (B6)', async () => {
     await expect(chooseFirmware({ Legacy: { aarch64: '/nowhere' } }, 'bios', 'aarch64')).rejects.toMatchObject({
       kind: 'invalid',
-      field: 'Boot/BootSourceOverrideMode',
+      field: 'firmware',
       message: 'setting the boot mode to Legacy: the boot loader of aarch64, /nowhere, does not exist',
     });
   });

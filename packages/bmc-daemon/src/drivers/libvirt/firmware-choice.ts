@@ -36,7 +36,7 @@ export async function chooseFirmware(
     throw new DriverError(
       'invalid',
       `setting the boot mode to ${mode}: the boot loader of ${architecture}, ${loaderPath}, does not exist`,
-      { field: 'Boot/BootSourceOverrideMode' },
+      { field: 'firmware' },
     );
   }
   if (firmware === 'bios') return { loaderPath, nvramTemplate: null };

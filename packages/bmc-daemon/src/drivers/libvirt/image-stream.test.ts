@@ -117,7 +117,7 @@ describe('streams of images', () => {
     );
     expect([isStreamFault(gone), streams.translate(gone)]).toMatchObject([
       true,
-      { kind: 'mediaUnreachable', field: 'Image' },
+      { kind: 'mediaUnreachable', field: 'image' },
     ]);
     expect(streams.isOffered).toBe(true);
     const other = said('changing the drive: the tray is locked');
@@ -125,7 +125,7 @@ describe('streams of images', () => {
     const none = said("changing the drive: internal error: unable to execute 'blockdev-add': Unknown driver 'http'");
     expect([isStreamFault(none), streams.translate(none)]).toMatchObject([
       true,
-      { kind: 'unsupported', field: 'TransferMethod' },
+      { kind: 'unsupported', field: 'transferMethod' },
     ]);
     expect(streams.isOffered).toBe(false);
   });

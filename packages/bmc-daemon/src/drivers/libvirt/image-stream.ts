@@ -78,7 +78,7 @@ export class ImageStreams {
       return noDriver(error);
     }
     if (!NO_ANSWER.test(error.message)) return error;
-    return new DriverError('mediaUnreachable', error.message, { cause: error, field: 'Image' });
+    return new DriverError('mediaUnreachable', error.message, { cause: error, field: 'image' });
   }
 
   /**
@@ -110,7 +110,7 @@ function isRestricted({ hosts }: ImageServerLimits): boolean {
 
 function noDriver(cause: unknown): DriverError {
   const message = "streaming the image: QEMU of this host has no driver for HTTP (Debian's package qemu-block-extra)";
-  return new DriverError('unsupported', message, { cause, field: 'TransferMethod' });
+  return new DriverError('unsupported', message, { cause, field: 'transferMethod' });
 }
 
 function sourceOf(url: URL, verify: boolean): NetworkSource {

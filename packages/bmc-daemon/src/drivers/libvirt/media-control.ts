@@ -121,7 +121,7 @@ export class MediaControl {
     if (image.stream === true) {
       if (device === 'floppy' || (device === 'usb' && !image.writeProtected)) {
         const message = 'streaming the image: what a guest can write to comes by Upload';
-        throw new DriverError('unsupported', message, { field: 'TransferMethod' });
+        throw new DriverError('unsupported', message, { field: 'transferMethod' });
       }
       return await streams.open(image, options.signal ?? new AbortController().signal);
     }

@@ -167,7 +167,7 @@ export function withBootOrder(
   const order = orderWithFirst(domain, target);
   if (!order.some(({ device }) => isChosen(device, target))) {
     throw new DriverError('invalid', `setting the boot order of ${domain.name}: it has no ${target} device`, {
-      field: 'Boot/BootSourceOverrideTarget',
+      field: 'bootTarget',
     });
   }
   const devices = order.map(({ device }) => device);
@@ -189,7 +189,7 @@ export function withOwnOrder(xml: string, keys: readonly DeviceKey[]): string {
     const device = all.find((candidate) => candidate.key === key);
     if (device !== undefined) return device;
     throw new DriverError('invalid', `setting the boot order of ${domain.name}: it has no device ${key}`, {
-      field: 'Boot/BootOrder',
+      field: 'bootOrder',
     });
   });
   const others = all.flatMap((device) => {

@@ -41,7 +41,7 @@ export function withFirmware(xml: string, firmware: FirmwareType, choice: Firmwa
   const type = child(os, 'type');
   if (os === undefined || type === undefined) {
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: its definition has no <os><type>`, {
-      field: 'Boot/BootSourceOverrideMode',
+      field: 'firmware',
     });
   }
   if (isAsWanted(domain.os, domain.firmware, firmware, choice)) return xml;
@@ -49,14 +49,14 @@ export function withFirmware(xml: string, firmware: FirmwareType, choice: Firmwa
   if (firmware === 'bios' && loaderPath === null && !/^(x86_64|i686)$/.test(domain.os.architecture)) {
     const why = `${domain.os.architecture} machines have no legacy firmware`;
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
-      field: 'Boot/BootSourceOverrideMode',
+      field: 'firmware',
     });
   }
   const smm = firmware === 'efi' && choice.requiresSmm === true;
   if (smm && /^(x86_64|i686)$/.test(domain.os.architecture) && !domain.os.machineType.includes('q35')) {
     const why = `${loaderPath ?? ''} needs System Management Mode, which a ${domain.os.machineType} has not`;
     throw new DriverError('unsupported', `setting the firmware of ${domain.name}: ${why}`, {
-      field: 'Boot/BootSourceOverrideMode',
+      field: 'firmware',
     });
   }
   const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));

@@ -71,7 +71,7 @@ export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureB
       'unsupported',
       `switching Secure Boot of ${domain.name}: it boots by legacy BIOS, not by UEFI`,
       {
-        field: 'SecureBootEnable',
+        field: 'secureBoot',
       },
     );
   }
