@@ -52,7 +52,7 @@ describe('the chassis of a machine', () => {
       PowerState: 'Off',
       IndicatorLED: 'Lit',
       LocationIndicatorActive: false,
-      Status: { State: 'Enabled', Health: 'OK', HealthRollup: 'OK' },
+      Status: { State: 'Enabled', Health: 'OK', HealthRollup: 'OK', HealthRollUp: 'OK' },
       ...Object.fromEntries(
         ['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'EnvironmentMetrics', 'Sensors'].map((name) => [
           name,

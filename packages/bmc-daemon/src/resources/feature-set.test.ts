@@ -20,7 +20,7 @@ async function serve(featureSet: FeatureSet): Promise<(path: string) => Promise<
     resources: selectFeatures(resources, featureSet),
     services: testServices(new FakeDriver()),
     authenticate: openToAll,
-    strict: true,
+    strict: false,
   });
   const listening = createServer((request, response) => void pipeline(request, response, '1'));
   server = listening;
