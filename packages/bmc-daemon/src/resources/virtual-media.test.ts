@@ -144,6 +144,8 @@ describe('virtual media', () => {
     const streamed = await send('POST', insert(usb), secret);
     expect([streamed.status, messages(streamed)]).toEqual([400, ['ActionParameterValueNotInList']]);
     expect(JSON.stringify(streamed.body)).not.toContain('hunter2');
+    const inUrl = { Image: configDrive.replace('//', '//u:hunter2@'), TransferMethod: 'Stream' };
+    expect(messages(await send('POST', insert(usb), inUrl))).toEqual(['ActionParameterValueNotInList']);
     expect((await send('POST', insert(usb), { Image: configDrive, TransferMethod: 'Stream' })).status).toBe(204);
     expect(await get(usb)).toMatchObject({ TransferMethod: 'Stream' });
   });

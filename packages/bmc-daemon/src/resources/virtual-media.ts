@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { MediaSnapshot } from '../drivers/driver.js';
-import { storedUrl } from '../media/image.js';
+import { storedUrl, type ImageRequest } from '../media/image.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation, type LongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
@@ -148,8 +148,8 @@ function insert(
   { requester, context }: Asked,
   prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<WriteResult | undefined> {
-  checkMethod(body, drive, context.action);
   const image = imageRequest(body, trustOf(drive, settings.vmediaVerifySsl));
+  checkMethod(body, image, drive, context.action);
   return runLongOperation(
     {
       name: `Insert an image into ${id} of ${system.name}`,
@@ -193,7 +193,8 @@ function eject(
 
 /** @throws {RedfishError} 400 for a way in which no image comes into this drive. */
 function checkMethod(
-  { TransferMethod: method, UserName, Password }: InsertMediaBody,
+  { TransferMethod: method }: InsertMediaBody,
+  { userName, password }: ImageRequest,
   drive: MediaSnapshot,
   action?: string,
 ): void {
@@ -208,8 +209,8 @@ function checkMethod(
   if (!drive.transferMethods.includes('stream')) {
     throw new RedfishError(400, [fault('This drive takes images by Upload only.')]);
   }
-  // The definition of the machine would have to keep them.
-  if (typeof UserName === 'string' || typeof Password === 'string') {
+  // The definition of the machine would have to keep them, wherever they came from.
+  if (userName !== undefined || password !== undefined) {
     throw new RedfishError(400, [fault('An image that needs a user name and a password comes by Upload.')]);
   }
 }
