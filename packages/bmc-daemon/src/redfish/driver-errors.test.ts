@@ -80,6 +80,19 @@ describe('toRedfishError', () => {
     expect(answer('invalid', insert, 'image').ids).toEqual(['Base.1.22.ActionParameterValueError']);
   });
 
+  it.each<DriverErrorKind>(['mediaForbidden', 'mediaTooLarge'])(
+    'answers %s in a PATCH in the words of a property, and hides what the URL may hold (S7)',
+    (kind) => {
+      expect(answer(kind, { path, body: insert.body }, 'image')).toEqual({
+        status: 400,
+        ids: ['Base.1.22.PropertyValueIncorrect'],
+        args: [['Image', 'https://images/a.iso?******']],
+        related: [['#/Image']],
+        headers: {},
+      });
+    },
+  );
+
   it('names no property where the resource has none for what was refused (B13)', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,

@@ -52,7 +52,7 @@ function status(error: DriverError, answer: Message): number {
 }
 
 function describe(error: DriverError, context: ErrorContext): Message {
-  const image = maskUrl(valueAt(context.body, 'Image') ?? '');
+  const image = quoted(context.body, 'Image');
   const names = { ...imageProperties, ...context.properties };
   const property = error.field === undefined ? undefined : names[error.field];
   switch (error.kind) {
@@ -79,6 +79,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'mediaForbidden':
       return invalid('Image', context);
     case 'mediaTooLarge':
+      if (context.action === undefined) return invalid('Image', context);
       return aboutProperty(message('ActionParameterValueConflict', 'Image', image), 'Image');
     case 'insertFailed':
       return message('OperationFailed');
@@ -92,18 +93,24 @@ function describe(error: DriverError, context: ErrorContext): Message {
 function unsupported(property: string | undefined, { action, body }: ErrorContext): Message {
   if (action !== undefined) return message('ActionNotSupported', action);
   if (property === undefined) return message('GeneralError');
-  return aboutProperty(message('PropertyValueExternalConflict', property, valueAt(body, property) ?? ''), property);
+  return aboutProperty(message('PropertyValueExternalConflict', property, quoted(body, property)), property);
 }
 
 function invalid(property: string | undefined, { action, body }: ErrorContext): Message {
   if (property === undefined) return message('UnrecognizedRequestBody');
   if (action !== undefined) return aboutProperty(message('ActionParameterValueError', property, action), property);
-  return aboutProperty(message('PropertyValueIncorrect', property, valueAt(body, property) ?? ''), property);
+  return aboutProperty(message('PropertyValueIncorrect', property, quoted(body, property)), property);
 }
 
 /** @param property as in {@link PropertyNames}. */
 function aboutProperty(subject: Message, property: string): Message {
   return about(subject, `#/${property}`);
+}
+
+/** A value as a message may have it: tasks show messages to others, and the query of an image's URL may be a key. */
+function quoted(body: unknown, property: string): string {
+  const value = valueAt(body, property) ?? '';
+  return property === 'Image' ? maskUrl(value) : value;
 }
 
 function valueAt(body: unknown, property: string): string | undefined {
