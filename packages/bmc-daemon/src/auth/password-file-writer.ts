@@ -28,7 +28,7 @@ const COST = 12;
 const ATTEMPTS = 5;
 
 /** @throws {CredentialsError} for a name that the format can not hold. */
-export function checkUser(user: string): void {
+function checkUser(user: string): void {
   if (user === '') throw new CredentialsError('user', 'a user needs a name');
   if (user.includes(':'))
     throw new CredentialsError('user', "a user's name has no colon: it ends the name in HTTP and in the file");
@@ -46,7 +46,7 @@ export function checkUser(user: string): void {
 }
 
 /** @throws {CredentialsError} for a password of which a part would not count. */
-export function checkPassword(password: string): void {
+function checkPassword(password: string): void {
   if (password.includes('\0')) throw new CredentialsError('password', 'a password has no NUL');
   const bytes = Buffer.byteLength(password);
   if (bytes > MAX_PASSWORD_BYTES)

@@ -1,13 +1,13 @@
 /** The rows of virtual media that have a shape of their own. */
 import { z } from 'zod';
-import { deviceOf, mediaTypes, type ConfiguredDrives } from '../resources/media-drive.js';
+import { deviceOf, mediaTypes, type ConfiguredVirtualMediaDrives } from '../resources/media-drive.js';
 import { isHostRule } from '../media/image-hosts.js';
 import type { SettingDefinition } from './setting-types.js';
 
 /** Stands in a path. */
 const id = z.string().regex(/^[^/?#]+$/);
 
-export const vmediaDevices: SettingDefinition<ConfiguredDrives> = {
+export const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {
   name: 'EMULATOR_VMEDIA_DEVICES',
   type: z
     .record(id, z.object({ Name: z.string().min(1).optional(), MediaTypes: z.array(z.enum(mediaTypes)).min(1) }))

@@ -50,7 +50,7 @@ export const openToAll: Authenticate = () => anybody;
 /** Who has not said who it is: may do what needs no credentials. */
 export const stranger: Authenticated = { ...anybody, roleId: '', privileges: new Set() };
 
-/** 401. What the log needs to know of it is in `refused`. */
+/** 401, which never says what was wrong, only how to do it right (RFC 9110 §11.6.1); what the log needs is in `refused`. */
 export class Unauthorized extends RedfishError {
   /** As {@link describeRefusal}. */
   readonly refused: string;
@@ -64,11 +64,6 @@ export class Unauthorized extends RedfishError {
     });
     this.refused = describeRefusal(refusal);
   }
-}
-
-/** 401, which never says what was wrong, only how to do it right (RFC 9110 §11.6.1). */
-export function unauthorized(refusal: Refusal): RedfishError {
-  return new Unauthorized(refusal);
 }
 
 /** What was wrong, for the log. */

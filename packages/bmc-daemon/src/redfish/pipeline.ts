@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import { stranger, Unauthorized, unauthorized, type Authenticate } from './authenticate.js';
+import { stranger, Unauthorized, type Authenticate } from './authenticate.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
@@ -102,7 +102,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       // A query may read more than what is open to everybody.
       const known = isOpen && query === undefined ? stranger : await authenticate(request);
       const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
-      if ('refused' in who) throw unauthorized(who);
+      if ('refused' in who) throw new Unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
       answer = await operate(match, reading, { request, path, query, requester, who, patchable: null });

@@ -8,13 +8,13 @@ export const mediaTypes = ['CD', 'DVD', 'Floppy', 'USBStick'] as const;
 export type MediaType = (typeof mediaTypes)[number];
 
 /** A drive as the configuration has it, with sushy-tools' members; its id is its key there. */
-export interface ConfiguredDrive {
+export interface ConfiguredVirtualMedia {
   readonly Name?: string | undefined;
   readonly MediaTypes: readonly MediaType[];
 }
 
 /** By id: `Cd`. */
-export type ConfiguredDrives = Readonly<Record<string, ConfiguredDrive>>;
+export type ConfiguredVirtualMediaDrives = Readonly<Record<string, ConfiguredVirtualMedia>>;
 
 /** What VirtualMedia shows: a drive of the machine by its configured name. */
 export interface DriveEntity {
@@ -29,13 +29,13 @@ export interface DriveEntity {
  * What a configured drive is. What may hold either a floppy disk or a USB stick, such as sushy-tools' own Floppy, is a USB stick:
  * it takes images of any size, running guests get it at once, and every firmware boots from it.
  */
-export function deviceOf({ MediaTypes: types }: ConfiguredDrive): MediaDevice {
+export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDevice {
   if (types.includes('CD') || types.includes('DVD')) return 'cdrom';
   return types.includes('USBStick') ? 'usb' : 'floppy';
 }
 
 /** In the order of the configuration. */
-export function drivesOf(system: SystemSnapshot, configured: ConfiguredDrives): readonly DriveEntity[] {
+export function drivesOf(system: SystemSnapshot, configured: ConfiguredVirtualMediaDrives): readonly DriveEntity[] {
   return Object.entries(configured).flatMap(([id, drive]) => {
     const device = deviceOf(drive);
     const present = system.media.find((candidate) => candidate.device === device);

@@ -10,7 +10,7 @@ import { resourceDefiner } from '../redfish/resource.js';
 import type { Controller } from './controller.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
-import type { ConfiguredDrives } from './media-drive.js';
+import type { ConfiguredVirtualMediaDrives } from './media-drive.js';
 
 /** The settings that resources look at, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {
@@ -21,7 +21,7 @@ export interface ResourceSettings extends InventorySettings {
   /** Image servers have to show a certificate that we trust. */
   readonly vmediaVerifySsl: boolean;
   /** The drives that virtual media goes into. */
-  readonly vmediaDevices: ConfiguredDrives;
+  readonly vmediaDevices: ConfiguredVirtualMediaDrives;
 }
 
 export interface Services {

@@ -118,7 +118,7 @@ export function hotplugMarkup(
 }
 
 /** Name of a floppy drive that a machine without one would get. @throws {DriverError} unsupported. */
-export function floppyTarget(domain: Domain): string {
+function floppyTarget(domain: Domain): string {
   if (!canHaveDrive(domain, 'floppy')) {
     throw new DriverError('unsupported', `adding a floppy drive to ${domain.name}: it is no PC`);
   }
