@@ -77,7 +77,7 @@ class Machine:
     def after_managing(self):
         machine, node = self.machine, self.node
         return {
-            'power-on': lambda _: (node.wait_for_power('power on'), expect('power', machine.power, 'On')),
+            'power-on': lambda _: (node.wait_for_power('power on'), expect('power', machine.power, 'On'), self.console.expect_boot('DISK')),
             'boot-from-the-CD-once': lambda _: expect('the override', machine.boot, ('Once', 'Cd')),
             'boot-from-the-disk-for-good': lambda _: expect('the override', machine.boot, ('Continuous', 'Hdd')),
             'show-the-boot-device': lambda said: (expect_in('the boot device', said, 'disk'), expect_in('persistent', said, 'True')),
@@ -318,6 +318,7 @@ class Machine:
                                    BOOT_MODE='uefi' if machine.is_uefi else 'bios')
         suffix = self.lab.suffix(machine)
         run_block(self.lab.steps, NAME, 'ironic-enrol', env, self.after_enrolling(), suffix)
+        self.console.forget()
         run_block(self.lab.steps, NAME, 'ironic-manage', env, self.after_managing(), suffix)
         self.console.forget()
         run_block(self.lab.steps, NAME, 'ironic-deploy', env, self.after_deploying(), suffix)
