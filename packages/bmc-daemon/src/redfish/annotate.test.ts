@@ -57,4 +57,19 @@ describe('annotate', () => {
       '@Redfish.Copyright': copyright,
     });
   });
+
+  it('gives the messages of a registry a Severity, too, otherwise (S9)', () => {
+    const registry = { Language: 'en', Messages: { Success: { Message: 'Done.', MessageSeverity: 'OK' } } };
+    expect(annotate(registry, 'MessageRegistryFile', { strict: false })).toEqual({
+      Language: 'en',
+      Messages: { Success: { Message: 'Done.', MessageSeverity: 'OK', Severity: 'OK' } },
+      '@Redfish.Copyright': copyright,
+    });
+    expect(annotate(registry, 'MessageRegistryFile', { strict: true })).toBe(registry);
+    const link = { Registry: 'Base.1.22' };
+    expect(annotate(link, 'MessageRegistryFile', { strict: false })).toEqual({
+      ...link,
+      '@Redfish.Copyright': copyright,
+    });
+  });
 });

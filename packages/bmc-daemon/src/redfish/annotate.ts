@@ -28,6 +28,7 @@ export function annotate(resource: JsonObject, entity: string, { strict }: Annot
   return {
     ...withHealthRollUp(resource),
     ...(entity === 'Manager' ? asSpecified(resource) : {}),
+    ...(entity === 'MessageRegistryFile' ? withSeverity(resource) : {}),
     '@Redfish.Copyright': copyright,
   };
 }
@@ -54,6 +55,16 @@ function asSpecified({ Links: links }: JsonObject): JsonObject {
     ServiceEntryPointUUID: null,
     ...(isObject(links) ? { Links: { ...links, ManagerForChassis: [], 'ManagerForChassis@odata.count': 0 } } : {}),
   };
+}
+
+/** `Severity`, which DMTF calls deprecated, in each message of a registry: sushy 4 warns of every message that is without. */
+function withSeverity({ Messages: messages }: JsonObject): JsonObject {
+  if (!isObject(messages)) return {};
+  const both = Object.entries(messages).map(([key, entry]): [string, Json | undefined] => [
+    key,
+    isObject(entry) ? { ...entry, Severity: entry['MessageSeverity'] } : entry,
+  ]);
+  return { Messages: Object.fromEntries(both) };
 }
 
 /** `HealthRollUp`, the specification's spelling, beside DMTF's `HealthRollup` in every Status. */
