@@ -50,6 +50,11 @@ export class Link implements Tracked {
     return this.#connection?.hasWrittenAll === true;
   }
 
+  /** Whether another request can follow: not behind one that is still being written, and not on a connection that has ended. */
+  get isFree(): boolean {
+    return this.#connection === null || (this.#connection.hasWrittenAll && !this.#connection.isClosed);
+  }
+
   /** Whether it has carried another request before the present one. */
   get isUsed(): boolean {
     return this.#sent > 1;
@@ -181,16 +186,13 @@ export class ConnectionPool {
     return link;
   }
 
-  /** The request is over, and the connection as good as before. */
+  /**
+   * The request is over, and the connection as good as before. Node tells of a write to TLS a turn after it was made, and a near
+   * upstream has answered by then: only what is being written after that turn, too, was answered too early.
+   */
   giveBack(link: Link): void {
-    this.#busy.delete(link);
-    if (this.#retired) link.destroy();
-    else {
-      link.idleSince = this.#now();
-      this.#idle.push(link);
-      this.#timer ??= setInterval(() => this.#endIdle(), LOOK_MS).unref();
-    }
-    this.#checkEmpty();
+    if (link.isFree) this.#keep(link);
+    else setImmediate(() => (link.isFree ? this.#keep(link) : this.drop(link)));
   }
 
   /** The request was given up: so is its connection. */
@@ -209,6 +211,17 @@ export class ConnectionPool {
       this.#onEmpty = resolve;
       this.#checkEmpty();
     });
+  }
+
+  #keep(link: Link): void {
+    this.#busy.delete(link);
+    if (this.#retired) link.destroy();
+    else {
+      link.idleSince = this.#now();
+      this.#idle.push(link);
+      this.#timer ??= setInterval(() => this.#endIdle(), LOOK_MS).unref();
+    }
+    this.#checkEmpty();
   }
 
   #make(): Link {

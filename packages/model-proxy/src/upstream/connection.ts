@@ -20,7 +20,7 @@ export interface AnswerListener {
   onHead(head: AnswerHead): boolean;
   /** @returns false: no more for now. */
   onData(bytes: Buffer): boolean;
-  /** @param isReusable whether another request may follow on the connection. */
+  /** @param isReusable whether another request may follow on the connection, once everything of this one is with the system. */
   onAnswerEnd(isReusable: boolean): void;
   onError(error: Error): void;
 }
@@ -64,6 +64,10 @@ export class Connection implements AnswerSink {
   /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
   get hasWrittenAll(): boolean {
     return this.#isWritten && this.#socket.writableLength === 0;
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
   }
 
   /** How long it may lie idle, as the upstream says; in milliseconds, null: it does not say. */
@@ -142,7 +146,7 @@ export class Connection implements AnswerSink {
     this.#isPaused = false;
     const isClean = !isFollowed && this.#held === null && !this.#hasEnded;
     // Whoever answers before it has the whole request reads no other behind it.
-    listener?.onAnswerEnd(isClean && this.#head?.keepsAlive === true && this.hasWrittenAll);
+    listener?.onAnswerEnd(isClean && this.#head?.keepsAlive === true && this.#isWritten);
   }
 
   /** @returns how many bytes were read; after a fault all of them. */

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
@@ -256,6 +256,32 @@ describe('connections with TLS', () => {
       expect((await ask(upstream, deployment)).text).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
     }
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
+  });
+
+  it('make no handshake more than there are requests at a time, however near the upstream is (C8)', async () => {
+    // In a process of its own: within ours an answer never comes before Node has told of the write of its request.
+    const near = `
+      import { readFileSync } from 'node:fs';
+      import { createServer } from 'node:https';
+      const [cert, key] = process.argv.slice(1).map((file) => readFileSync(file));
+      const server = createServer({ cert, key }, (request, response) => request.resume().once('end', () => response.end('{}')));
+      server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+    `;
+    const { certFile, keyFile } = certificate;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', near, certFile, keyFile], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [port] = (await once(child.stdout, 'data')) as [Buffer]; // no encoding is set
+      const { upstream, ask } = open(Number(String(port)), tlsOf(authority.caFile));
+      const one = async () => {
+        for (let at = 0; at < 40; at += 1) expect((await ask()).text).toBe('{}');
+      };
+      await Promise.all(Array.from({ length: 32 }, one));
+      expect(upstream.handshakes).toBeLessThanOrEqual(32);
+    } finally {
+      child.kill();
+    }
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
