@@ -30,9 +30,20 @@ export interface LogRecord {
 
 /** One line without its end: `{"time": …, "level": …, "message": …}`. */
 export function renderJson({ level, message, at, request, fields }: LogRecord): string {
-  const time = new Date(at).toISOString();
+  const time = timeOf(at);
   if (request === undefined) return JSON.stringify({ time, level, message, ...fields });
   return requestJson(request, `{"time":"${time}","level":"${level}","message":"${message}"`);
+}
+
+let lastAt = NaN;
+let lastTime = '';
+
+/** ISO 8601, UTC. Under load many lines are of one millisecond: the text is made once for them. */
+function timeOf(at: number): string {
+  if (at === lastAt) return lastTime;
+  lastAt = at;
+  lastTime = new Date(at).toISOString();
+  return lastTime;
 }
 
 /** As `JSON.stringify` would write it, in a third of the time: there is one for each request. @param head its beginning. */
