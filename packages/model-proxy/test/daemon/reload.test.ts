@@ -116,6 +116,8 @@ describe('a broken configuration', () => {
     await proxy.said(/config\.yaml: the configuration can not be read: there is no such file/);
     write('config.yaml', named('mended'));
     await serves(url, 'mended');
+    // It serves before it has written so.
+    await proxy.said(/configuration reloaded/);
     expect(messages(proxy.output, 'error').filter((text) => text.includes('the old one stays'))).toHaveLength(2);
     expect(reloads(proxy)).toBe(1);
   });
