@@ -12,7 +12,7 @@ import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
 import { renderMessage, type Message } from './messages.js';
 import type { Renderer } from './rendering.js';
-import type { ActionDefinition, Params, Resource, ResourceRequest, WriteResult } from './resource.js';
+import type { ActionDefinition, Params, PatchDefinition, Resource, ResourceRequest, WriteResult } from './resource.js';
 
 /** The writing methods of a resource, by method. */
 export function writeOperations<Services>(
@@ -21,7 +21,8 @@ export function writeOperations<Services>(
   options: EndpointOptions<Services>,
 ): ReadonlyMap<string, Operation> {
   const operations = new Map<string, Operation>();
-  if (resource.patch !== undefined) operations.set('PATCH', patchOperation(resource, renderer, options));
+  if (resource.patch !== undefined)
+    operations.set('PATCH', patchOperation(resource, renderer, resource.patch, options));
   if (resource.post !== undefined) {
     operations.set(
       'POST',
@@ -35,11 +36,11 @@ export function writeOperations<Services>(
 function patchOperation<Services>(
   resource: Resource<Services>,
   renderer: Renderer,
+  patch: PatchDefinition<Services, Params, object, unknown>,
   options: EndpointOptions<Services>,
 ): Operation {
   const { services, onChange } = options;
   const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
-    const { patch } = resource;
     const request = { params, services, requester: exchange.requester };
     checkPreconditions(exchange, () => renderer.etag(entity, params));
     const body = received();
@@ -47,9 +48,8 @@ function patchOperation<Services>(
     if (Object.keys(body).length === 0) throw refuse('NoOperation');
     checkPatchable(body, exchange);
     const shown = () => renderer.body(entity, params);
-    return translating(exchange, { body, properties: patch?.properties }, async () => {
-      const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
-      if (patch === undefined || schema === undefined) throw refuse('OperationNotAllowed');
+    return translating(exchange, { body, properties: patch.properties }, async () => {
+      const schema = typeof patch.body === 'function' ? patch.body(entity) : patch.body;
       const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
       // Before the answer is made: that may fail, and the change has happened all the same.
