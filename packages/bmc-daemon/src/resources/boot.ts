@@ -13,16 +13,8 @@ import type { DeviceKey } from '../drivers/firmware-control.js';
 import { storedUrl } from '../media/image.js';
 import { message, withDetail, type Message } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { bootReference, optionOf } from './boot-reference.js';
+import { bootReference, bootSource, optionOf } from './boot-reference.js';
 import { reference } from './reference.js';
-
-const targetOfDevice = {
-  network: 'Pxe',
-  cdrom: 'Cd',
-  hd: 'Hdd',
-  fd: 'Floppy',
-  usb: 'Usb',
-} as const satisfies Readonly<Record<BootDevice, string>>;
 
 /** Those that need no device of their own. The last three are UEFI's. */
 const otherTargets = {
@@ -32,7 +24,7 @@ const otherTargets = {
   http: 'UefiHttp',
 } as const satisfies Readonly<Record<Exclude<BootTarget, BootDevice>, string>>;
 
-const targetOut: Readonly<Record<BootTarget, string>> = { ...targetOfDevice, ...otherTargets };
+const targetOut: Readonly<Record<BootTarget, string>> = { ...bootSource, ...otherTargets };
 
 const uefiTargets = ['http', 'path', 'next'] as const satisfies readonly BootTarget[];
 
@@ -160,7 +152,7 @@ export function renderBoot({ boot, architecture }: Bootable, self: string): Json
  * listed: the specification's list has devices only, and the clients that send None (to end an override) do not look it up.
  */
 function allowableTargets(boot: BootSnapshot): readonly string[] {
-  const devices = boot.available.map((device) => targetOfDevice[device]);
+  const devices = boot.available.map((device) => bootSource[device]);
   return boot.firmware === 'efi' ? [...devices, ...uefiTargets.map((target) => otherTargets[target])] : devices;
 }
 
