@@ -29,6 +29,8 @@ export interface Lab {
   /** Body of a GET that is expected to be 200. */
   get(path: string): Promise<Body>;
   post(path: string, body?: object): Promise<Received>;
+  /** Something that happens to a machine, with these words about it. */
+  publish(uuid: string, detail: string): void;
   readonly logged: readonly string[];
   close(): Promise<void>;
 }
@@ -92,6 +94,17 @@ export async function openLab(
       return json as Body; // Every resource is an object.
     },
     post: (path, body) => client.send('POST', path, body === undefined ? {} : { body }),
+    publish: (uuid, detail) =>
+      bus.publish({
+        messageId: 'ResourceEvent.1.4.ResourceChanged',
+        messageArgs: [],
+        severity: 'OK',
+        origin: `/redfish/v1/Systems/${uuid}`,
+        system: uuid,
+        actor: null,
+        time: new Date(),
+        detail,
+      }),
     close: async () => {
       subscriptions.closeStreams();
       await client.close();

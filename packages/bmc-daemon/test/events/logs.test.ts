@@ -172,16 +172,7 @@ describe('the logs', () => {
 
   it('keep the last 1,000 entries, in memory and on the disk (S8)', async () => {
     for (let count = 1; count <= 4_500; count += 1) {
-      lab.services.events.publish({
-        messageId: 'ResourceEvent.1.4.ResourceChanged',
-        messageArgs: [],
-        severity: 'OK',
-        origin: system,
-        system: uuid,
-        actor: null,
-        time: new Date(),
-        detail: `${count}.`,
-      });
+      lab.publish(uuid, `${count}.`);
       // As they come in life: some at once, some later.
       if (count % 100 === 0) await lab.get(`${machineLog()}/Entries`);
     }

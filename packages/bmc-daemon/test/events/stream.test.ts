@@ -39,16 +39,7 @@ describe('the stream of events', () => {
   const members = async () => (await lab.get(collection))['Members'] as readonly { readonly '@odata.id': string }[]; // Required by the schema.
   const publish = (count: number) => {
     for (let number = 0; number < count; number += 1) {
-      lab.services.events.publish({
-        messageId: 'ResourceEvent.1.4.ResourceChanged',
-        messageArgs: [],
-        severity: 'OK',
-        origin: `/redfish/v1/Systems/${uuid}`,
-        system: uuid,
-        actor: null,
-        time: new Date(),
-        detail: `${'x'.repeat(1_000)} ${number}.`,
-      });
+      lab.publish(uuid, `${'x'.repeat(1_000)} ${number}.`);
     }
   };
 
