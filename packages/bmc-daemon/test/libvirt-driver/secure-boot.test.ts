@@ -32,6 +32,17 @@ async function withUefi(guest: Guest, change: (xml: string) => string = (xml) =>
   await host.virsh('define', host.file(`${guest.name}.xml`));
 }
 
+/** A guest that is off and has run: it has a file of variables. */
+async function withVariables() {
+  const driver = await host.driver();
+  const guest = await host.guest(uefi);
+  await withUefi(guest);
+  await driver.power(guest.uuid, 'create');
+  await driver.power(guest.uuid, 'destroy');
+  await reaches(driver, guest, 'shutoff');
+  return { driver, guest, file: join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`) };
+}
+
 async function refusal(change: Promise<void>): Promise<readonly unknown[]> {
   const error: unknown = await change.catch((reason: unknown) => reason);
   if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
@@ -122,13 +133,7 @@ describe('Secure Boot', () => {
   });
 
   it('keeps the boot entries of the installed system, and makes keys and nothing else anew (S5)', async () => {
-    const driver = await host.driver();
-    const guest = await host.guest(uefi);
-    await withUefi(guest);
-    await driver.power(guest.uuid, 'create');
-    await driver.power(guest.uuid, 'destroy');
-    await reaches(driver, guest, 'shutoff');
-    const file = join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`);
+    const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
     await firmwareOf(driver).setSecureBoot(guest.uuid, true);
@@ -149,13 +154,7 @@ describe('Secure Boot', () => {
   });
 
   it('loses them, and says so, where the file can not be read as one (S5)', async () => {
-    const driver = await host.driver();
-    const guest = await host.guest(uefi);
-    await withUefi(guest);
-    await driver.power(guest.uuid, 'create');
-    await driver.power(guest.uuid, 'destroy');
-    await reaches(driver, guest, 'shutoff');
-    const file = join(host.libvirtd.dir, 'lib/qemu/nvram', `${guest.name}_VARS.fd`);
+    const { driver, guest, file } = await withVariables();
     await writeFile(file, 'QFI');
     await firmwareOf(driver).setSecureBoot(guest.uuid, true);
     expect(host.messages.join()).toContain(
