@@ -45,7 +45,27 @@ warn_of_closed_kvm() {
   fi
 }
 
-# The drive is a SCSI one because the kernel in the guest has no AHCI: it tells on its console of media that comes and goes.
+# A disk, a drive and a network card. The drive is a SCSI one because the kernel in the guest has no AHCI: it tells on its console of
+# media that comes and goes.
+# $1 disk
+guest_devices() {
+  cat <<END
+    <disk type='file' device='disk'>
+      <driver name='qemu' type='raw'/>
+      <source file='$1'/>
+      <target dev='vda' bus='virtio'/>
+    </disk>
+    <controller type='scsi' index='0' model='virtio-scsi'/>
+    <disk type='file' device='cdrom'>
+      <target dev='sda' bus='scsi'/>
+      <readonly/>
+    </disk>
+    <interface type='user'>
+      <model type='virtio'/>
+    </interface>
+END
+}
+
 # $1 name, $2 domain type, $3 disk, $4 lines of <os> and <features>
 demo_xml() {
   cat <<END
@@ -58,19 +78,7 @@ demo_xml() {
   $4
   <on_reboot>restart</on_reboot>
   <devices>
-    <disk type='file' device='disk'>
-      <driver name='qemu' type='raw'/>
-      <source file='$3'/>
-      <target dev='vda' bus='virtio'/>
-    </disk>
-    <controller type='scsi' index='0' model='virtio-scsi'/>
-    <disk type='file' device='cdrom'>
-      <target dev='sda' bus='scsi'/>
-      <readonly/>
-    </disk>
-    <interface type='user'>
-      <model type='virtio'/>
-    </interface>
+$(guest_devices "$3")
     <serial type='pty'/>
     <console type='pty'/>
     <graphics type='vnc' autoport='yes' listen='127.0.0.1'/>

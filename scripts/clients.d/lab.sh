@@ -35,19 +35,7 @@ lab_guest() {
   <features><acpi/></features>
   <on_reboot>restart</on_reboot>
   <devices>
-    <disk type='file' device='disk'>
-      <driver name='qemu' type='raw'/>
-      <source file='$disk'/>
-      <target dev='vda' bus='virtio'/>
-    </disk>
-    <controller type='scsi' index='0' model='virtio-scsi'/>
-    <disk type='file' device='cdrom'>
-      <target dev='sda' bus='scsi'/>
-      <readonly/>
-    </disk>
-    <interface type='user'>
-      <model type='virtio'/>
-    </interface>
+$(guest_devices "$disk")
     <serial type='file'>
       <source path='$work/consoles/$1.log' append='on'/>
     </serial>
