@@ -214,6 +214,14 @@ export class Domain implements DomainRef {
     return this.#link.call(domainProcedures.hasManagedSaveImage, { domain: this, flags: 0 }, options);
   }
 
+  /**
+   * What it was when it was saved, and will be when it goes on.
+   * @throws {LibvirtError} OPERATION_INVALID where it is not saved; NO_SUPPORT of a libvirt before 3.7, and of the test driver.
+   */
+  managedSaveGetXmlDesc(options?: CallOptions): Promise<string> {
+    return this.#link.call(domainProcedures.managedSaveGetXmlDesc, { domain: this, flags: 0 }, options);
+  }
+
   /** Throws the saved state away: the next start is a fresh boot. */
   managedSaveRemove(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.managedSaveRemove, { domain: this, flags: 0 }, options);

@@ -32,6 +32,7 @@ export const domainProcedures = procedures(PROGRAM.remote, 'domain', {
   setAutostart: { number: 29, args: struct({ domain, autostart: bool }), result: nothing },
   hasManagedSaveImage: { number: 183, args: domainFlags, result: bool },
   managedSaveRemove: { number: 184, args: domainFlags, result: nothing },
+  managedSaveGetXmlDesc: { number: 388, args: domainFlags, result: string },
 
   defineXmlFlags: { number: 350, args: struct({ xml: string, flags }), result: domain },
   undefineFlags: { number: 231, args: domainFlags, result: nothing },

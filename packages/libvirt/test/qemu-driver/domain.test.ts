@@ -198,6 +198,22 @@ describe('a running machine', () => {
   });
 });
 
+describe('a machine whose state is saved', () => {
+  it('tells what it was, whatever its definition says by now (L2)', async () => {
+    const xml = echoGuestXml({ name: 'saved', disk });
+    const defined = await hypervisor.domainDefineXml(xml, VALIDATE);
+    expect(await codeOf(defined.managedSaveGetXmlDesc())).toBe('OPERATION_INVALID');
+    await defined.createWithFlags(DomainCreateFlags.START_PAUSED);
+    await virsh(daemon, 'managedsave', 'saved');
+    await virsh(daemon, 'desc', 'saved', '--config', 'new');
+    expect(await defined.getXmlDesc()).toContain('<description>new</description>');
+    const saved = await defined.managedSaveGetXmlDesc();
+    expect(saved).toContain(`<source file='${disk}'`);
+    expect(saved).not.toContain('<description>');
+    await defined.undefineFlags(DomainUndefineFlags.MANAGED_SAVE);
+  });
+});
+
 describe('a machine with a guest agent channel', () => {
   it('tells when the agent comes and goes (L2)', async () => {
     const channel = `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>`;
