@@ -7,7 +7,7 @@ import { RedfishError, refuse } from './errors.js';
 import type { ChangeListener, Exchange } from './exchange.js';
 import type { JsonObject } from './json.js';
 import { message } from './messages.js';
-import { actionUri, createRenderer, type Renderer } from './rendering.js';
+import { actionUri, createRenderer, type Renderer, type View } from './rendering.js';
 import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js';
 import { accepts, type StreamDefinition } from './stream.js';
 import { actionOperation, writeOperations } from './write.js';
@@ -45,7 +45,8 @@ export interface Endpoint {
 }
 
 export interface EndpointOptions<Services> {
-  readonly services: Services;
+  /** What a request sees. */
+  readonly viewOf: (exchange: Exchange) => View<Services>;
   readonly strict: boolean;
   /** The answer to a GET of another resource, for the body of a 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
@@ -74,8 +75,8 @@ export function resourceEndpoints<Services>(
   const renderer = createRenderer(resource, { ...options, allow });
   const get = getOperation(resource, renderer, options);
   const guard = guardOf(resource.entity, resource.uri);
-  const isOwn = ({ requester }: Exchange, params: Params): boolean =>
-    resource.isOwn?.({ params, services: options.services, requester }) ?? false;
+  const isOwn = (exchange: Exchange, params: Params): boolean =>
+    resource.isOwn?.({ params, services: options.viewOf(exchange).services, requester: exchange.requester }) ?? false;
   const own: Endpoint = {
     route: resource.uri,
     open: new Set([...(resource.open === true ? reading : []), ...(resource.post?.open === true ? ['POST'] : [])]),
@@ -143,8 +144,13 @@ export function documentEndpoint({ path, answer }: Document): Served {
 }
 
 /** The path of a stream. */
-export function streamEndpoint<Services>(stream: StreamDefinition<Services>, services: Services): Served {
-  const get: Operation = async ({ request, requester, query = '' }) => {
+export function streamEndpoint<Services>(
+  stream: StreamDefinition<Services>,
+  { viewOf }: Pick<EndpointOptions<Services>, 'viewOf'>,
+): Served {
+  const get: Operation = async (exchange) => {
+    const { request, requester, query = '' } = exchange;
+    const { services } = viewOf(exchange);
     if (!accepts(request.headers.accept, stream.contentType)) {
       throw new RedfishError(406, [message('HeaderInvalid', 'Accept')]);
     }
@@ -171,15 +177,17 @@ export function streamEndpoint<Services>(stream: StreamDefinition<Services>, ser
 
 function getOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
-  { services }: EndpointOptions<Services>,
+  renderer: Renderer<Services>,
+  { viewOf }: EndpointOptions<Services>,
 ): Operation {
-  return async ({ request, requester }, params) => {
-    const entity = await resource.load({ params, services, requester });
-    const answer = renderer.answer(entity, params);
+  return async (exchange, params) => {
+    const { request, requester } = exchange;
+    const view = viewOf(exchange);
+    const entity = await resource.load({ params, services: view.services, requester });
+    const answer = renderer.answer(entity, params, view);
     const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
     if ((ifMatch === undefined && ifNoneMatch === undefined) || answer.status !== 200) return answer;
-    const etag = renderer.etag(entity, params);
+    const etag = renderer.etag(entity, params, view);
     if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw refuse('PreconditionFailed');
     return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag) ? emptyAnswer(304, { ETag: etag }) : answer;
   };
@@ -187,15 +195,20 @@ function getOperation<Services>(
 
 function showOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
-  { services }: EndpointOptions<Services>,
+  renderer: Renderer<Services>,
+  { viewOf }: EndpointOptions<Services>,
 ): (exchange: Exchange, params: Params) => Promise<Shown> {
-  return async ({ requester }, params) => {
-    const request: ResourceRequest<Services, Params> = { params, services, requester };
+  return async (exchange, params) => {
+    const view = viewOf(exchange);
+    const request: ResourceRequest<Services, Params> = {
+      params,
+      services: view.services,
+      requester: exchange.requester,
+    };
     const entity = await resource.load(request);
     return {
-      body: renderer.body(entity, params),
-      etag: renderer.etag(entity, params),
+      body: renderer.body(entity, params, view),
+      etag: renderer.etag(entity, params, view),
       headers: renderer.headers,
     };
   };

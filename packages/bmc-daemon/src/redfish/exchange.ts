@@ -9,6 +9,8 @@ export interface Exchange {
   readonly path: string;
   readonly requester: Requester;
   readonly who: Authenticated;
+  /** UUID of the machine by whose own name or address the request came, which sees that machine alone; null: all are seen. */
+  readonly scope: string | null;
   /** Behind the `?`. */
   readonly query: string | undefined;
   /** The only properties that this PATCH may change; null: all. */

@@ -15,6 +15,7 @@ import type { JsonObject } from './json.js';
 import { message } from './messages.js';
 import { answerQuery, checkQueried, nothingAsked, pageOf } from './query/answer.js';
 import { parseQuery } from './query/parse.js';
+import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
@@ -41,6 +42,16 @@ export interface PipelineOptions<Services> {
   readonly strict: boolean;
   /** Told of every write that was carried out. */
   readonly onChange?: ChangeListener;
+  /** Default: every request sees everything. */
+  readonly scoping?: Scoping<Services>;
+}
+
+/** That some requests see one machine, as if this were its own service: decided once, for all resources. */
+export interface Scoping<Services> {
+  /** UUID of that machine; null: everything is seen. */
+  readonly scopeOf: (request: IncomingMessage) => string | null;
+  /** What resources work with then; the same object for the same machine. */
+  readonly servicesOf: (scope: string) => Services;
 }
 
 /** How a query reads what else it needs. */
@@ -54,7 +65,10 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
 
 /** @throws {Error} if two resources claim one path. */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
-  const { resources, streams = [], services, authenticate, strict, onChange } = options;
+  const { resources, streams = [], services, authenticate, strict, onChange, scoping } = options;
+  const whole: View<Services> = { services, scope: null };
+  const viewOf = ({ scope }: Exchange): View<Services> =>
+    scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> => {
     const match = router.match(uri);
     const get = match?.target.operations.get('GET');
@@ -80,14 +94,14 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     ...createDocuments(resources).map(documentEndpoint),
     ...resources.flatMap((resource) =>
       resourceEndpoints(resource, {
-        services,
+        viewOf,
         strict,
         read,
         isServed,
         ...(onChange === undefined ? {} : { onChange }),
       }),
     ),
-    ...streams.map((stream) => streamEndpoint(stream, services)),
+    ...streams.map((stream) => streamEndpoint(stream, { viewOf })),
   ]);
 
   return async (request, response, requestId) => {
@@ -105,7 +119,8 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if ('refused' in who) throw new Unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
-      answer = await operate(match, reading, { request, path, query, requester, who, patchable: null });
+      const scope = scoping === undefined ? null : scoping.scopeOf(request);
+      answer = await operate(match, reading, { request, path, query, requester, who, scope, patchable: null });
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);

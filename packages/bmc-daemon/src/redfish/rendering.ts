@@ -7,27 +7,33 @@ import type { Params, Resource } from './resource.js';
 import { shapeOf, wordsOf } from './schema-shape.js';
 import { withWriteableProperties } from './writeable.js';
 
+/** What a request sees of the service: everything, or one machine. */
+export interface View<Services> {
+  readonly services: Services;
+  /** The machine's UUID; null: everything. */
+  readonly scope: string | null;
+}
+
 /** One resource with everything that depends on its declaration alone worked out. */
-export interface Renderer {
+export interface Renderer<Services> {
   /** Of every answer that shows it: Allow, Link. */
   readonly headers: Readonly<Record<string, string>>;
   /** `@odata.id`. */
   self(entity: object, params: Params): string;
   /** The body as an object: what a PATCH adds its messages to and looks read-only properties up in. */
-  body(entity: object, params: Params): JsonObject;
-  etag(entity: object, params: Params): string;
+  body(entity: object, params: Params, view: View<Services>): JsonObject;
+  etag(entity: object, params: Params, view: View<Services>): string;
   /** The answer to GET and HEAD. */
-  answer(entity: object, params: Params): Answer;
+  answer(entity: object, params: Params, view: View<Services>): Answer;
 }
 
-/** What is kept of an entity, by `@odata.id`: one entity (a machine's snapshot) is shown at several. */
+/** What is kept of an entity, by `@odata.id` and view: one entity (a machine's snapshot) is shown at several. */
 interface Kept {
   etag?: string;
   answer?: Answer;
 }
 
-export interface RendererOptions<Services> extends AnnotateOptions {
-  readonly services: Services;
+export interface RendererOptions extends AnnotateOptions {
   /** Value of the Allow header. */
   readonly allow: string;
   readonly isServed: (path: string) => boolean;
@@ -36,8 +42,8 @@ export interface RendererOptions<Services> extends AnnotateOptions {
 /** Works a resource out. */
 export function createRenderer<Services>(
   resource: Resource<Services>,
-  { services, allow, isServed, ...annotateOptions }: RendererOptions<Services>,
-): Renderer {
+  { allow, isServed, ...annotateOptions }: RendererOptions,
+): Renderer<Services> {
   const { entity: entityName, odataType, volatile = [] } = resource;
   const fill = compileTemplate(resource.uri);
   const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
@@ -48,7 +54,7 @@ export function createRenderer<Services>(
 
   const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
 
-  const bodyAt = (entity: object, params: Params, self: string): JsonObject => {
+  const bodyAt = (entity: object, params: Params, self: string, services: Services): JsonObject => {
     const rendered = {
       ...(resource.isFile === true
         ? { '@odata.type': odataType }
@@ -72,13 +78,15 @@ export function createRenderer<Services>(
         ]),
     );
 
-  const keptOf = (entity: object, self: string): Kept => {
+  const keptOf = (entity: object, self: string, scope: string | null): Kept => {
     const ofEntity = kept.get(entity) ?? new Map<string, Kept>();
     if (ofEntity.size === 0) kept.set(entity, ofEntity);
-    const known = ofEntity.get(self);
+    // No path has a space.
+    const key = scope === null ? self : `${self} ${scope}`;
+    const known = ofEntity.get(key);
     if (known !== undefined) return known;
     const fresh: Kept = {};
-    ofEntity.set(self, fresh);
+    ofEntity.set(key, fresh);
     return fresh;
   };
 
@@ -87,8 +95,8 @@ export function createRenderer<Services>(
     return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
   };
 
-  const fresh = (entity: object, params: Params, self: string, keep: Kept): Answer => {
-    const body = bodyAt(entity, params, self);
+  const fresh = (entity: object, params: Params, self: string, services: Services, keep: Kept): Answer => {
+    const body = bodyAt(entity, params, self, services);
     const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body)) };
     const special = resource.status?.(entity);
     if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
@@ -98,21 +106,21 @@ export function createRenderer<Services>(
   return {
     headers: fixed,
     self: (entity, params) => fill(canonical(entity, params)),
-    body(entity, params) {
+    body(entity, params, { services }) {
       const own = canonical(entity, params);
-      return bodyAt(entity, own, fill(own));
+      return bodyAt(entity, own, fill(own), services);
     },
-    etag(entity, params) {
+    etag(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      return (keptOf(entity, self).etag ??= etagOf(bodyAt(entity, own, self)));
+      return (keptOf(entity, self, scope).etag ??= etagOf(bodyAt(entity, own, self, services)));
     },
-    answer(entity, params) {
+    answer(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      const keep = keptOf(entity, self);
-      if (volatile.length > 0) return fresh(entity, own, self, keep);
-      return (keep.answer ??= fresh(entity, own, self, keep));
+      const keep = keptOf(entity, self, scope);
+      if (volatile.length > 0) return fresh(entity, own, self, services, keep);
+      return (keep.answer ??= fresh(entity, own, self, services, keep));
     },
   };
 }

@@ -36,8 +36,8 @@ describe('the words of a schema', () => {
         },
       },
     });
-    const renderer = createRenderer(resource, { services: {}, allow: 'GET', isServed: () => true, strict: true });
-    expect(renderer.body({}, { systemId: '1' })['Actions']).toEqual({
+    const renderer = createRenderer(resource, { allow: 'GET', isServed: () => true, strict: true });
+    expect(renderer.body({}, { systemId: '1' }, { services: {}, scope: null })['Actions']).toEqual({
       '#ComputerSystem.Reset': {
         target: '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset',
         'ResetType@Redfish.AllowableValues': ['On', 'ForceOff'],

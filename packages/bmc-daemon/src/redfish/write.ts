@@ -11,13 +11,13 @@ import { RedfishError, refuse } from './errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
 import { renderMessage, type Message } from './messages.js';
-import type { Renderer } from './rendering.js';
+import type { Renderer, View } from './rendering.js';
 import type { ActionDefinition, Params, PatchDefinition, Resource, ResourceRequest, WriteResult } from './resource.js';
 
 /** The writing methods of a resource, by method. */
 export function writeOperations<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   options: EndpointOptions<Services>,
 ): ReadonlyMap<string, Operation> {
   const operations = new Map<string, Operation>();
@@ -35,19 +35,20 @@ export function writeOperations<Services>(
 
 function patchOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   patch: PatchDefinition<Services, Params, object, unknown>,
   options: EndpointOptions<Services>,
 ): Operation {
-  const { services, onChange } = options;
+  const { viewOf, onChange } = options;
   const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
-    const request = { params, services, requester: exchange.requester };
-    checkPreconditions(exchange, () => renderer.etag(entity, params));
+    const view = viewOf(exchange);
+    const request = { params, services: view.services, requester: exchange.requester };
+    checkPreconditions(exchange, () => renderer.etag(entity, params, view));
     const body = received();
     if (body === undefined) throw refuse('MalformedJSON');
     if (Object.keys(body).length === 0) throw refuse('NoOperation');
     checkPatchable(body, exchange);
-    const shown = () => renderer.body(entity, params);
+    const shown = () => renderer.body(entity, params, view);
     return translating(exchange, { body, properties: patch.properties }, async () => {
       const schema = typeof patch.body === 'function' ? patch.body(entity) : patch.body;
       const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
@@ -56,16 +57,16 @@ function patchOperation<Services>(
       const detail = changesOf(body, patch.tells ?? []).join(', ');
       onChange?.({ kind: 'changed', uri: renderer.self(entity, params), requester: exchange.requester, detail });
       const changed = await resource.load(request);
-      const answer = renderer.answer(changed, params);
+      const answer = renderer.answer(changed, params, view);
       if (result?.messages === undefined) return answer;
-      const etag = renderer.etag(changed, params);
-      return jsonAnswer(200, withMessages(renderer.body(changed, params), result.messages), { ETag: etag });
+      const etag = renderer.etag(changed, params, view);
+      return jsonAnswer(200, withMessages(renderer.body(changed, params, view), result.messages), { ETag: etag });
     });
   };
   // Of two that come with the same ETag, the second has to see what the first one did.
   const turns = new OperationQueue();
   return async (exchange, params) => {
-    const request = { params, services, requester: exchange.requester };
+    const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
     const received = await receive(exchange);
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
@@ -78,15 +79,16 @@ function patchOperation<Services>(
 
 function postOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   post: ActionDefinition<Services, Params, object, unknown>,
   owner: BodyOwner,
   options: EndpointOptions<Services>,
 ): Operation {
   return async (exchange, params) => {
-    const request = { params, services: options.services, requester: exchange.requester };
+    const view = options.viewOf(exchange);
+    const request = { params, services: view.services, requester: exchange.requester };
     const received = await receive(exchange);
-    const entity = await loadForWrite(resource, renderer, exchange, request);
+    const entity = await loadForWrite(resource, renderer, exchange, { ...request, view });
     if (post.available?.(entity) === false) throw refuse('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
     const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
@@ -108,7 +110,7 @@ function postOperation<Services>(
 /** POST to an action's target. @param name as in the Actions block, `#ComputerSystem.Reset`. */
 export function actionOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   name: string,
   action: ActionDefinition<Services, Params, object, unknown>,
   options: EndpointOptions<Services>,
@@ -118,12 +120,13 @@ export function actionOperation<Services>(
 
 function deleteOperation<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   options: EndpointOptions<Services>,
 ): Operation {
   return async (exchange, params) => {
-    const request = { params, services: options.services, requester: exchange.requester };
-    const entity = await loadForWrite(resource, renderer, exchange, request);
+    const view = options.viewOf(exchange);
+    const request = { params, services: view.services, requester: exchange.requester };
+    const entity = await loadForWrite(resource, renderer, exchange, { ...request, view });
     const uri = renderer.self(entity, params);
     const result = await resource.delete?.(entity, request);
     // A task that deletes has not done so yet.
@@ -158,12 +161,12 @@ async function receive({ request }: Exchange): Promise<Received> {
 /** Loads, and compares the preconditions with what a GET would have shown. */
 async function loadForWrite<Services>(
   resource: Resource<Services>,
-  renderer: Renderer,
+  renderer: Renderer<Services>,
   exchange: Exchange,
-  subject: ResourceRequest<Services, Params>,
+  { view, ...subject }: ResourceRequest<Services, Params> & { readonly view: View<Services> },
 ): Promise<object> {
   const entity = await resource.load(subject);
-  checkPreconditions(exchange, () => renderer.etag(entity, subject.params));
+  checkPreconditions(exchange, () => renderer.etag(entity, subject.params, view));
   return entity;
 }
 
