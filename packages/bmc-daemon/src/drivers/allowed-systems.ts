@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { firmware, guestNetwork, ownership, volumes } = driver;
+  const { console: consoles, firmware, guestNetwork, ownership, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -41,6 +41,14 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
     setBoot: async (id, ...rest) => driver.setBoot(await resolve(id), ...rest),
     setIndicator: async (id, ...rest) => driver.setIndicator(await resolve(id), ...rest),
+    ...(consoles === undefined
+      ? {}
+      : {
+          console: {
+            open: async (id, ...rest) => consoles.open(await resolve(id), ...rest),
+            sendBreak: async (id) => consoles.sendBreak(await resolve(id)),
+          },
+        }),
     ...(firmware === undefined
       ? {}
       : {

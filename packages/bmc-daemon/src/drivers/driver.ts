@@ -3,6 +3,7 @@
  * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
  */
 import type { ImageRequest } from '../media/image.js';
+import type { ConsoleControl } from './console-control.js';
 import type {
   BootOptionSnapshot,
   DeviceKey,
@@ -163,6 +164,8 @@ export interface SystemSnapshot extends SystemRef {
   readonly indicator: IndicatorState | null;
   /** Why it does not run, where that is no one's wish: its guest or its process broke down, or a disk did. */
   readonly failure?: 'crashed' | 'ioError' | null;
+  /** It has a serial port that one can connect to while it runs; absent where it has none. */
+  readonly hasConsole?: true;
   /** It is being started at this moment, and its guest held back on the way. */
   readonly starting?: true;
   /** Whether it starts with the host; absent where the hypervisor has no such thing, or not for this machine. */
@@ -225,6 +228,8 @@ export type DriverErrorKind =
   | 'invalid'
   /** An image is already in the drive. */
   | 'mediaInUse'
+  /** Somebody else is connected to the machine's serial port. */
+  | 'consoleInUse'
   /** The image could not be had: unreachable, refused, 404, TLS. */
   | 'mediaUnreachable'
   | 'mediaNotFound'
@@ -287,6 +292,9 @@ export interface HypervisorDriver {
    * @returns a function that ends it. What the listener throws is its own affair: it must not throw.
    */
   onChange(listener: MachineChangeListener): () => void;
+
+  /** Serial ports of machines; absent where the hypervisor hands out none. */
+  readonly console?: ConsoleControl;
 
   /** Addresses and names of running guests. */
   readonly guestNetwork?: GuestNetwork;

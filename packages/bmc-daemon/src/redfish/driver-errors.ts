@@ -63,6 +63,7 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'conflict':
     case 'transient':
     case 'mediaInUse':
+    case 'consoleInUse':
       return message('ResourceInUse');
     case 'unsupported':
       return unsupported(property, context);

@@ -44,6 +44,8 @@ const bindings = {
   lib: '/var/lib/libvirt',
   log: '/var/log/libvirt',
   cache: '/var/cache/libvirt',
+  // Locks of consoles are files named after a terminal and a process id, which are others in each namespace.
+  lock: '/run/lock',
 } as const;
 
 // The shell lives as long as its stdin: when the test process dies, however it dies, the pipe closes, the shell ends, tini

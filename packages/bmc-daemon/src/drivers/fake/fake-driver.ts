@@ -25,6 +25,7 @@ import type { MediaChange, MediaDevice } from '../media-drive.js';
 import type { OwnershipControl } from '../ownership-control.js';
 import { planPower, type PowerStep } from '../power.js';
 import { Turns } from '../turns.js';
+import { FakeConsoles } from './fake-console.js';
 import {
   afterBootChange,
   afterFirmwareStart,
@@ -58,6 +59,7 @@ export class FakeDriver implements HypervisorDriver {
   );
   readonly #bootedFrom = new Map<string, BootChoice>();
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
+  readonly console = new FakeConsoles((id) => this.#find(id));
   readonly volumes = new FakeVolumes({
     find: (id) => this.#find(id),
     update: (uuid, change) => this.#update(uuid, change),
@@ -225,6 +227,7 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   #tell({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
+    this.console.follow({ kind, uuid, name });
     for (const listener of this.#listeners) listener({ kind, uuid, name });
   }
 
@@ -256,6 +259,8 @@ export class FakeDriver implements HypervisorDriver {
         this.#stop(this.#find(uuid));
         return;
       case 'injectNmi':
+      // Machines here are never saved.
+      case 'managedSaveRemove':
         return;
     }
   }

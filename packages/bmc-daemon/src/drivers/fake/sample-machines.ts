@@ -119,6 +119,7 @@ function machine(number: number, name: string): SystemSnapshot {
     disks: [disk('vda', 'virtio', 20), cdrom],
     interfaces: [network(number, 0)],
     indicator: null,
+    hasConsole: true,
     autostart: false,
   };
 }

@@ -1,5 +1,5 @@
 /** The machines of one libvirt host as a {@link HypervisorDriver}. */
-import { DomainEventType, DomainXmlFlags, Hypervisor } from '@rackless/libvirt';
+import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { Log } from '@rackless/daemon/log.js';
 import type { ImageRequest } from '../../media/image.js';
 import { anyHost, type HostRules } from '../../media/image-hosts.js';
@@ -15,6 +15,7 @@ import {
   type SystemRef,
   type SystemSnapshot,
 } from '../driver.js';
+import type { ConsoleControl } from '../console-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
 import type { FirmwareControl } from '../firmware-control.js';
@@ -26,7 +27,8 @@ import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
-import { readDefinition, saveRecord } from './definition.js';
+import { LibvirtConsole } from './console.js';
+import { machineTexts, readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import type { SecureBootTemplates } from './firmware-catalogue.js';
 import { FirmwareChooser, type BootLoaderMap } from './firmware-choice.js';
@@ -44,6 +46,7 @@ import { Variables } from './nvram.js';
 import { LibvirtOwnership } from './ownership.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
+import { catchUpMedia } from './restored-media.js';
 import { SystemReader } from './system-reader.js';
 import { LibvirtVolumes } from './volume-control.js';
 import { readDomain } from './xml/domain.js';
@@ -84,6 +87,7 @@ export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDr
 
 class LibvirtDriver implements HypervisorDriver {
   readonly name: string;
+  readonly console: ConsoleControl;
   readonly firmware: FirmwareControl;
   readonly #firmwareFiles: FirmwareChooser;
   readonly #variables: Variables;
@@ -162,6 +166,7 @@ class LibvirtDriver implements HypervisorDriver {
     this.#coldStart = new ColdStart(host, {
       applySettings: (machine) => pending.apply(machine),
       carryVariables: (machine, xml) => variables.carryOver(machine, xml),
+      catchUp: (machine) => this.#catchUp(machine),
     });
     this.firmware = new LibvirtFirmware({
       host,
@@ -184,6 +189,7 @@ class LibvirtDriver implements HypervisorDriver {
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
     this.volumes = this.#volumeControl(options);
+    this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
   }
@@ -347,19 +353,20 @@ class LibvirtDriver implements HypervisorDriver {
   async #sourcesInUse(): Promise<ReadonlySet<string>> {
     const { inventory, timeoutMs } = this.#host;
     const used = new Set<string>();
-    for (const { domain, name } of await inventory.list()) {
-      const texts = await attempt(`reading machine ${name}`, () =>
-        Promise.all([domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), domain.getXmlDesc(0, { timeoutMs })]),
-      ).catch((error: unknown) => {
-        // One that is gone uses nothing. Of any other it is not known, and nothing may be deleted.
-        if (error instanceof DriverError && error.kind === 'notFound') return [];
-        throw error;
-      });
-      for (const text of texts) {
+    for (const machine of await inventory.list()) {
+      for (const text of await machineTexts(machine, timeoutMs)) {
         for (const { source } of readDomain(text).devices.disks) if (source.name !== null) used.add(source.name);
       }
     }
     return used;
+  }
+
+  /** @see StartPreparations.catchUp */
+  async #catchUp(machine: Machine): Promise<void> {
+    await catchUpMedia(this.#host, machine);
+    await this.#boot.tell(machine).catch((error: unknown) => {
+      this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
+    });
   }
 
   #isClosing(): boolean {

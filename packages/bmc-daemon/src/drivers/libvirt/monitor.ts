@@ -1,4 +1,4 @@
-/** The few words of QMP that the boot override needs, through libvirt's pass-through to a machine's own QEMU. */
+/** The few words of QMP that the boot override and consoles need, through libvirt's pass-through to a machine's own QEMU. */
 import { isLibvirtError, type Domain } from '@rackless/libvirt';
 import { z } from 'zod';
 import { DriverError } from '../driver.js';
@@ -63,15 +63,32 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   for (const { qomPath, bootIndex } of indexes) if (bootIndex < 0 && present.has(qomPath)) await set(qomPath, -1);
 }
 
+/**
+ * Sends a break over a serial port, as a terminal with such a key does.
+ * @param alias libvirt's name of the port, `serial0`.
+ * @returns false where there is no monitor to tell, or not for us.
+ * @throws {DriverError} as {@link tellBootOrder}.
+ */
+export async function sendBreak(domain: Domain, alias: string, timeoutMs: number): Promise<boolean> {
+  try {
+    // libvirt calls QEMU's end of a device `char` and its alias.
+    await execute(domain, 'chardev-send-break', { id: `char${alias}` }, timeoutMs, { optional: false });
+    return true;
+  } catch (error) {
+    if (error instanceof DriverError && isLibvirtError(error.cause, ...noMonitor)) return false;
+    throw error;
+  }
+}
+
 /** @returns what QEMU answers; undefined for an error of an optional command: a floppy has no such property of its own. */
 async function execute(
   domain: Domain,
-  command: 'qom-get' | 'qom-set',
-  parameters: { readonly path: string; readonly property: string; readonly value?: number },
+  command: 'qom-get' | 'qom-set' | 'chardev-send-break',
+  parameters: Readonly<Record<string, string | number>>,
   timeoutMs: number,
   { optional }: { readonly optional: boolean },
 ): Promise<unknown> {
-  const doing = `setting the boot index of ${parameters.path} of machine ${domain.name}`;
+  const doing = `asking QEMU of machine ${domain.name} for ${command} of ${parameters['path'] ?? parameters['id']}`;
   const text = await attempt(doing, () =>
     domain.qemuMonitorCommand(JSON.stringify({ execute: command, arguments: parameters }), 0, { timeoutMs }),
   );

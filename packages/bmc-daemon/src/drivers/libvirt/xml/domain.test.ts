@@ -49,6 +49,7 @@ describe('readDomain', () => {
       memoryKiB: 2097152,
       memoryDevices: [],
       memorySlots: 0,
+      serialPort: null,
       currentMemoryKiB: 1048576,
       devices: null,
     });
@@ -92,6 +93,7 @@ describe('readDomain', () => {
       memoryKiB: 524288,
       memoryDevices: [],
       memorySlots: 0,
+      serialPort: null,
       currentMemoryKiB: 262144,
     });
     expect(devices.disks.map(withoutElement)).toEqual([

@@ -9,6 +9,7 @@ import type { Devices } from './device.js';
 import { readMemoryDevices } from './memory-device.js';
 import { attribute, child, childElements, parseXml, textOf } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
+import { readSerialPort, type SerialPort } from './serial-port.js';
 import { readMemoryKiB } from './size.js';
 
 export interface Loader {
@@ -62,6 +63,8 @@ export interface Domain {
   /** `<maxMemory slots>`; 0 where there are none. */
   readonly memorySlots: number;
   readonly devices: Devices;
+  /** Null: it has none that one can connect to. */
+  readonly serialPort: SerialPort | null;
 }
 
 /** Reads a domain's XML. @throws {DriverError} internal, where it is no domain. */
@@ -93,6 +96,7 @@ export function readDomain(xml: string | XmlDocument): Domain {
     memoryDevices: readMemoryDevices(child(root, 'devices')),
     memorySlots: Number(attribute(child(root, 'maxMemory'), 'slots') ?? 0),
     devices: readDevices(child(root, 'devices')),
+    serialPort: readSerialPort(child(root, 'devices')),
   };
 }
 

@@ -97,6 +97,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
       linkUp,
     })),
     indicator: record.indicator,
+    ...(present.serialPort === null ? {} : { hasConsole: true }),
     ...ownership(record, extras),
   };
 }

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { DriverError } from '../driver.js';
+import { FakeDriver } from './fake-driver.js';
+
+/** Reads until `end` has come. */
+async function read(stream: Duplex, end: string): Promise<string> {
+  let text = '';
+  while (!text.endsWith(end)) {
+    const piece: unknown = stream.read();
+    if (piece instanceof Buffer) text += piece.toString('latin1');
+    else await once(stream, 'readable');
+  }
+  return text;
+}
+
+describe('consoles of the fake driver', () => {
+  it('say what a guest says at its start, and echo what is typed as a terminal does (D2)', async () => {
+    const driver = new FakeDriver();
+    await driver.power('node-1', 'create');
+    const stream = await driver.console.open('node-1');
+    expect(await read(stream, 'login: ')).toBe(
+      '\r\nRackless made-up firmware, machine 5ac4fa6e-0000-4000-8000-000000000001\r\nBooting from hard disk...\r\n\r\nnode-1 login: ',
+    );
+    stream.write('rooo\x7f\x7ft\r');
+    expect(await read(stream, 'login: ')).toBe('rooo\b \b\b \bt\r\nnode-1 login: ');
+    stream.write('\x7f\x03');
+    expect(await read(stream, 'login: ')).toBe('^C\r\nnode-1 login: ');
+    await driver.console.sendBreak('node-1');
+    expect(await read(stream, 'HELP\r\n')).toBe('\r\nsysrq: HELP\r\n');
+    await driver.power('node-1', 'reset');
+    expect(await read(stream, 'login: ')).toContain('Booting from hard disk');
+    stream.destroy();
+  });
+
+  it('have room for one, who is thrown out by force and when the machine goes off (D2)', async () => {
+    const driver = new FakeDriver();
+    const first = await driver.console.open('node-2');
+    const inUse = new DriverError(
+      'consoleInUse',
+      'connecting to the console of machine node-2: somebody else is connected',
+    );
+    await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
+    const closed = once(first, 'close');
+    const leave = driver.console.seize('node-2');
+    await closed;
+    await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
+    leave();
+    const second = await driver.console.open('node-2');
+    const over = once(second, 'close');
+    await driver.power('node-2', 'destroy');
+    await over;
+  });
+
+  it('are not there while the machine is off (D2)', async () => {
+    const driver = new FakeDriver();
+    const off = new DriverError('conflict', 'connecting to the console of machine node-1: it is off');
+    await expect(driver.console.open('node-1')).rejects.toEqual(off);
+    await expect(driver.console.sendBreak('node-1')).rejects.toEqual(off);
+  });
+});

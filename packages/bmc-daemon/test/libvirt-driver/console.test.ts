@@ -1,0 +1,114 @@
+/** Serial ports of real guests, through libvirt's console streams; virsh is the other user. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
+import type { DriverErrorKind, HypervisorDriver } from '../../src/drivers/driver.js';
+import { TestHost, until } from './host.js';
+import { bootableDisk } from './tiny-guest.js';
+
+jest.setTimeout(300_000);
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  driver = await host.driver();
+});
+afterAll(() => host.stop());
+
+/** A guest that says `boot <name>` over a serial port that libvirt hands out, restarts at `r` and reads its CD at `c`. */
+async function guest(name: string, devices = ''): Promise<void> {
+  const disk = host.file(`${name}.img`);
+  await writeFile(disk, bootableDisk({ label: name }));
+  await writeFile(host.file(`${name}.xml`), echoGuestXml({ name, disk, devices }));
+  await host.virsh('define', host.file(`${name}.xml`));
+}
+
+function control() {
+  if (driver.console === undefined) throw new Error('the driver has consoles');
+  return driver.console;
+}
+
+/** Reads on until this was said. */
+async function says(stream: Duplex, wanted: RegExp): Promise<void> {
+  let text = '';
+  while (!wanted.test(text)) {
+    const piece: unknown = stream.read();
+    if (piece instanceof Buffer) text += piece.toString('latin1');
+    else await once(stream, 'readable');
+  }
+}
+
+async function kindOf(attempt: Promise<unknown>): Promise<DriverErrorKind | 'done'> {
+  return await attempt.then(
+    () => 'done' as const,
+    (error: unknown) => (error as { kind: DriverErrorKind }).kind,
+  );
+}
+
+describe('a serial port of a libvirt machine', () => {
+  it('says what the guest says from its first words on, and takes what is typed (D2)', async () => {
+    await guest('talker');
+    expect(await kindOf(control().open('talker'))).toBe('conflict');
+    expect((await driver.getSystem('talker')).hasConsole).toBe(true);
+    const opened = new Promise<Duplex>((resolve, reject) => {
+      driver.onChange(({ name, kind }) => {
+        if (name === 'talker' && kind === 'started') control().open('talker').then(resolve, reject);
+      });
+    });
+    await driver.power('talker', 'create');
+    const stream = await opened;
+    await says(stream, /boot talker/);
+    stream.write('c');
+    await says(stream, /no medium/);
+    await control().sendBreak('talker');
+    stream.write('r');
+    await says(stream, /boot talker/);
+    expect(await kindOf(control().open('talker'))).toBe('consoleInUse');
+    const closed = once(stream.resume(), 'close');
+    await driver.power('talker', 'destroy');
+    await closed;
+    expect(await kindOf(control().sendBreak('talker'))).toBe('conflict');
+  });
+
+  it('is taken away by force, and free again when virsh leaves (D2)', async () => {
+    await guest('shared');
+    await driver.power('shared', 'create');
+    const first = await control().open('shared');
+    const closed = new Promise((resolve) => first.resume().once('close', resolve));
+    const reason = once(first, 'error');
+    // virsh wants a terminal; script(1) of bsdutils gives it one.
+    const command = `virsh --connect ${host.libvirtd.uri} console --force shared`;
+    const virsh = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    const left = once(virsh, 'exit');
+    await closed;
+    // libvirt's only word for it.
+    expect(await reason).toEqual([expect.objectContaining({ message: 'stream had I/O failure' })]);
+    expect(await kindOf(control().open('shared'))).toBe('consoleInUse');
+    virsh.stdin.write('\u001D');
+    await left;
+    let second: Duplex | undefined;
+    await until('the port to be free', async () => {
+      second = await control().open('shared');
+      return true;
+    });
+    second?.write('c');
+    if (second !== undefined) await says(second, /no medium/);
+    second?.destroy();
+    await driver.power('shared', 'destroy');
+  });
+
+  it('is refused where libvirt hands none out (D2)', async () => {
+    const { name } = await host.guest();
+    await driver.power(name, 'create');
+    expect(await kindOf(control().open(name))).toBe('unsupported');
+    expect(Object.keys(await driver.getSystem(name))).not.toContain('hasConsole');
+    await driver.power(name, 'destroy');
+  });
+});
