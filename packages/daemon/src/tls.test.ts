@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadTls, TlsFilesError } from './tls.js';
@@ -35,6 +35,17 @@ describe('certificate and key', () => {
     expect(options.minVersion).toBe('TLSv1.2');
     expect(options.cert).toContain('BEGIN CERTIFICATE');
     expect(options.key).toContain('PRIVATE KEY');
+  });
+
+  it('belong together where the key file holds another key, too, first or last (D1)', () => {
+    const [one, two] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('two.key'), 'utf8')];
+    writeFileSync(at('both.key'), `${one}${two}`);
+    for (const [name, key] of Object.entries({ one, two })) {
+      expect(loadTls({ sslCert: at(`${name}.pem`), sslKey: at('both.key') }).key).toBe(key);
+    }
+    expect(() => loadTls({ sslCert: at('rsa.pem'), sslKey: at('both.key') })).toThrow(
+      'it is not the key of the certificate',
+    );
   });
 
   it.each([

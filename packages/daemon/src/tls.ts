@@ -29,7 +29,8 @@ function read(what: string, file: string): string {
 }
 
 /**
- * Reads and tries a certificate and its key.
+ * Reads and tries a certificate and its key. Of several keys in the file it is the one that is the certificate's: while a pair is
+ * replaced, which is one file after the other, the key file holds the old key and the new one.
  * @throws {TlsFilesError} where a file can not be read, is no PEM, has a passphrase, or the two do not belong together.
  */
 export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
@@ -40,9 +41,26 @@ export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
     () => new X509Certificate(options.cert),
   );
   const using = `using the key ${sslKey}`;
-  let key: KeyObject;
+  const keys = keysOf(options.key).map((pem) => ({ pem, key: parseKey(pem, using) }));
+  // Not left to the TLS context: a certificate and a key of different kinds are two halves of two pairs to it.
+  const own = keys.find(({ key }) => certificate.checkPrivateKey(key));
+  if (own === undefined) throw new TlsFilesError(`${using}: it is not the key of the certificate`);
+  const pair = { ...options, key: own.pem };
+  attempt(using, 'OpenSSL does not accept the pair', () => createSecureContext(pair));
+  return pair;
+}
+
+const KEY = /-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----[\s\S]+?-----END \1-----/g;
+
+/** The keys of a key file, one PEM each; the text as it is where there are not several. */
+function keysOf(text: string): readonly string[] {
+  const found = text.match(KEY) ?? [];
+  return found.length > 1 ? found.map((pem) => `${pem}\n`) : [text];
+}
+
+function parseKey(pem: string, using: string): KeyObject {
   try {
-    key = createPrivateKey(options.key);
+    return createPrivateKey(pem);
   } catch (error) {
     const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
     throw new TlsFilesError(
@@ -50,10 +68,6 @@ export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
       { cause: error },
     );
   }
-  // Not left to the TLS context: a certificate and a key of different kinds are two halves of two pairs to it.
-  if (!certificate.checkPrivateKey(key)) throw new TlsFilesError(`${using}: it is not the key of the certificate`);
-  attempt(using, 'OpenSSL does not accept the pair', () => createSecureContext(options));
-  return options;
 }
 
 function attempt<T>(doing: string, reason: string, action: () => T): T {
