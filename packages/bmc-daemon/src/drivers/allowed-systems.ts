@@ -47,6 +47,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
           console: {
             open: async (id, ...rest) => consoles.open(await resolve(id), ...rest),
             sendBreak: async (id) => consoles.sendBreak(await resolve(id)),
+            instance: async (id) => consoles.instance(await resolve(id)),
           },
         }),
     ...(firmware === undefined

@@ -20,4 +20,10 @@ export interface ConsoleControl {
    * @throws {DriverError} conflict: it is off; unsupported: the hypervisor has no way, or not for us.
    */
   sendBreak(id: string): Promise<void>;
+  /**
+   * What tells this run of the machine from its runs before and after, whoever asks and when: a reboot of its guest changes nothing,
+   * off and on does. To be compared, not to be understood.
+   * @throws {DriverError} conflict: it is off.
+   */
+  instance(id: string): Promise<string>;
 }

@@ -66,13 +66,19 @@ describe('a serial port of a libvirt machine', () => {
     stream.write('c');
     await says(stream, /no medium/);
     await control().sendBreak('talker');
+    const instance = await control().instance('talker');
     stream.write('r');
     await says(stream, /boot talker/);
+    expect(await control().instance('talker')).toBe(instance);
     expect(await kindOf(control().open('talker'))).toBe('consoleInUse');
     const closed = once(stream.resume(), 'close');
     await driver.power('talker', 'destroy');
     await closed;
     expect(await kindOf(control().sendBreak('talker'))).toBe('conflict');
+    expect(await kindOf(control().instance('talker'))).toBe('conflict');
+    await driver.power('talker', 'create');
+    expect(await control().instance('talker')).not.toBe(instance);
+    await driver.power('talker', 'destroy');
   });
 
   it('is taken away by force, and free again when virsh leaves (D2)', async () => {

@@ -53,10 +53,21 @@ describe('consoles of the fake driver', () => {
     await over;
   });
 
+  it('tell a run of the machine from the next, and a reboot from neither (D2)', async () => {
+    const driver = new FakeDriver();
+    const first = await driver.console.instance('node-2');
+    await driver.power('node-2', 'reset');
+    expect(await driver.console.instance('node-2')).toBe(first);
+    await driver.power('node-2', 'destroy');
+    await driver.power('node-2', 'create');
+    expect(await driver.console.instance('node-2')).not.toBe(first);
+  });
+
   it('are not there while the machine is off (D2)', async () => {
     const driver = new FakeDriver();
     const off = new DriverError('conflict', 'connecting to the console of machine node-1: it is off');
     await expect(driver.console.open('node-1')).rejects.toEqual(off);
     await expect(driver.console.sendBreak('node-1')).rejects.toEqual(off);
+    await expect(driver.console.instance('node-1')).rejects.toEqual(off);
   });
 });

@@ -1,4 +1,5 @@
 /** Serial ports of machines in memory: a few lines at each boot, and a terminal that echoes what is typed. */
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Duplex } from 'node:stream';
 import type { ConsoleControl } from '../console-control.js';
@@ -15,6 +16,8 @@ export class FakeConsoles implements ConsoleControl {
   readonly #ports = new Map<string, Port>();
   /** By machine, what a guest has said since its start while nobody was connected. There is no time before a start here. */
   readonly #unheard = new Map<string, string>();
+  /** By machine, a name for its run. */
+  readonly #instances = new Map<string, string>();
 
   /** @param find throws where there is no such machine. */
   constructor(find: (id: string) => SystemSnapshot) {
@@ -47,6 +50,14 @@ export class FakeConsoles implements ConsoleControl {
     this.#say(uuid, '\r\nsysrq: HELP\r\n');
   }
 
+  async instance(id: string): Promise<string> {
+    await setImmediate();
+    const { uuid } = this.#running(id);
+    const instance = this.#instances.get(uuid) ?? randomUUID();
+    this.#instances.set(uuid, instance);
+    return instance;
+  }
+
   /**
    * Throws out who is connected and keeps the port, as `virsh console --force` does.
    * @returns what leaves it again.
@@ -66,6 +77,7 @@ export class FakeConsoles implements ConsoleControl {
     if (kind === 'started' || kind === 'rebooted') this.#say(uuid, bootLines({ name, uuid }));
     if (kind !== 'stopped' && kind !== 'crashed' && kind !== 'undefined') return;
     this.#unheard.delete(uuid);
+    this.#instances.delete(uuid);
     this.#ports.get(uuid)?.stream?.destroy();
     this.#ports.delete(uuid);
   }

@@ -1,4 +1,5 @@
 /** Serial ports of real machines: libvirt's console streams, each on a connection of its own. */
+import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { isLibvirtError } from '@rackless/libvirt';
 import type { ConsoleControl } from '../console-control.js';
@@ -45,6 +46,16 @@ export class LibvirtConsole implements ConsoleControl {
     if (!sent) throw new DriverError('unsupported', `${doing}: there is no access to its QEMU monitor`);
   }
 
+  async instance(id: string): Promise<string> {
+    const { domain, name } = await this.#options.find(id);
+    const { timeoutMs } = this.#options.host;
+    const doing = `looking at the run of machine ${name}`;
+    const domainId = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }))).id;
+    if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
+    // libvirt's numbers go up with each start of any machine, and begin again when the host does.
+    return `${bootId()} ${domainId}`;
+  }
+
   /** Alias of the running machine's port. */
   async #port({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;
@@ -53,5 +64,15 @@ export class LibvirtConsole implements ConsoleControl {
     const alias = serialPort?.alias ?? null;
     if (alias === null) throw new DriverError('unsupported', `${doing}: it has no serial port that one can connect to`);
     return alias;
+  }
+}
+
+/** Of this host's kernel; of a remote host's we learn nothing. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    // No Linux: then a number that is given twice is taken for the same run.
+    return '';
   }
 }
