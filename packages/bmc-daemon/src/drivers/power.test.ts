@@ -22,7 +22,7 @@ describe('power actions by state', () => {
     ['blocked', '-', 'destroy', 'shutdown', 'reboot', 'reset', 'injectNmi'],
     ['paused', 'resume', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
     ['shutdown', 'destroy+create', 'destroy', '-', 'destroy+create', 'destroy+create', '409'],
-    ['shutoff', 'create', '-', '409', '409', 'create', '409'],
+    ['shutoff', 'create', '-', '409', '409', 'managedSaveRemove+create', '409'],
     ['crashed', '-', 'destroy', '409', '409', 'destroy+create', '409'],
     ['pmsuspended', 'pmWakeup', 'destroy', '409', '409', 'destroy+create', 'injectNmi'],
   ])('a machine that is %s follows its row of the table (B5)', (state, ...expected) => {
@@ -36,7 +36,7 @@ describe('power actions by state', () => {
     ['blocked', 'destroy+create', 'shutdown', 'suspend', '-', 'pmSuspend'],
     ['paused', 'destroy+create', '409', '-', 'resume', '409'],
     ['shutdown', 'destroy+create', '-', '409', '409', '409'],
-    ['shutoff', 'create', 'create', '409', '409', '409'],
+    ['shutoff', 'managedSaveRemove+create', 'create', '409', '409', '409'],
     ['crashed', 'destroy+create', '409', '409', '409', '409'],
     ['pmsuspended', 'destroy+create', 'pmWakeup', '409', 'pmWakeup', '409'],
   ])('a machine that is %s follows its row for cycle, button, pause, resume and suspend (S6)', (state, ...expected) => {

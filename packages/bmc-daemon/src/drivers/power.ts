@@ -6,6 +6,8 @@ import { DriverError, type DomainState, type PowerAction } from './driver.js';
 
 /** One call to the hypervisor, in libvirt's words. */
 export type PowerStep =
+  /** Throws away the state that a machine which is off would go on from; nothing where it has none. */
+  | 'managedSaveRemove'
   | 'create'
   | 'destroy'
   | 'resume'
@@ -19,6 +21,8 @@ export type PowerStep =
 
 /** Destroy and start anew: the only way out of a state in which a reset would leave the guest where it is. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
+/** A restart is a boot: a machine that was saved would only go on where it was. */
+const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
 const nothing: readonly PowerStep[] = [];
 const refuse = 'refuse';
 type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof refuse>>;
@@ -74,9 +78,9 @@ const table: Readonly<Record<DomainState, Row>> = {
     shutdown: refuse,
     reboot: refuse,
     // DMTF's use-case checker: ForceRestart from Off ends On.
-    reset: ['create'],
+    reset: freshBoot,
     injectNmi: refuse,
-    cycle: ['create'],
+    cycle: freshBoot,
     pressButton: ['create'],
     ...noGuest,
   },

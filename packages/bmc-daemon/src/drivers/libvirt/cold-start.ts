@@ -14,6 +14,7 @@ import type { Machine } from './inventory.js';
 import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, withStartingMark } from './process-record.js';
+import { hasSavedState } from './saved-state.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
@@ -31,11 +32,14 @@ export interface StartPreparations {
   applySettings(machine: Machine): Promise<void>;
   /** Makes its UEFI variables anew and keeps what the system has written there. @returns whether that is done. */
   carryVariables(machine: Machine, xml: string): Promise<boolean>;
+  /** A machine went on from its saved state: tells it what has changed since. Never rejects; called in its turn of `edits`. */
+  catchUp(machine: Machine): Promise<void>;
 }
 
 const nothingToPrepare: StartPreparations = {
   applySettings: () => Promise.resolve(),
   carryVariables: () => Promise.resolve(false),
+  catchUp: () => Promise.resolve(),
 };
 
 export class ColdStart {
@@ -99,9 +103,10 @@ export class ColdStart {
     const { timeoutMs } = this.#host;
     const doing = `starting machine ${machine.name}`;
     // A saved machine goes on where it was, as what it was; its next boot is still to come.
-    if (await attempt(doing, () => this.#hasSavedState(machine))) {
+    if (await hasSavedState(machine, timeoutMs)) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(0, { timeoutMs: START_TIMEOUT_MS }));
       await this.#settle(machine, { onceUsed: false, booted: false });
+      await this.#preparations.catchUp(machine);
       return domain;
     }
     await this.#preparations.applySettings(machine);
@@ -199,15 +204,6 @@ export class ColdStart {
     const { hypervisor, timeoutMs } = this.#host;
     const { xml } = await readDefinition(machine, timeoutMs);
     await saveRecord(hypervisor, machine, xml, finished(readMetadata(xml), outcome), timeoutMs);
-  }
-
-  async #hasSavedState({ domain }: Machine): Promise<boolean> {
-    try {
-      return await domain.hasManagedSaveImage({ timeoutMs: this.#host.timeoutMs });
-    } catch (error) {
-      if (isLibvirtError(error, 'NO_SUPPORT')) return false;
-      throw error;
-    }
   }
 }
 

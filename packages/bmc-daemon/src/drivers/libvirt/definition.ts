@@ -3,10 +3,12 @@
  * answers even while the machine's QEMU hangs, where virDomainSetMetadata waits (measured).
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
+import { DriverError } from '../driver.js';
 import { attempt } from './failure.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
+import { savedXml } from './saved-state.js';
 import { readDomain } from './xml/domain.js';
 import {
   METADATA_PREFIX,
@@ -34,6 +36,22 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
     const parsed = readDomain(present);
     return { xml, instance: parsed.id === null ? null : { id: parsed.id, xml: present, domain: parsed } };
   });
+}
+
+/**
+ * Every text that names what a machine needs: its definition, its running instance, and the state that it would go on from.
+ * @returns none of a machine that is gone: it needs nothing.
+ * @throws {DriverError} unavailable: what it needs is not known.
+ */
+export async function machineTexts(machine: Machine, timeoutMs: number): Promise<readonly string[]> {
+  try {
+    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const other = instance === null ? await savedXml(machine, timeoutMs) : instance.xml;
+    return other === null ? [xml] : [xml, other];
+  } catch (error) {
+    if (error instanceof DriverError && error.kind === 'notFound') return [];
+    throw error;
+  }
 }
 
 /**

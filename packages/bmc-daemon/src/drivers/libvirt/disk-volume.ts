@@ -10,7 +10,7 @@ import {
 import { DriverError } from '../driver.js';
 import type { Provisioning } from '../volume-control.js';
 import type { Disk } from './xml/device.js';
-import type { DiskPlace } from './xml/disk.js';
+import type { DiskPlace } from './xml/disk-source.js';
 import { child, encodeText, parseXml, textOf } from './xml/parse.js';
 
 /** Taking all of a volume's space may take a while. */

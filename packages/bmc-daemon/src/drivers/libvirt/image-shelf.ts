@@ -8,7 +8,7 @@ import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } 
 import { ImageError, errorCode } from '../../media/image-error.js';
 import { isOwnVolume, partVolumeName } from '../../media/image-key.js';
 import type { OpenPool } from './image-pool.js';
-import type { MediaSource } from './xml/cdrom.js';
+import type { MediaSource } from './xml/disk-source.js';
 
 /** Where a guest finds an image. */
 export interface ImagePlace {

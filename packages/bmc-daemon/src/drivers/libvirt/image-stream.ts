@@ -10,7 +10,7 @@ import type { ImageRequest } from '../../media/image.js';
 import { DriverError } from '../driver.js';
 import { driverError } from './failure.js';
 import type { ImageLease } from './image-store.js';
-import { networkName, type NetworkSource } from './xml/cdrom.js';
+import { networkName, type NetworkSource } from './xml/disk-source.js';
 
 /** Where distributions keep QEMU's modules. */
 const MODULE_FOLDERS = [

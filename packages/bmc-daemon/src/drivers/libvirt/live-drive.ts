@@ -9,8 +9,9 @@ import type { Host } from './host.js';
 import { isStreamFault } from './image-stream.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { driveMarkup, isHotplugged, type MediaSource } from './xml/cdrom.js';
+import { driveMarkup, isHotplugged } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
+import type { MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
 import { hotplugMarkup } from './xml/media-drive.js';
 

@@ -13,6 +13,7 @@ import type { ImageStreams } from './image-stream.js';
 import type { Machine } from './inventory.js';
 import { withContinuousOrder } from './kept-override.js';
 import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
+import { driveOf } from './machine-drive.js';
 import { newCdromMarkup } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
@@ -26,7 +27,7 @@ import {
   withoutImage,
   type InsertedDrive,
 } from './xml/media-drive.js';
-import { mediaRecord, withMediaRecord, withoutMediaRecord, type MediaRecord } from './xml/media-record.js';
+import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-record.js';
 import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 
@@ -37,14 +38,6 @@ export interface MediaControlOptions {
   readonly streams: ImageStreams;
   /** As for power: an insert holds the machine's turn from the download on. */
   readonly turns: Turns;
-}
-
-/** What a machine has in a drive: in the running guest where it runs, in the definition where not. */
-interface Drive {
-  readonly defined: Disk | null;
-  readonly running: Disk | null;
-  /** Name of what is in it; null when it is empty. */
-  readonly source: string | null;
 }
 
 /** An image that is on its way into a drive. */
@@ -243,17 +236,6 @@ async function again(change: () => Promise<void>): Promise<void> {
 
 function isFull(drive: Disk): boolean {
   return drive.source.name !== null;
-}
-
-/** The machine's own drive, and that of the running guest by the same name. */
-function driveOf({ xml, instance }: Definition, device: MediaDevice, media: MediaRecord | undefined): Drive {
-  const defined = findDrive(readDomain(xml), device, media);
-  if (instance === null) return { defined, running: null, source: defined?.source.name ?? null };
-  const same = instance.domain.devices.disks.find(
-    (disk) => disk.key === defined?.key && disk.device === defined.device,
-  );
-  const running = defined === null ? findDrive(instance.domain, device, media) : (same ?? null);
-  return { defined, running, source: (running ?? defined)?.source.name ?? null };
 }
 
 /** The definition with the image in its drive; one is added where there is none. */

@@ -16,6 +16,7 @@ import type { FirmwareKnowledge } from './firmware-catalogue.js';
 import { variablesOf } from './xml/firmware.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { hasSavedState } from './saved-state.js';
 import { readDomain } from './xml/domain.js';
 import { encodeText } from './xml/parse.js';
 import { withVariablesMade } from './kept-override.js';
@@ -48,7 +49,7 @@ export class Variables {
     const carry = async (): Promise<void> => {
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       const record = readMetadata(xml);
-      if (instance !== null || !record.resetNvram || (await machine.domain.hasManagedSaveImage({ timeoutMs }))) return;
+      if (instance !== null || !record.resetNvram || (await hasSavedState(machine, timeoutMs))) return;
       if (!(await this.carryOver(machine, xml))) return;
       await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
     };

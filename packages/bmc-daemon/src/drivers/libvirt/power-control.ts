@@ -16,6 +16,7 @@ import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { dropSavedState } from './saved-state.js';
 import { readMetadata } from './xml/metadata.js';
 
 export interface PowerControlOptions {
@@ -104,6 +105,9 @@ export class PowerControl {
     const { domain, name } = machine;
     const { timeoutMs } = this.#host;
     switch (step) {
+      case 'managedSaveRemove':
+        await this.#host.edits.run(machine.uuid, () => dropSavedState(machine, timeoutMs));
+        return;
       case 'create':
         await this.#start(machine);
         return;

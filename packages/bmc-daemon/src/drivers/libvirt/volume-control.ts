@@ -1,27 +1,23 @@
 /** Disks of real machines: volumes are made in a pool and plugged in, unplugged and deleted. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DomainDeviceModifyFlags,
-  DomainXmlFlags,
-  isLibvirtError,
-  type StoragePool,
-  type StorageVolume,
-} from '@rackless/libvirt';
+import { DomainDeviceModifyFlags, isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
 import type { NewVolume, PoolVolume } from '../volume-control.js';
-import { readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
+import { machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
 import { basedOn, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { beneathOverride } from './kept-override.js';
-import { diskLines, diskMarkup, findDisk, freeDiskTarget, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
+import { savedXml } from './saved-state.js';
+import { namesVolume, volumeNames } from './volume-names.js';
+import { diskLines, diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
 import { diskRecord, withDiskRecord, withoutDiskRecord } from './xml/disk-record.js';
+import { freeDiskTarget } from './xml/disk-target.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
-import { encodeAttribute } from './xml/parse.js';
 
 export interface LibvirtVolumesOptions {
   readonly host: Host;
@@ -83,12 +79,7 @@ export class LibvirtVolumes {
       const disk = diskOf(definition, machine, target);
       const doing = `removing disk ${target} of machine ${machine.name}`;
       const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
-      const user = await this.#userOf(volume, { except: machine.uuid });
-      if (user !== null) {
-        throw new DriverError('conflict', `${doing}: machine ${user} uses its volume, too`);
-      }
-      const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
-      if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
+      await this.#refuseIfNeeded(volume, machine, doing);
       await this.#unplug(machine, target);
       await this.#forget(machine, target);
       await attempt(doing, () => volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }));
@@ -223,28 +214,25 @@ export class LibvirtVolumes {
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
-  /** Name of a machine whose XML names the volume, as a disk or as what a disk is based on; null: there is none. */
-  async #userOf(volume: StorageVolume, { except }: { readonly except: string }): Promise<string | null> {
-    const { inventory, timeoutMs } = this.#host;
-    const path = await attempt(`looking up volume ${volume.name}`, () => volume.getPath({ timeoutMs }));
-    const pattern = new RegExp(`=(['"])${escape(encodeAttribute(path))}\\1`);
-    const others = (await inventory.list()).filter(({ uuid }) => uuid !== except);
-    for (const { domain, name } of others) {
-      const texts = await attempt(`reading machine ${name}`, () =>
-        Promise.all([domain.getXmlDesc(DomainXmlFlags.INACTIVE, { timeoutMs }), domain.getXmlDesc(0, { timeoutMs })]),
-      ).catch((error: unknown) => {
-        // One that is gone uses nothing. Of any other it is not known, and nothing may be deleted.
-        if (error instanceof DriverError && error.kind === 'notFound') return [];
-        throw error;
-      });
-      const uses = (text: string): boolean =>
-        pattern.test(text) ||
-        readDomain(text).devices.disks.some(
-          ({ source }) => source.pool === volume.pool && source.volume === volume.name,
-        );
-      if (texts.some(uses)) return name;
+  /** @throws {DriverError} conflict, where another machine, or the state that this one was saved with, needs the volume. */
+  async #refuseIfNeeded(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
+    const { inventory, hypervisor, timeoutMs } = this.#host;
+    const names = await volumeNames(volume, timeoutMs);
+    for (const other of await inventory.list()) {
+      if (other.uuid === machine.uuid) continue;
+      const texts = await machineTexts(other, timeoutMs);
+      if (!texts.some((text) => namesVolume(text, names))) continue;
+      throw new DriverError('conflict', `${doing}: machine ${other.name} uses its volume, too`);
     }
-    return null;
+    const saved = await savedXml(machine, timeoutMs);
+    if (saved !== null && namesVolume(saved, names)) {
+      throw new DriverError(
+        'conflict',
+        `${doing}: the machine is saved, and goes on with it; a restart drops that state`,
+      );
+    }
+    const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
+    if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
   }
 }
 
@@ -263,8 +251,4 @@ function diskOf({ xml, instance }: Definition, { name }: Machine, target: string
 /** As {@link DiskSource.name}. */
 function sourceName({ place }: NewDisk): string {
   return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
 import { driveMarkup, firstCdrom, isHotplugged, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
-import type { MediaSource } from './cdrom.js';
+import type { MediaSource } from './disk-source.js';
 import { readDomain } from './domain.js';
 
 const iso: MediaSource = { type: 'file', path: `/pool/it's & "x".iso` };

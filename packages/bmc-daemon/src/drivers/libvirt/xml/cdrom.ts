@@ -4,9 +4,12 @@
  */
 import { DriverError } from '../../driver.js';
 import type { Disk } from './device.js';
+import { addDisk } from './disk.js';
+import { sourceMarkup, type MediaSource } from './disk-source.js';
+import { freeDiskTarget } from './disk-target.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
-import { attribute, child, childElements, encodeAttribute, parseXml } from './parse.js';
+import { attribute, child, childElements, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import {
   applySplices,
@@ -18,26 +21,6 @@ import {
   sourceOf,
 } from './splice.js';
 import type { Splice } from './splice.js';
-
-/** An image on the host, by path or as a volume of one of its pools, or one that QEMU reads from its server. */
-export type MediaSource =
-  | { readonly type: 'file'; readonly path: string }
-  | { readonly type: 'volume'; readonly pool: string; readonly volume: string }
-  | NetworkSource;
-
-export interface NetworkSource {
-  readonly type: 'network';
-  readonly protocol: 'http' | 'https';
-  /** Name or address, an IPv6 one without brackets. */
-  readonly host: string;
-  readonly port: number;
-  /** `/image.iso`. */
-  readonly path: string;
-  /** Without the question mark; null: none. */
-  readonly query: string | null;
-  /** Of https: whether the server's certificate is verified, by the host's own list of authorities. */
-  readonly verify: boolean;
-}
 
 /** A drive to add. `coldplug`: to the definition, for the next start. `hotplug`: to the running machine. */
 export type PlugMode = 'coldplug' | 'hotplug';
@@ -115,7 +98,7 @@ export function newCdromMarkup(
   wantedTarget?: string,
 ): { readonly target: string; readonly markup: string } {
   const bus = mode === 'hotplug' ? hotplugBus(domain) : coldplugBus(domain);
-  const target = wantedTarget ?? (bus === null ? null : freeTarget(domain, bus));
+  const target = wantedTarget ?? (bus === null ? null : freeDiskTarget([domain], bus));
   if (bus === null || target === null) {
     throw new DriverError('unsupported', `adding a cd drive to ${domain.name}: it has no bus to plug it into`);
   }
@@ -142,15 +125,7 @@ export function withCdrom(xml: string, media: MediaSource | null): { readonly ta
   const needsController =
     coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
   const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
-  return { target, xml: applySplices(xml, [addDrive(document, [...markup.split('\n'), ...controller])]) };
-}
-
-/** Adds lines behind the last disk: what `<boot dev>` counts first stays first. @throws {DriverError} internal. */
-export function addDrive(document: XmlDocument, lines: readonly string[]): Splice {
-  const devices = child(document.root, 'devices');
-  if (devices === undefined) throw new DriverError('internal', 'adding a drive: the definition has no <devices>');
-  const after = childElements(devices, 'disk').at(-1) ?? child(devices, 'emulator') ?? null;
-  return insertChild(document, devices, [...lines], after);
+  return { target, xml: applySplices(xml, [addDisk(document, [...markup.split('\n'), ...controller])]) };
 }
 
 function driveOf(document: XmlDocument, target: string): XmlElement {
@@ -206,27 +181,6 @@ function changeSource(
   return [insertChild(document, drive, markup, driver ?? null)];
 }
 
-/** `<source>` of a disk. */
-export function sourceMarkup(media: MediaSource): string {
-  if (media.type === 'file') return `<source file='${encodeAttribute(media.path)}'/>`;
-  if (media.type === 'network') return networkMarkup(media);
-  return `<source pool='${encodeAttribute(media.pool)}' volume='${encodeAttribute(media.volume)}'/>`;
-}
-
-/** As `DiskSource.name` gives it. */
-export function networkName({ protocol, host, port, path }: NetworkSource): string {
-  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}/${path.replace(/^\//, '')}`;
-}
-
-function networkMarkup({ protocol, host, port, path, query, verify }: NetworkSource): string {
-  const search = query === null ? '' : ` query='${encodeAttribute(query)}'`;
-  const tls = protocol === 'https' ? `<ssl verify='${verify ? 'yes' : 'no'}'/>` : '';
-  return (
-    `<source protocol='${protocol}' name='${encodeAttribute(path)}'${search}>` +
-    `<host name='${encodeAttribute(host)}' port='${port}'/>${tls}</source>`
-  );
-}
-
 type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';
 
 function coldplugBus({ os, devices }: Domain): CdromBus {
@@ -245,38 +199,4 @@ function hotplugBus({ devices }: Domain): CdromBus | null {
     devices.controllers.some((controller) => controller.type === type && controller.model !== 'none');
   if (usable('usb')) return 'usb';
   return usable('scsi') ? 'scsi' : null;
-}
-
-/** The first target name that no disk has and whose place on the bus, which libvirt derives from the name, is free. */
-function freeTarget({ devices }: Domain, bus: CdromBus): string | null {
-  const prefix = bus === 'ide' ? 'hd' : 'sd';
-  const places = bus === 'ide' ? 4 : 26;
-  const taken = new Set(devices.disks.flatMap((disk) => (disk.bus === bus ? placeOf(disk) : [])));
-  for (let index = 0; index < places; index += 1) {
-    const name = prefix + String.fromCharCode('a'.charCodeAt(0) + index);
-    const used = devices.disks.some((disk) => disk.target === name);
-    if (!used && !taken.has(derivedPlace(bus, index))) return name;
-  }
-  return null;
-}
-
-function placeOf({ address }: Disk): readonly string[] {
-  return address?.type === 'drive' ? [[address.controller, address.bus, address.target, address.unit].join('/')] : [];
-}
-
-/** Controller, bus, target and unit, as virDomainDiskDefAssignAddress counts them; USB ports are not derived from names. */
-function derivedPlace(bus: CdromBus, index: number): string {
-  switch (bus) {
-    case 'ide':
-      return [Math.floor(index / 4), Math.floor((index % 4) / 2), 0, index % 2].join('/');
-    case 'sata':
-      return [Math.floor(index / 6), 0, 0, index % 6].join('/');
-    case 'scsi': {
-      // 15 a bus: unit 7 is the controller's own.
-      const unit = index % 15;
-      return [Math.floor(index / 15), 0, 0, unit < 7 ? unit : unit + 1].join('/');
-    }
-    case 'usb':
-      return '';
-  }
 }

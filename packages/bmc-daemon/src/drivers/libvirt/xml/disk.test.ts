@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
 import { DriverError } from '../../driver.js';
-import { diskMarkup, findDisk, freeDiskTarget, withDisk, withoutDisk, type NewDisk } from './disk.js';
+import { diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './disk.js';
+import { freeDiskTarget } from './disk-target.js';
 import { readDomain } from './domain.js';
 
 const added: NewDisk = {

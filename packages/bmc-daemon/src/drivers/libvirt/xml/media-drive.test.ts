@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml } from '../../../../test/fixtures/domain-xml.js';
 import { DriverError } from '../../driver.js';
-import { driveMarkup, withDriveMedia, type MediaSource } from './cdrom.js';
+import { driveMarkup, withDriveMedia } from './cdrom.js';
+import type { MediaSource } from './disk-source.js';
 import { readDomain } from './domain.js';
 import { canHaveDrive, hotplugMarkup, stickTarget, withImage, withoutImage } from './media-drive.js';
 import type { MediaRecord } from './media-record.js';

@@ -1,17 +1,11 @@
 /** Which of a machine's devices virtual media goes into, and the definition with an image in it or without. */
 import { DriverError } from '../../driver.js';
 import type { MediaDevice } from '../../media-drive.js';
-import {
-  addDrive,
-  firstCdrom,
-  newCdromMarkup,
-  sourceMarkup,
-  withCdrom,
-  withDriveMedia,
-  type MediaSource,
-} from './cdrom.js';
+import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
 import type { Disk } from './device.js';
-import { freeDiskTarget, withoutDisk } from './disk.js';
+import { addDisk, withoutDisk } from './disk.js';
+import { sourceMarkup, type MediaSource } from './disk-source.js';
+import { freeDiskTarget } from './disk-target.js';
 import { readDomain, type Domain } from './domain.js';
 import type { MediaRecord } from './media-record.js';
 import { attribute, child, childElements, parseXml, type XmlDocument } from './parse.js';
@@ -69,7 +63,7 @@ export function withImage(xml: string, device: MediaDevice, media: MediaSource, 
   const domain = readDomain(document);
   const { readonly } = options;
   if (device === 'usb') {
-    const splices = [addDrive(document, stickLines(options.stick, media, readonly)), ...enableUsb(document)];
+    const splices = [addDisk(document, stickLines(options.stick, media, readonly)), ...enableUsb(document)];
     return { target: options.stick, xml: applySplices(xml, splices), wasReadonly: readonly };
   }
   const drive = findDrive(domain, device, undefined);
@@ -84,7 +78,7 @@ export function withImage(xml: string, device: MediaDevice, media: MediaSource, 
   if (device === 'cdrom') return { ...withCdrom(xml, media), wasReadonly: true };
   const target = floppyTarget(domain);
   const lines = driveLines('floppy', media, `<target dev='${target}' bus='fdc'/>`, readonly);
-  return { target, xml: applySplices(xml, [addDrive(document, lines)]), wasReadonly: readonly };
+  return { target, xml: applySplices(xml, [addDisk(document, lines)]), wasReadonly: readonly };
 }
 
 /** The definition without what was put into a drive: the drive stays, empty, but for a USB stick. */

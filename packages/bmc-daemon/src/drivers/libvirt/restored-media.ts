@@ -1,0 +1,69 @@
+/**
+ * Drives of a guest that goes on from its saved state (libvirt's managed save): it has what it had when it was saved. What was
+ * inserted or ejected while it was off stands in the definition, and the guest is given it as soon as it runs.
+ */
+import { basename } from 'node:path/posix';
+import { isOwnVolume } from '../../media/image-key.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../media-drive.js';
+import { readDefinition } from './definition.js';
+import type { Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
+import { driveOf } from './machine-drive.js';
+import type { Disk } from './xml/device.js';
+import { mediaSourceOf } from './xml/disk-source.js';
+import { readDomain } from './xml/domain.js';
+import { mediaRecord } from './xml/media-record.js';
+import { readMetadata } from './xml/metadata.js';
+
+/**
+ * Gives the guest what its drives hold by its definition. Never rejects: the guest runs either way, and its drives show what is in
+ * them. The caller holds the machine's turn in `edits`.
+ */
+export async function catchUpMedia(host: Host, machine: Machine): Promise<void> {
+  const steps = [
+    () => unplugEjected(host, machine),
+    ...MEDIA_DEVICES.map((device) => () => catchUpDrive(host, machine, device)),
+  ];
+  for (const step of steps) {
+    await step().catch((error: unknown) => {
+      const what = `machine ${machine.name} went on from its saved state without what was done to its drives since`;
+      host.log.warn(what, { error });
+    });
+  }
+}
+
+/** A USB stick is there only with its image, so that one which was ejected stands nowhere any more. */
+async function unplugEjected(host: Host, machine: Machine): Promise<void> {
+  const { xml, instance } = await readDefinition(machine, host.timeoutMs);
+  const wanted = new Set(readDomain(xml).devices.disks.map(({ source }) => source.name));
+  const isEjected = ({ device, bus, source }: Disk): boolean =>
+    device === 'disk' && bus === 'usb' && isOurs(source.name) && !wanted.has(source.name);
+  for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
+    await emptyDrive(host, machine, target);
+  }
+}
+
+async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+  const definition = await readDefinition(machine, host.timeoutMs);
+  const { xml, instance } = definition;
+  const media = mediaRecord(readMetadata(xml).media, device);
+  const { defined, running } = driveOf(definition, device, media);
+  if (instance === null || defined === null) return;
+  const wanted = defined.source.name;
+  if (wanted === null) {
+    if (running !== null && running.source.name !== null) await emptyDrive(host, machine, running.target);
+    return;
+  }
+  // A floppy disk may be on a USB stick there.
+  if (instance.domain.devices.disks.some(({ source }) => source.name === wanted)) return;
+  const source = mediaSourceOf(defined);
+  if (source === null) return;
+  if (running !== null) await changeDrive(host, machine, running.target, source);
+  else await plugIn(host, machine, instance, { device, target: defined.target, readonly: defined.readonly }, source);
+}
+
+/** Whether a disk's source is an image that this service downloaded. */
+function isOurs(source: string | null): boolean {
+  return source !== null && isOwnVolume(basename(source));
+}

@@ -1,0 +1,45 @@
+/** Names of disks, `vda`, and the places on their bus that libvirt derives from them. */
+import { DriverError } from '../../driver.js';
+import type { Disk } from './device.js';
+import type { Domain } from './domain.js';
+
+/** What names of disks begin with, by bus, and how many places a bus has; others can not be added to. */
+const buses: Readonly<Record<string, { readonly prefix: string; readonly places: number }>> = {
+  virtio: { prefix: 'vd', places: 26 },
+  sata: { prefix: 'sd', places: 26 },
+  scsi: { prefix: 'sd', places: 26 },
+  usb: { prefix: 'sd', places: 26 },
+  ide: { prefix: 'hd', places: 4 },
+};
+
+/**
+ * The first name for a disk or a drive on a bus that none has, and whose place on the bus, which libvirt derives from the name, is
+ * free.
+ * @param domains the definition, and the running machine where it runs.
+ * @throws {DriverError} unsupported, where there is no such bus or no place on it.
+ */
+export function freeDiskTarget(domains: readonly Domain[], bus: string): string {
+  const kind = buses[bus];
+  const disks = domains.flatMap(({ devices }) => devices.disks);
+  const names = new Set(disks.map(({ target }) => target));
+  const places = new Set(disks.flatMap((disk) => (disk.bus === bus ? placeOf(disk) : [])));
+  for (let index = 0; index < (kind?.places ?? 0); index += 1) {
+    const name = `${kind?.prefix ?? ''}${String.fromCharCode('a'.charCodeAt(0) + index)}`;
+    if (!names.has(name) && !places.has(derivedPlace(bus, index))) return name;
+  }
+  throw new DriverError('unsupported', `adding a disk to ${domains[0]?.name ?? 'the machine'}: no place on bus ${bus}`);
+}
+
+function placeOf({ address }: Disk): readonly string[] {
+  return address?.type === 'drive' ? [[address.controller, address.bus, address.target, address.unit].join('/')] : [];
+}
+
+/** Controller, bus, target and unit, as virDomainDiskDefAssignAddress counts them; VirtIO and USB have no such places. */
+function derivedPlace(bus: string, index: number): string {
+  if (bus === 'ide') return [0, Math.floor(index / 2), 0, index % 2].join('/');
+  if (bus === 'sata') return [Math.floor(index / 6), 0, 0, index % 6].join('/');
+  if (bus !== 'scsi') return '';
+  // 15 a bus: unit 7 is the controller's own.
+  const unit = index % 15;
+  return [Math.floor(index / 15), 0, 0, unit < 7 ? unit : unit + 1].join('/');
+}
