@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { console: consoles, firmware, guestNetwork, ownership, volumes } = driver;
+  const { console: consoles, firmware, guestNetwork, ownership, statistics, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -71,6 +71,17 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
             setAssetTag: async (id, ...rest) => ownership.setAssetTag(await resolve(id), ...rest),
             setAutostart: async (id, ...rest) => ownership.setAutostart(await resolve(id), ...rest),
             stageFirmware: async (id, ...rest) => ownership.stageFirmware(await resolve(id), ...rest),
+          },
+        }),
+    ...(statistics === undefined
+      ? {}
+      : {
+          statistics: {
+            all: async () => {
+              const [list, all] = await Promise.all([listSystems(), statistics.all()]);
+              const own = new Set(list.map(({ uuid }) => uuid));
+              return all.filter(({ uuid }) => own.has(uuid));
+            },
           },
         }),
     ...(volumes === undefined

@@ -15,6 +15,7 @@ import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
 import type { OwnershipControl } from './ownership-control.js';
+import type { StatisticsControl } from './statistics-control.js';
 import type { VolumeControl } from './volume-control.js';
 
 export type { MediaSnapshot } from './media-drive.js';
@@ -301,6 +302,9 @@ export interface HypervisorDriver {
 
   /** Making and removing disks; absent where the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;
+
+  /** CPU time, memory, disk and network traffic; absent where the hypervisor counts nothing. */
+  readonly statistics?: StatisticsControl;
 
   /** All machines, in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;

@@ -35,6 +35,7 @@ import {
 } from './fake-firmware.js';
 import { afterFailure, fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
 import { sampleFacts } from './sample-facts.js';
+import { FakeStatistics } from './fake-statistics.js';
 import { FakeVolumes } from './fake-volumes.js';
 import { probeImage } from './probe-image.js';
 import { emptyDrive, sampleMachines } from './sample-machines.js';
@@ -44,6 +45,8 @@ export interface FakeDriverOptions {
   readonly machines?: readonly SystemSnapshot[];
   /** How an image is had. Default: {@link probeImage}, which asks for it and reads no further than its headers. */
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
+  /** What counters move with, in milliseconds. Default: the clock. */
+  readonly now?: () => number;
 }
 
 /** A {@link HypervisorDriver} whose machines live in memory. Snapshots are replaced, never changed. */
@@ -64,6 +67,7 @@ export class FakeDriver implements HypervisorDriver {
     find: (id) => this.#find(id),
     update: (uuid, change) => this.#update(uuid, change),
   });
+  readonly statistics: FakeStatistics;
   readonly #turns = new Turns();
   readonly #closing = new AbortController();
   readonly #listeners = new Set<MachineChangeListener>();
@@ -72,6 +76,10 @@ export class FakeDriver implements HypervisorDriver {
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
     this.#fetchImage = options.fetchImage ?? probeImage;
+    this.statistics = new FakeStatistics({
+      machines: () => this.#machines.values(),
+      now: options.now ?? Date.now,
+    });
     this.firmware = fakeFirmware(
       (id) => this.#find(id),
       (uuid, change) => this.#update(uuid, change),
@@ -228,6 +236,7 @@ export class FakeDriver implements HypervisorDriver {
 
   #tell({ uuid, name }: SystemRef, kind: MachineChangeKind): void {
     this.console.follow({ kind, uuid, name });
+    this.statistics.follow({ kind, uuid, name });
     for (const listener of this.#listeners) listener({ kind, uuid, name });
   }
 

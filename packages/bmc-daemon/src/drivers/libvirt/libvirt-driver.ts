@@ -23,6 +23,7 @@ import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { OperationQueue } from '../operation-queue.js';
 import { Turns } from '../turns.js';
 import type { OwnershipControl } from '../ownership-control.js';
+import type { StatisticsControl } from '../statistics-control.js';
 import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
@@ -47,6 +48,7 @@ import { LibvirtOwnership } from './ownership.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { catchUpMedia } from './restored-media.js';
+import { LibvirtStatistics } from './statistics.js';
 import { SystemReader } from './system-reader.js';
 import { LibvirtVolumes } from './volume-control.js';
 import { readDomain } from './xml/domain.js';
@@ -99,6 +101,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #power: PowerControl;
   readonly #media: MediaControl;
   readonly volumes: VolumeControl;
+  readonly statistics?: StatisticsControl;
   readonly guestNetwork: GuestNetwork;
   readonly #guestNetwork: GuestNetworkReader;
   readonly #store: ImageStore;
@@ -189,6 +192,8 @@ class LibvirtDriver implements HypervisorDriver {
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
     this.volumes = this.#volumeControl(options);
+    // libvirt's own test driver has machines that do nothing, and refuses to count it.
+    if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };

@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { allowSystems } from '../allowed-systems.js';
+import type { MachineStatistics } from '../statistics-control.js';
+import { FakeDriver } from './fake-driver.js';
+
+let now: number;
+let driver: FakeDriver;
+let uuid: string;
+
+beforeEach(async () => {
+  now = 1_000_000;
+  driver = new FakeDriver({ now: () => now });
+  ({ uuid } = await driver.getSystem('node-2'));
+});
+
+const read = async (): Promise<MachineStatistics | undefined> =>
+  (await driver.statistics.all()).find((machine) => machine.uuid === uuid);
+const written = async () => (await read())?.disks.get('vda')?.writeBytes ?? -1;
+
+describe('counters of machines in memory', () => {
+  it('only grow while a machine runs, stand still while it is paused, and begin anew with its next start (D3)', async () => {
+    driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
+    let last = await written();
+    for (let step = 0; step < 400; step += 1) {
+      now += 1_000;
+      const next = await written();
+      expect(next).toBeGreaterThanOrEqual(last);
+      last = next;
+    }
+    expect(last).toBeGreaterThan(1e6);
+    await driver.power(uuid, 'suspend');
+    const { run, disks } = (await read()) ?? {};
+    now += 60_000;
+    expect((await read())?.disks).toEqual(disks);
+    await driver.power(uuid, 'resume');
+    now += 60_000;
+    expect(await written()).toBeGreaterThan(last);
+    await driver.power(uuid, 'destroy');
+    expect(await read()).toBeUndefined();
+    await driver.power(uuid, 'create');
+    const again = await read();
+    expect(again?.run).not.toBe(run);
+    expect(again?.disks.get('vda')).toMatchObject({ readBytes: 0, writeBytes: 0 });
+  });
+
+  it('of machines that are not shown are not shown either (D3)', async () => {
+    driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
+    const all = await allowSystems(driver, ['node-2']).statistics?.all();
+    expect(all?.map((machine) => machine.uuid)).toEqual([uuid]);
+    expect(await allowSystems(driver, []).statistics?.all()).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+/** Counters of machines that have no guests: they move as those of a machine with some work to do would. */
+import { setImmediate } from 'node:timers/promises';
+import type { SystemSnapshot } from '../driver.js';
+import type { MachineChange } from '../machine-change.js';
+import type { MachineStatistics, StatisticsControl } from '../statistics-control.js';
+
+/** One run of a machine, from its start to its stop. */
+interface Run {
+  readonly id: string;
+  /** How long it has run up to `since`, pauses left out. */
+  readonly ranMs: number;
+  /** Undefined while it is paused. */
+  readonly since: number | undefined;
+}
+
+export interface FakeStatisticsOptions {
+  readonly machines: () => Iterable<SystemSnapshot>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export class FakeStatistics implements StatisticsControl {
+  readonly #machines: () => Iterable<SystemSnapshot>;
+  readonly #now: () => number;
+  readonly #runs = new Map<string, Run>();
+  /** What runs from the beginning has run since then. */
+  readonly #madeAt: number;
+  #count = 0;
+
+  constructor({ machines, now }: FakeStatisticsOptions) {
+    this.#machines = machines;
+    this.#now = now;
+    this.#madeAt = now();
+  }
+
+  /** To be told of every change of a machine. */
+  follow({ kind, uuid }: MachineChange): void {
+    const run = this.#runs.get(uuid);
+    if (kind === 'started') this.#begin(uuid, this.#now());
+    else if (kind === 'stopped' || kind === 'crashed' || kind === 'undefined') this.#runs.delete(uuid);
+    else if (kind === 'paused' || kind === 'suspended') {
+      const { id } = run ?? this.#begin(uuid, this.#madeAt);
+      this.#runs.set(uuid, { id, ranMs: ranMs(run, this.#now()), since: undefined });
+    } else if (kind === 'resumed' && run !== undefined) this.#runs.set(uuid, { ...run, since: this.#now() });
+  }
+
+  async all(): Promise<readonly MachineStatistics[]> {
+    await setImmediate();
+    return [...this.#machines()]
+      .filter(({ state }) => state !== 'shutoff' && state !== 'crashed')
+      .map((machine) => {
+        const run = this.#runs.get(machine.uuid) ?? this.#begin(machine.uuid, this.#madeAt);
+        return statisticsOf(machine, run.id, ranMs(run, this.#now()) / 1000, new Date(this.#now()));
+      });
+  }
+
+  #begin(uuid: string, since: number): Run {
+    this.#count += 1;
+    const run = { id: String(this.#count), ranMs: 0, since };
+    this.#runs.set(uuid, run);
+    return run;
+  }
+}
+
+function ranMs(run: Run | undefined, now: number): number {
+  if (run === undefined) return 0;
+  return run.ranMs + (run.since === undefined ? 0 : now - run.since);
+}
+
+/** What a machine has counted after so many seconds. */
+function statisticsOf(machine: SystemSnapshot, run: string, seconds: number, now: Date): MachineStatistics {
+  const { uuid, processors, memoryKiB, disks, interfaces } = machine;
+  // Another load for each machine, and the same one after a restart.
+  const seed = Number.parseInt(uuid.slice(-6), 16) % 97;
+  const counted = (perSecond: number, share: number): number => swinging(perSecond * share, seconds, seed + share);
+  const load = (0.05 + (seed % 9) / 20) * processors.count;
+  const vcpuNs = counted(load * 1e9, 1);
+  const guestKiB = Math.floor(memoryKiB * 0.97);
+  return {
+    uuid,
+    run,
+    processors: { timeNs: Math.floor(vcpuNs * 1.05), vcpus: { timeNs: vcpuNs, count: processors.count } },
+    memory: {
+      currentKiB: memoryKiB,
+      // The host gives pages as the guest touches them.
+      residentKiB: Math.floor(memoryKiB * 0.8 * (1 - Math.exp(-(seconds + 30) / 120))),
+      guest: {
+        availableKiB: guestKiB,
+        usableKiB: Math.floor(guestKiB * (0.6 + 0.2 * Math.sin(seconds / 300 + seed))),
+        at: now,
+      },
+    },
+    disks: new Map(
+      disks.map(({ target, device }, index) => {
+        const share = device === 'disk' ? 1 / (index + 1) : 0;
+        const [readBytes, writeBytes] = [counted(400_000, share), counted(900_000, share)];
+        const requests = (bytes: number): number => Math.floor(bytes / 16_384);
+        return [
+          target,
+          {
+            readBytes: requests(readBytes) * 16_384,
+            readRequests: requests(readBytes),
+            readTimeNs: requests(readBytes) * 210_000,
+            writeBytes: requests(writeBytes) * 16_384,
+            writeRequests: requests(writeBytes),
+            writeTimeNs: requests(writeBytes) * 640_000,
+          },
+        ];
+      }),
+    ),
+    interfaces: new Map(
+      interfaces.map(({ mac, linkUp }, index) => {
+        const share = linkUp ? 1 / (index + 1) : 0;
+        const [rxBytes, txBytes] = [counted(150_000, share), counted(60_000, share)];
+        return [
+          mac,
+          {
+            rxBytes,
+            rxPackets: Math.floor(rxBytes / 900),
+            rxErrors: 0,
+            rxDrops: 0,
+            txBytes,
+            txPackets: Math.floor(txBytes / 400),
+            txErrors: 0,
+            txDrops: 0,
+          },
+        ];
+      }),
+    ),
+  };
+}
+
+/** One swing of the load, in seconds. */
+const PERIOD_S = 180;
+
+/** The whole of a rate that swings about its mean and never falls to nothing, so that the counter only grows. */
+function swinging(mean: number, seconds: number, phase: number): number {
+  const speed = (2 * Math.PI) / PERIOD_S;
+  const swung = (0.8 / speed) * (Math.cos(phase) - Math.cos(speed * seconds + phase));
+  return Math.floor(mean * (seconds + swung));
+}
