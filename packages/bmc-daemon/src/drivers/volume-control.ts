@@ -38,7 +38,7 @@ export interface VolumeControl {
   createVolume(id: string, volume: NewVolume, options?: OperationOptions): Promise<string>;
   /**
    * Detaches a disk, waits until a running guest has let go of it, and deletes its volume.
-   * @throws {DriverError} unsupported where its source is no volume of a pool; conflict where another machine uses it;
+   * @throws {DriverError} unsupported where its source is no volume of a pool; conflict where another machine uses it, or the state that this one was saved with;
    * unavailable where the guest keeps it; notFound.
    */
   removeVolume(id: string, target: string, options?: OperationOptions): Promise<void>;

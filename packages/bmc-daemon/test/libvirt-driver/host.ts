@@ -167,6 +167,18 @@ export class TestHost {
     return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
+  /** Serves one bootable image, and counts what it is asked for. */
+  async serveImage(label: string): Promise<{ readonly url: URL; readonly requests: readonly string[] }> {
+    const requests: string[] = [];
+    const iso = bootableIso({ label });
+    const url = await this.serve((request, response) => {
+      requests.push(request.method ?? '');
+      response.writeHead(200, { 'content-length': iso.length, etag: `"${label}"` });
+      response.end(request.method === 'HEAD' ? undefined : iso);
+    });
+    return { url, requests };
+  }
+
   /** Serves over HTTP until the host is stopped. @returns URL of `/image.iso`. */
   async serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
     const server = createServer(handler);
@@ -174,6 +186,15 @@ export class TestHost {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/image.iso`);
   }
+}
+
+/** Has the guest read its drive until it finds this. The first read after a change tells it of the change, and fails. */
+export async function guestFinds({ serial }: Guest, what: string): Promise<void> {
+  await until(`the guest to find ${what}`, async () => {
+    const told = serial.story.length;
+    serial.send('c');
+    return (await serial.reaches(told + 1)).at(-1) === what;
+  });
 }
 
 /** Polls until the probe gives something true. @throws {Error} with the probe's own last error. */

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
-import { emptyDrive, ideDrive, TestHost, until, type Guest } from './host.js';
+import { emptyDrive, guestFinds, ideDrive, TestHost, until, type Guest } from './host.js';
 import { bootableIso } from './tiny-guest.js';
 
 let host: TestHost;
@@ -43,18 +43,6 @@ const holding = (url: URL): MediaSnapshot => ({
   transferMethod: 'upload',
 });
 
-/** A server of one image that counts what it is asked for. */
-async function imageServer(label: string): Promise<{ url: URL; requests: string[] }> {
-  const requests: string[] = [];
-  const iso = bootableIso({ label });
-  const url = await host.serve((request, response) => {
-    requests.push(request.method ?? '');
-    response.writeHead(200, { 'content-length': iso.length, etag: `"${label}"` });
-    response.end(request.method === 'HEAD' ? undefined : iso);
-  });
-  return { url, requests };
-}
-
 /** A server that sends the rest of its answer, or breaks it off, when it is told to. */
 async function slowServer(
   label: string,
@@ -69,15 +57,6 @@ async function slowServer(
     response.write(iso.subarray(0, 2048), () => told());
   });
   return { url, asked, finish: () => pending?.end(iso.subarray(2048)), drop: () => pending?.destroy() };
-}
-
-/** Has the guest read its drive until it finds this. The first read after a change tells it of the change, and fails. */
-async function guestFinds({ serial }: Guest, what: string): Promise<void> {
-  await until(`the guest to find ${what}`, async () => {
-    const told = serial.story.length;
-    serial.send('c');
-    return (await serial.reaches(told + 1)).at(-1) === what;
-  });
 }
 
 async function failure(promise: Promise<unknown>): Promise<string> {
@@ -109,7 +88,7 @@ describe.each([
 
   it('boot a machine that was off, and are gone with the last eject (B9)', async () => {
     const guest = await host.guest();
-    const { url } = await imageServer('iso');
+    const { url } = await host.serveImage('iso');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     expect(await volumes()).toEqual([expect.stringMatching(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/)]);
@@ -127,7 +106,7 @@ describe.each([
 
   it('are a copy of its own for a guest that may write, which goes with its eject (S7)', async () => {
     const [reader, writer] = [await host.guest(), await host.guest()];
-    const { url } = await imageServer('own');
+    const { url } = await host.serveImage('own');
     await driver.insertMedia(reader.uuid, 'usb', image(url));
     await driver.power(writer.uuid, 'create');
     await driver.insertMedia(writer.uuid, 'usb', image(url, { writeProtected: false }));
@@ -167,7 +146,7 @@ describe.each([
 
   it('come to a running guest at once, and go (B9)', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
-    const { url } = await imageServer('live');
+    const { url } = await host.serveImage('live');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await guestFinds(guest, 'no medium');
@@ -185,7 +164,7 @@ describe.each([
 
   it('are downloaded once for all machines, and stay as long as one of them has them (B9)', async () => {
     const [first, second, third] = await Promise.all([host.guest(), host.guest(), host.guest()]);
-    const { url, requests } = await imageServer('shared');
+    const { url, requests } = await host.serveImage('shared');
     await Promise.all([first, second].map(({ uuid }) => driver.insertMedia(uuid, 'cdrom', image(url))));
     expect(requests).toEqual(['GET']);
     await driver.insertMedia(third.uuid, 'cdrom', image(url));
@@ -288,7 +267,7 @@ describe.each([
   });
 
   it('are swept up at the start where an earlier daemon left them (B9, B17)', async () => {
-    const { url, requests } = await imageServer('kept');
+    const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     const [kept = ''] = await volumes();
@@ -314,7 +293,7 @@ describe.each([
 
   it('go with the machine that had them (B9)', async () => {
     const guest = await host.guest();
-    const { url } = await imageServer('orphan');
+    const { url } = await host.serveImage('orphan');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(await volumes()).toHaveLength(1);
     await host.virsh('undefine', guest.name);
@@ -350,8 +329,8 @@ describe('drives', () => {
 
   it('refuse a second image, and take the same one again at once (B9)', async () => {
     const guest = await host.guest();
-    const { url, requests } = await imageServer('a');
-    const other = await imageServer('b');
+    const { url, requests } = await host.serveImage('a');
+    const other = await host.serveImage('b');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(requests).toEqual(['GET']);
@@ -362,7 +341,7 @@ describe('drives', () => {
 
   it('that hold an image of the user are full, and ejecting leaves the file alone (B9)', async () => {
     const guest = await host.guest({ cdrom: await host.drive('mine') });
-    const { url } = await imageServer('a');
+    const { url } = await host.serveImage('a');
     expect(await media(guest)).toEqual({
       ...empty,
       inserted: true,
@@ -377,7 +356,7 @@ describe('drives', () => {
 
   it('are added to a machine that has none, while it is off (B9)', async () => {
     const guest = await host.guest({ cdrom: '' });
-    const { url } = await imageServer('added');
+    const { url } = await host.serveImage('added');
     await driver.setBoot(guest.uuid, { enabled: 'continuous', target: 'cdrom' });
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await driver.power(guest.uuid, 'create');
@@ -389,7 +368,7 @@ describe('drives', () => {
 
   it('are plugged into a machine that has none, while it runs, and it can boot from them (B6, B9)', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
-    const { url } = await imageServer('plugged');
+    const { url } = await host.serveImage('plugged');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
@@ -409,7 +388,7 @@ describe('drives', () => {
 
   it('of a machine that nothing can be plugged into get the image with its next start (B9)', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
-    const { url } = await imageServer('next');
+    const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -426,7 +405,7 @@ describe('drives', () => {
     const cdrom = emptyDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
-    const { url } = await imageServer('kept');
+    const { url } = await host.serveImage('kept');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await driver.ejectMedia(guest.uuid, 'cdrom');
     expect(await host.definitionOf(guest)).toBe(definition);

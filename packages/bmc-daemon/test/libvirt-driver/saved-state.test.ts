@@ -1,0 +1,118 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import type { ImageRequest } from '../../src/media/image.js';
+import { guestFinds, ideDrive, TestHost, until, type Guest } from './host.js';
+
+let host: TestHost;
+let driver: HypervisorDriver;
+
+beforeAll(async () => {
+  host = await TestHost.start();
+  await mkdir(host.file('pool'));
+  await host.virsh('pool-create-as', 'shared', 'dir', '--target', host.file('pool'));
+  driver = await host.driver({ storagePool: 'shared' });
+});
+afterAll(() => host.stop());
+
+const image = (url: URL): ImageRequest => ({ url, writeProtected: true, verifyCertificate: true });
+/** Off, and saved as libvirt-guests does it when the host goes down. */
+async function saved(guest: Guest): Promise<void> {
+  await host.virsh('managedsave', guest.name);
+  await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
+}
+const isSaved = async ({ name }: Guest): Promise<boolean> =>
+  /Managed save:\s+yes/.test(await host.virsh('dominfo', name));
+const inserted = async ({ uuid }: Guest): Promise<readonly string[]> =>
+  (await driver.getSystem(uuid)).media.flatMap(({ device, inserted }) => (inserted ? [device] : []));
+/** What the running guest has on USB. */
+const sticks = async ({ name }: Guest): Promise<readonly string[]> =>
+  (await host.virsh('domblklist', name)).match(/sd[a-z](?= )/g) ?? [];
+
+describe('a machine whose state was saved', () => {
+  it('goes on from it when it is switched on, and forgets it when it is restarted (S6)', async () => {
+    const guest = await host.guest();
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await saved(guest);
+    await driver.power(guest.uuid, 'create');
+    // The same guest, in a process of its own: it has not booted.
+    expect(await guest.serial.reaches(3)).toEqual(['<power on>', 'boot disk', '<power on>']);
+    await driver.power(guest.uuid, 'pressButton');
+    expect((await guest.serial.reaches(4)).at(-1)).toBe('power button');
+    for (const action of ['reset', 'cycle'] as const) {
+      await until('it to be off', async () => (await driver.getSystem(guest.uuid)).state === 'shutoff');
+      const told = guest.serial.story.length;
+      await driver.power(guest.uuid, 'create');
+      await guest.serial.reaches(told + 2);
+      await saved(guest);
+      await driver.power(guest.uuid, action);
+      const boot = ['<power on>', 'boot disk'];
+      expect((await guest.serial.reaches(told + 4)).slice(told)).toEqual([...boot, ...boot]);
+      expect(await isSaved(guest)).toBe(false);
+      await driver.power(guest.uuid, 'destroy');
+    }
+  });
+
+  it('finds what was inserted while it was off when it goes on, and boots it when it restarts (S6, S7)', async () => {
+    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await saved(guest);
+    const [cd, stick] = [await host.serveImage('cd'), await host.serveImage('stick')];
+    await driver.insertMedia(guest.uuid, 'cdrom', image(cd.url));
+    await driver.insertMedia(guest.uuid, 'usb', image(stick.url));
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    expect(await inserted(guest)).toEqual(['cdrom', 'usb']);
+    await driver.power(guest.uuid, 'create');
+    expect([await inserted(guest), await sticks(guest)]).toEqual([['cdrom', 'usb'], ['sda']]);
+    await guestFinds(guest, 'medium cd');
+    guest.serial.send('r');
+    await until('the next boot', () => Promise.resolve(guest.serial.story.at(-1)?.startsWith('boot') === true));
+    expect(guest.serial.story.filter((line) => line.startsWith('boot'))).toEqual(['boot disk', 'boot cd']);
+    await driver.power(guest.uuid, 'destroy');
+    for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
+  });
+
+  it('goes on with the image that was ejected while it was off, and is rid of it then (S6, S7)', async () => {
+    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    const [cd, stick] = [await host.serveImage('old'), await host.serveImage('stick')];
+    await driver.insertMedia(guest.uuid, 'cdrom', image(cd.url));
+    await driver.insertMedia(guest.uuid, 'usb', image(stick.url));
+    await guestFinds(guest, 'medium old');
+    await saved(guest);
+    for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
+    expect(await inserted(guest)).toEqual([]);
+    // QEMU opens what it was saved with before anybody can take it away.
+    expect(await readdir(host.file('pool'))).toHaveLength(2);
+    await driver.power(guest.uuid, 'create');
+    await guestFinds(guest, 'no medium');
+    expect([await inserted(guest), await sticks(guest)]).toEqual([[], []]);
+    expect(guest.serial.story.filter((line) => line.startsWith('boot'))).toEqual(['boot disk']);
+    await driver.ejectMedia(guest.uuid, 'cdrom');
+    expect(await readdir(host.file('pool'))).toEqual([]);
+    await driver.power(guest.uuid, 'destroy');
+  });
+
+  it('keeps the volume that it goes on with (S4, S6)', async () => {
+    const guest = await host.guest();
+    const volume = {
+      bus: 'virtio',
+      name: null,
+      capacityBytes: 1_048_576,
+      provisioning: 'thin',
+      storage: null,
+    } as const;
+    const target = (await driver.volumes?.createVolume(guest.uuid, volume)) ?? '';
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await saved(guest);
+    await expect(driver.volumes?.removeVolume(guest.uuid, target)).rejects.toMatchObject({ kind: 'conflict' });
+    await driver.power(guest.uuid, 'create');
+    await driver.power(guest.uuid, 'destroy');
+    await driver.volumes?.removeVolume(guest.uuid, target);
+    expect(await readdir(host.file('pool'))).toEqual([]);
+  });
+});
