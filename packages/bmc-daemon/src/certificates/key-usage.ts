@@ -1,0 +1,62 @@
+/** What a certificate's key is for: DMTF's words, with the bits and object identifiers of RFC 5280 that they stand for. */
+
+/** Bits of the extension KeyUsage, by number (RFC 5280 §4.2.1.3). */
+const bits = [
+  'DigitalSignature',
+  'NonRepudiation',
+  'KeyEncipherment',
+  'DataEncipherment',
+  'KeyAgreement',
+  'KeyCertSign',
+  'CRLSigning',
+  'EncipherOnly',
+  'DecipherOnly',
+] as const;
+
+/** Purposes of the extension ExtendedKeyUsage (RFC 5280 §4.2.1.12). */
+const purposes = {
+  ServerAuthentication: '1.3.6.1.5.5.7.3.1',
+  ClientAuthentication: '1.3.6.1.5.5.7.3.2',
+  CodeSigning: '1.3.6.1.5.5.7.3.3',
+  EmailProtection: '1.3.6.1.5.5.7.3.4',
+  Timestamping: '1.3.6.1.5.5.7.3.8',
+  OCSPSigning: '1.3.6.1.5.5.7.3.9',
+} as const;
+
+/** Every word, in the order of the schema. */
+export const keyUsages = [...bits, ...(Object.keys(purposes) as (keyof typeof purposes)[])] as const; // a literal's keys
+export type KeyUsage = (typeof keyUsages)[number];
+
+/** Any purpose (RFC 5280 §4.2.1.12). */
+const ANY_PURPOSE = '2.5.29.37.0';
+
+/** The words as a number with a bit for each, and as object identifiers. */
+export function encodeUsages(usages: readonly KeyUsage[]): {
+  readonly flags: number;
+  readonly purposes: readonly string[];
+} {
+  return {
+    flags: bits.reduce((flags, word, bit) => (usages.includes(word) ? flags | (1 << bit) : flags), 0),
+    purposes: Object.entries(purposes).flatMap(([word, id]) => (usages.some((usage) => usage === word) ? [id] : [])),
+  };
+}
+
+/** The words for what a certificate says. Purposes that DMTF has no word for are left out. */
+export function decodeUsages(flags: number, purposeIds: readonly string[]): readonly KeyUsage[] {
+  const words = Object.entries(purposes) as readonly [keyof typeof purposes, string][]; // a literal's entries
+  return [
+    ...bits.filter((_word, bit) => (flags & (1 << bit)) !== 0),
+    ...words.flatMap(([word, id]) => (purposeIds.includes(id) ? [word] : [])),
+  ];
+}
+
+/** Purposes as object identifiers. Node's types know nothing of a certificate without them. */
+export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[] }): readonly string[] {
+  return keyUsage ?? [];
+}
+
+/** Whether a server may show a certificate with these purposes; one without any may be used for everything. */
+export function isForServers(purposeIds: readonly string[]): boolean {
+  if (purposeIds.length === 0) return true;
+  return purposeIds.includes(purposes.ServerAuthentication) || purposeIds.includes(ANY_PURPOSE);
+}

@@ -1,0 +1,289 @@
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
+import { createAuthority, type Authority } from '../../test/support/authority.js';
+import { openStateFile, type StateFile } from '../state-file.js';
+import {
+  noRequestedKeys,
+  openServerCertificate,
+  requestedKeysState,
+  ServerCertificateError,
+  type RequestedKeys,
+  type ServerCertificate,
+} from './server-certificate.js';
+import type { SigningRequest } from './signing-request.js';
+
+let folder: string;
+let authority: Authority;
+let server: Server;
+let state: StateFile<RequestedKeys>;
+let certificate: ServerCertificate;
+const at = (name: string) => path.join(folder, name);
+const textOf = (name: string) => readFileSync(at(name), 'utf8');
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const files = () => ({ sslCert: at('server.pem'), sslKey: at('server.key') });
+
+const request: SigningRequest = {
+  subject: { commonName: 'requested' },
+  alternativeNames: ['localhost'],
+  key: { kind: 'ec', curve: 'P-256' },
+  usages: ['DigitalSignature', 'ServerAuthentication'],
+  challengePassword: '',
+  unstructuredName: '',
+};
+
+function open(now = () => new Date()): ServerCertificate {
+  return openServerCertificate({
+    tls: loadTls(files()),
+    files,
+    setTls: (tls: TlsOptions) => server.setSecureContext(tls),
+    state,
+    log: silent,
+    now,
+  });
+}
+
+/** A connection to the server, with the authority trusted. */
+async function connection(): Promise<TLSSocket> {
+  const { port } = server.address() as AddressInfo; // It listens at TCP.
+  const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.root });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** What a new connection is shown. */
+async function shown(): Promise<string> {
+  const socket = await connection();
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN;
+}
+
+/** What is wrong with a certificate. */
+function faultOf(pem: string, options?: { readonly passphrase: string }): unknown {
+  try {
+    certificate.replace(pem, options);
+    return undefined;
+  } catch (error) {
+    return error instanceof ServerCertificateError ? `${error.kind}: ${error.message}` : error;
+  }
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-certificate-'));
+  authority = createAuthority(folder);
+  const first = authority.issue('first');
+  writeFileSync(at('server.pem'), first.certificate, { mode: 0o644 });
+  writeFileSync(at('server.key'), first.key, { mode: 0o640 });
+  server = createServer(loadTls(files()), (_request, response) => void response.end());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  state = openStateFile({
+    folder: at('state'),
+    name: 'requests',
+    schema: requestedKeysState,
+    initial: noRequestedKeys,
+    log: silent,
+    broken: 'refuse',
+  });
+  certificate = open();
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('a certificate that is replaced', () => {
+  it('is shown to new connections at once, and those that are open go on (D1)', async () => {
+    const old = await connection();
+    const next = authority.issue('second');
+    certificate.replace(`${next.key}${next.certificate}`);
+    expect(await shown()).toBe('second');
+    expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=second']);
+    old.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [answer] = (await once(old, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    expect(old.getPeerCertificate().subject.CN).toBe('first');
+    old.destroy();
+  });
+
+  it('stands in the files with its key, which keep their modes, and nothing is left beside them (D1)', () => {
+    const before = readdirSync(folder).sort();
+    const next = authority.issue('second');
+    certificate.replace(`${next.certificate}${next.key}`);
+    expect(loadTls(files()).cert).toBe(next.certificate);
+    expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
+    expect([statSync(at('server.pem')).mode & 0o777, statSync(at('server.key')).mode & 0o777]).toEqual([0o644, 0o640]);
+    expect(
+      readdirSync(folder)
+        .filter((name) => !name.startsWith('root.pem-'))
+        .sort(),
+    ).toEqual(before.filter((name) => !name.startsWith('root.pem-')));
+  });
+
+  it('takes the key of its signing request, which was kept for nobody else, over a restart (D1)', async () => {
+    const pem = await certificate.request(request);
+    expect(statSync(state.path).mode & 0o777).toBe(0o600);
+    expect(state.state.keys).toHaveLength(1);
+    await certificate.request(request);
+    certificate = open();
+    certificate.replace(authority.sign(pem));
+    expect(await shown()).toBe('requested');
+    // The other one's may come yet.
+    expect(state.state.keys).toHaveLength(1);
+    expect(loadTls(files()).key).toContain('BEGIN PRIVATE KEY');
+  });
+
+  it('is renewed for the key that is in use, whose file is not touched (D1)', async () => {
+    const key = textOf('server.key');
+    const { mtimeNs } = statSync(at('server.key'), { bigint: true });
+    const { createSigningRequest } = await import('./signing-request.js');
+    const { createPrivateKey } = await import('node:crypto');
+    const pem = await createSigningRequest({ ...request, subject: { commonName: 'renewed' } }, createPrivateKey(key));
+    certificate.replace(authority.sign(pem));
+    expect(await shown()).toBe('renewed');
+    expect(statSync(at('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
+  });
+
+  it('comes with the chain to its root, in order (D1)', async () => {
+    const subordinate = authority.subordinate('between');
+    const next = subordinate.issue('below');
+    certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
+    expect(await shown()).toBe('below');
+    expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=below', 'CN=between', 'O=Example\nCN=root']);
+    expect(faultOf(`${next.certificate}${authority.root}${subordinate.root}`)).toBe(
+      'value: the chain is out of order: certificate 2 has not issued certificate 1',
+    );
+    expect(faultOf(`${subordinate.root}${next.certificate}`)).toBe(
+      'value: the chain is out of order: certificate 2 has not issued certificate 1',
+    );
+  });
+
+  it('may stand in one file with its key (D1)', async () => {
+    const both = authority.issue('both');
+    writeFileSync(at('one.pem'), `${both.certificate}${both.key}`, { mode: 0o600 });
+    const one = { sslCert: at('one.pem'), sslKey: at('one.pem') };
+    const combined = openServerCertificate({
+      tls: loadTls(one),
+      files: () => one,
+      setTls: (tls) => server.setSecureContext(tls),
+      state,
+      log: silent,
+      now: () => new Date(),
+    });
+    const next = authority.issue('next');
+    combined.replace(`${next.certificate}${next.key}`);
+    expect(await shown()).toBe('next');
+    expect(loadTls(one).cert).toContain(next.certificate);
+  });
+});
+
+describe('what can not be shown', () => {
+  it('is refused with its reason, and the old certificate stays, shown and in the files (D1)', async () => {
+    const before = [textOf('server.pem'), textOf('server.key')];
+    const good = authority.issue('good');
+    const other = authority.issue('other');
+    const weak = authority.issue('weak', { kind: ['rsa:1024'] });
+    const curve = authority.issue('curve', { kind: ['ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1'] });
+    const mail = authority.issue('mail', { extensions: ['extendedKeyUsage=emailProtection'] });
+    const expired = authority.issue('expired', { days: -1 });
+    const cut = good.certificate.slice(0, -30);
+    expect([
+      faultOf(''),
+      faultOf('no PEM'),
+      faultOf(cut),
+      faultOf(good.certificate.replace(/[A-Za-z0-9+/]{60}\n/, '')),
+      faultOf(`${good.certificate}${openCrl}`),
+      faultOf(good.key),
+      faultOf(good.certificate),
+      faultOf(`${good.certificate}${other.key}`),
+      faultOf(`${good.certificate}${good.key}${other.key}`),
+      faultOf(`${weak.certificate}${weak.key}`),
+      faultOf(`${curve.certificate}${curve.key}`),
+      faultOf(`${mail.certificate}${mail.key}`),
+      String(faultOf(`${expired.certificate}${expired.key}`)).replace(/, on .*/, ''),
+    ]).toEqual([
+      'value: there is no certificate in it',
+      'value: there is no certificate in it',
+      'format: it is cut off, or otherwise no PEM',
+      'format: there is a certificate in it that can not be read',
+      'format: there is a X509 CRL in it',
+      'value: there is no certificate in it',
+      'value: there is no private key in it, and the first certificate is neither for the key of a signing request of this service nor for the present one',
+      "value: its private key is not the first certificate's",
+      'value: there are several private keys in it',
+      'value: its key is too weak: 1024 bits, where 2048 are the least',
+      'value: its key is on a curve that TLS does not use: secp256k1',
+      'value: the certificate is not for servers, by its extended key usage',
+      'value: the certificate has expired',
+    ]);
+    expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
+    expect(await shown()).toBe('first');
+    certificate = open(() => new Date(0));
+    expect(faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid yet, but from /);
+  });
+
+  it('is a key with a passphrase without it, and not with it (D1)', async () => {
+    const { openssl } = await import('../../test/support/authority.js');
+    const next = authority.issue('locked');
+    const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
+    expect(faultOf(`${next.certificate}${key}`)).toBe('format: its private key has a passphrase');
+    expect(faultOf(`${next.certificate}${key}`, { passphrase: 'wrong' })).toBe(
+      'format: its private key does not open with this passphrase',
+    );
+    expect(faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
+    expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
+  });
+});
+
+const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
+
+describe('files that can not be written', () => {
+  it('leave everything as it was, and are named (D1)', async () => {
+    const before = [textOf('server.pem'), textOf('server.key')];
+    // Nobody can make a file there, root included.
+    const pinned = { sslCert: '/proc/self/server.pem', sslKey: at('server.key') };
+    const stuck = openServerCertificate({
+      tls: loadTls(files()),
+      files: () => pinned,
+      setTls: (tls) => server.setSecureContext(tls),
+      state,
+      log: silent,
+      now: () => new Date(),
+    });
+    const next = authority.issue('second');
+    expect(() => stuck.replace(`${next.certificate}${next.key}`)).toThrow(/^writing \/proc\/self\/server\.pem: /);
+    expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
+    expect(await shown()).toBe('first');
+    expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
+  });
+
+  it('are a pair wherever a replacement ends (D1)', () => {
+    const old = loadTls(files());
+    const next = authority.issue('second');
+    // What stands there between the three writes.
+    writeFileSync(at('server.key'), `${old.key}${next.key}`);
+    expect(loadTls(files())).toEqual(old);
+    writeFileSync(at('server.pem'), next.certificate);
+    expect(loadTls(files()).key).toBe(next.key);
+    // And the next replacement leaves one key.
+    certificate = open();
+    const third = authority.issue('third');
+    certificate.replace(`${third.certificate}${third.key}`);
+    expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
+    chmodSync(at('server.key'), 0o600);
+    expect(loadTls(files()).cert).toBe(third.certificate);
+  });
+
+  it('forget no request: neither is one answered whose key could not be kept (D1)', async () => {
+    writeFileSync(at('state'), 'a file where a folder should be');
+    await expect(certificate.request(request)).rejects.toThrow(/requests\.json/);
+  });
+});

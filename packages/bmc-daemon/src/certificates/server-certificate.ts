@@ -1,0 +1,156 @@
+/** The certificate that the service shows at HTTPS: what it is, requests for another one, and its replacement while it runs. */
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log.js';
+import type { TlsFiles, TlsOptions } from '@rackless/daemon/tls.js';
+import { StateFileError, type StateFile } from '../state-file.js';
+import { keyPem, PemError, pemOf, readPem } from './pem.js';
+import { chainFault, pairFault } from './server-chain.js';
+import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
+import { TlsFileWriteError, writeTlsFiles } from './tls-file-writer.js';
+
+/** The certificate was not replaced, and the old one stays. The message says why, and quotes no key. */
+export class ServerCertificateError extends Error {
+  override readonly name = 'ServerCertificateError';
+  /** `format`: it can not be read; `value`: it can, and is not usable; `files`: it could not be kept. */
+  readonly kind: 'format' | 'value' | 'files';
+
+  constructor(kind: 'format' | 'value' | 'files', reason: string, cause?: unknown) {
+    super(reason, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+/** What is kept of requests whose certificate has not come yet. */
+export const requestedKeysState = z.object({
+  /** Private keys as PEM, the oldest first. */
+  keys: z.array(z.string()).readonly(),
+});
+export type RequestedKeys = Readonly<z.infer<typeof requestedKeysState>>;
+/** Nobody has asked for a certificate. */
+export const noRequestedKeys: RequestedKeys = { keys: [] };
+
+/** Requests that are waited for; with one more the oldest is forgotten. */
+const MOST_REQUESTS = 8;
+
+export interface ServerCertificate {
+  /** What new connections are shown, the server's own certificate first. The same array until there is another. */
+  readonly chain: readonly X509Certificate[];
+  /**
+   * Makes a key and keeps it until its certificate comes.
+   * @returns the request for it as PEM.
+   * @throws {ServerCertificateError} `files`.
+   */
+  request(request: SigningRequest): Promise<string>;
+  /**
+   * Shows another certificate to all connections from now on, and writes it, with its key, to the files that it was read from.
+   * @param pem the certificate, those that lead from it to a root, and its key where that is neither the present one nor that of a request.
+   * @throws {ServerCertificateError}
+   */
+  replace(pem: string, options?: { readonly passphrase?: string | undefined }): void;
+  /** The files were read again, and the listener has what was in them. */
+  taken(tls: TlsOptions): void;
+}
+
+export interface ServerCertificateOptions {
+  /** What the listener has. */
+  readonly tls: TlsOptions;
+  /** Where it was read from. */
+  readonly files: () => TlsFiles;
+  /** Gives it to the listener. */
+  readonly setTls: (tls: TlsOptions) => void;
+  readonly state: StateFile<RequestedKeys>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly now: () => Date;
+}
+
+/** Nothing is read nor written before it is asked for something. */
+export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
+  const { files, setTls, state, log, now } = options;
+  let tls = options.tls;
+  let chain = readPem(tls.cert).certificates;
+
+  const take = (next: TlsOptions): void => {
+    tls = next;
+    chain = readPem(next.cert).certificates;
+  };
+  const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void => {
+    try {
+      state.update(({ keys }) => ({ keys: change(keys) }));
+    } catch (error) {
+      if (!(error instanceof StateFileError)) throw error;
+      throw new ServerCertificateError('files', error.message, error);
+    }
+  };
+
+  /** What was asked for has come: its key is in its own file now. */
+  const forget = (used: string): void => {
+    if (!state.state.keys.includes(used)) return;
+    try {
+      keepKeys((keys) => keys.filter((key) => key !== used));
+    } catch (error) {
+      log.warn('forgetting the key of a signing request that has its certificate', { error });
+    }
+  };
+
+  return {
+    get chain() {
+      return chain;
+    },
+    async request(request) {
+      const key = await generateKey(request.key);
+      const pem = await createSigningRequest(request, key);
+      keepKeys((keys) => [...keys, keyPem(key)].slice(-MOST_REQUESTS));
+      return pem;
+    },
+    replace(pem, { passphrase } = {}) {
+      const { certificates, keys } = read(pem, passphrase);
+      const fault = chainFault(certificates, now());
+      const [leaf] = certificates;
+      if (fault !== undefined || leaf === undefined) throw new ServerCertificateError('value', fault ?? 'it is empty');
+      const key = keyFor(leaf, keys, [...state.state.keys.toReversed(), tls.key]);
+      const unusable = pairFault(certificates, key);
+      if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
+      const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
+      try {
+        writeTlsFiles(files(), next);
+      } catch (error) {
+        if (!(error instanceof TlsFileWriteError)) throw error;
+        throw new ServerCertificateError('files', error.message, error);
+      }
+      setTls(next);
+      take(next);
+      log.info('certificate replaced', { certificate: files().sslCert, fingerprint: leaf.fingerprint256 });
+      forget(next.key);
+    },
+    taken: take,
+  };
+}
+
+function read(pem: string, passphrase: string | undefined) {
+  try {
+    return readPem(pem, passphrase);
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    throw new ServerCertificateError('format', error.message, error);
+  }
+}
+
+/**
+ * The key of a certificate: the one that came with it, else one that is known.
+ * @param known as PEM.
+ */
+function keyFor(leaf: X509Certificate, sent: readonly KeyObject[], known: readonly string[]): KeyObject {
+  const [key, ...others] = sent;
+  if (others.length > 0) throw new ServerCertificateError('value', 'there are several private keys in it');
+  if (key !== undefined) {
+    if (leaf.checkPrivateKey(key)) return key;
+    throw new ServerCertificateError('value', "its private key is not the first certificate's");
+  }
+  const found = known.map((one) => createPrivateKey(one)).find((one) => leaf.checkPrivateKey(one));
+  if (found !== undefined) return found;
+  throw new ServerCertificateError(
+    'value',
+    'there is no private key in it, and the first certificate is neither for the key of a signing request of this service nor for the present one',
+  );
+}

@@ -1,0 +1,74 @@
+/** Whether a certificate and its chain can be shown by a server: what clients would find wrong is found before they see it. */
+import type { KeyObject, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { isForServers, purposesOf } from './key-usage.js';
+import { keyPem, pemOf } from './pem.js';
+
+/** Clocks of the authority and of this host may differ. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+/** What today's clients ask of RSA at least (OpenSSL's security level 2, browsers). */
+const LEAST_RSA_BITS = 2048;
+/** Curves of TLS 1.3 that certificates are signed with (RFC 8446 §4.2.3), as OpenSSL calls them. */
+const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
+
+/**
+ * Why the certificates can not be a server's, or undefined: the first one is the server's, and each that follows has issued the one
+ * before it.
+ */
+export function chainFault(certificates: readonly X509Certificate[], now: Date): string | undefined {
+  const [leaf] = certificates;
+  if (leaf === undefined) return 'there is no certificate in it';
+  for (const [index, certificate] of certificates.entries()) {
+    const what = index === 0 ? 'the certificate' : `certificate ${index + 1} of the chain`;
+    if (Date.parse(certificate.validTo) <= now.getTime()) return `${what} has expired, on ${certificate.validTo}`;
+    if (Date.parse(certificate.validFrom) > now.getTime() + CLOCK_SKEW_MS)
+      return `${what} is not valid yet, but from ${certificate.validFrom} on`;
+    const issuer = certificates[index + 1];
+    if (issuer !== undefined && !isIssuer(issuer, certificate))
+      return `the chain is out of order: certificate ${index + 2} has not issued certificate ${index + 1}`;
+  }
+  if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, by its extended key usage';
+  return keyFault(leaf);
+}
+
+function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  try {
+    return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  } catch {
+    // A signature of a kind that OpenSSL does not know proves nothing.
+    return false;
+  }
+}
+
+function keyFault({ publicKey }: X509Certificate): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
+  switch (type) {
+    case 'rsa':
+    case 'rsa-pss': {
+      const bits = details?.modulusLength ?? 0;
+      return bits < LEAST_RSA_BITS
+        ? `its key is too weak: ${bits} bits, where ${LEAST_RSA_BITS} are the least`
+        : undefined;
+    }
+    case 'ec': {
+      const curve = details?.namedCurve ?? 'none that has a name';
+      return tlsCurves.includes(curve) ? undefined : `its key is on a curve that TLS does not use: ${curve}`;
+    }
+    case 'ed25519':
+    case 'ed448':
+      return undefined;
+    default:
+      return `its key is of a kind that TLS does not use: ${type ?? 'unknown'}`;
+  }
+}
+
+/** Why OpenSSL does not take the pair, or undefined. What it says is about the pair alone. */
+export function pairFault(certificates: readonly X509Certificate[], key: KeyObject): string | undefined {
+  try {
+    createSecureContext({ cert: pemOf(certificates), key: keyPem(key), minVersion: 'TLSv1.2' });
+    return undefined;
+  } catch (error) {
+    const { reason } = error as { readonly reason?: unknown }; // Node's own property of OpenSSL's errors
+    return `OpenSSL does not take it${typeof reason === 'string' ? `: ${reason}` : ''}`;
+  }
+}

@@ -1,0 +1,141 @@
+/** Certificate signing requests (PKCS #10, RFC 2986), with the key that each is made for. */
+import { createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+import { encodeUsages, type KeyUsage } from './key-usage.js';
+
+/** Lengths of RSA keys in bits. */
+export const rsaLengths = [2048, 3072, 4096] as const;
+/** Curves, by their usual names. */
+export const curves = ['P-256', 'P-384', 'P-521'] as const;
+
+export type KeyKind =
+  | { readonly kind: 'rsa'; readonly bits: (typeof rsaLengths)[number] }
+  | { readonly kind: 'ec'; readonly curve: (typeof curves)[number] };
+
+/** Parts of a name, by object identifier (RFC 5280 appendix A, RFC 2985), in the order in which a name has them. */
+const nameParts = {
+  country: '2.5.4.6',
+  state: '2.5.4.8',
+  city: '2.5.4.7',
+  organization: '2.5.4.10',
+  organizationalUnit: '2.5.4.11',
+  commonName: '2.5.4.3',
+  name: '2.5.4.41',
+  surname: '2.5.4.4',
+  givenName: '2.5.4.42',
+  initials: '2.5.4.43',
+  email: '1.2.840.113549.1.9.1',
+} as const;
+export type NamePart = keyof typeof nameParts;
+
+export interface SigningRequest {
+  /** Who the certificate is to be for. Empty parts are left out. */
+  readonly subject: Readonly<Partial<Record<NamePart, string>>>;
+  /** Host names and IP addresses. */
+  readonly alternativeNames: readonly string[];
+  readonly key: KeyKind;
+  readonly usages: readonly KeyUsage[];
+  /** RFC 2985 §5.4.1; empty: none. */
+  readonly challengePassword: string;
+  /** RFC 2985 §5.4.2; empty: none. */
+  readonly unstructuredName: string;
+}
+
+const generate = promisify(generateKeyPair);
+
+/** A new private key. Up to some seconds for the longest RSA key, in a thread of libuv's. */
+export async function generateKey(kind: KeyKind): Promise<KeyObject> {
+  const { privateKey } =
+    kind.kind === 'rsa'
+      ? await generate('rsa', { modulusLength: kind.bits })
+      : await generate('ec', { namedCurve: kind.curve });
+  return privateKey;
+}
+
+/** How a request is signed: the digest's name to node:crypto, and the algorithm of both. */
+function signatureOf(kind: KeyKind): {
+  readonly digest: string;
+  readonly algorithm: string;
+  readonly parameters?: null;
+} {
+  // RSA's identifiers have NULL for parameters (RFC 4055 §5), those of ECDSA have none (RFC 5758 §3.2).
+  if (kind.kind === 'rsa') return { digest: 'sha256', algorithm: '1.2.840.113549.1.1.11', parameters: null };
+  const ofCurve = {
+    'P-256': { digest: 'sha256', algorithm: '1.2.840.10045.4.3.2' },
+    'P-384': { digest: 'sha384', algorithm: '1.2.840.10045.4.3.3' },
+    'P-521': { digest: 'sha512', algorithm: '1.2.840.10045.4.3.4' },
+  } as const;
+  return ofCurve[kind.curve];
+}
+
+/** Attributes of a request (RFC 2985 §5.4). */
+const CHALLENGE_PASSWORD = '1.2.840.113549.1.9.7';
+const UNSTRUCTURED_NAME = '1.2.840.113549.1.9.2';
+const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
+
+/** The request as PEM, signed with the key, which is not in it. */
+export async function createSigningRequest(request: SigningRequest, key: KeyObject): Promise<string> {
+  const [{ AsnConvert, OctetString }, x509, csr] = await Promise.all([
+    import('@peculiar/asn1-schema'),
+    import('@peculiar/asn1-x509'),
+    import('@peculiar/asn1-csr'),
+  ]);
+  const extension = (id: string, value: object, critical = false) =>
+    new x509.Extension({ extnID: id, critical, extnValue: new OctetString(AsnConvert.serialize(value)) });
+  const { flags, purposes } = encodeUsages(request.usages);
+  const names = request.alternativeNames.map(
+    (name) => new x509.GeneralName(isIP(name) === 0 ? { dNSName: name } : { iPAddress: name }),
+  );
+  const extensions = [
+    ...(flags === 0 ? [] : [extension(x509.id_ce_keyUsage, new x509.KeyUsage(flags), true)]),
+    ...(purposes.length === 0 ? [] : [extension(x509.id_ce_extKeyUsage, new x509.ExtendedKeyUsage([...purposes]))]),
+    ...(names.length === 0 ? [] : [extension(x509.id_ce_subjectAltName, new x509.SubjectAlternativeName(names))]),
+  ];
+  const attribute = (type: string, value: object) =>
+    new x509.Attribute({ type, values: [AsnConvert.serialize(value)] });
+  const text = (value: string) => new x509.DirectoryString({ utf8String: value });
+  const attributes = [
+    ...(request.challengePassword === '' ? [] : [attribute(CHALLENGE_PASSWORD, text(request.challengePassword))]),
+    ...(request.unstructuredName === '' ? [] : [attribute(UNSTRUCTURED_NAME, text(request.unstructuredName))]),
+    ...(extensions.length === 0 ? [] : [attribute(EXTENSION_REQUEST, new x509.Extensions(extensions))]),
+  ].map((one) => ({ one, der: Buffer.from(AsnConvert.serialize(one)) }));
+  // X.690 §11.6: a set in DER is in the order of its members' bytes.
+  attributes.sort((a, b) => Buffer.compare(a.der, b.der));
+
+  const subject = Object.entries(nameParts).flatMap(([part, id]) => {
+    const value = request.subject[part as NamePart]; // a key of the literal
+    if (value === undefined || value === '') return [];
+    return [
+      new x509.RelativeDistinguishedName([new x509.AttributeTypeAndValue({ type: id, value: valueOf(part, value) })]),
+    ];
+  });
+  function valueOf(part: string, value: string) {
+    // RFC 5280 appendix A: the two have types of their own.
+    if (part === 'country') return new x509.AttributeValue({ printableString: value });
+    if (part === 'email') return new x509.AttributeValue({ ia5String: value });
+    return new x509.AttributeValue({ utf8String: value });
+  }
+  const info = new csr.CertificationRequestInfo({
+    subject: new x509.Name(subject),
+    subjectPKInfo: AsnConvert.parse(
+      createPublicKey(key).export({ type: 'spki', format: 'der' }),
+      x509.SubjectPublicKeyInfo,
+    ),
+    attributes: new csr.Attributes(attributes.map(({ one }) => one)),
+  });
+  const { digest, ...algorithm } = signatureOf(request.key);
+  const signature = sign(digest, Buffer.from(AsnConvert.serialize(info)), key);
+  const signed = new csr.CertificationRequest({
+    certificationRequestInfo: info,
+    signatureAlgorithm: new x509.AlgorithmIdentifier(algorithm),
+    signature: Uint8Array.from(signature).buffer,
+  });
+  return toPem('CERTIFICATE REQUEST', Buffer.from(AsnConvert.serialize(signed)));
+}
+
+/** RFC 7468 §2: lines of 64 characters. */
+function toPem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
+}

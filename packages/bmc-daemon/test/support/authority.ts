@@ -1,0 +1,70 @@
+/** A certificate authority in a folder, by the `openssl` command: what a client's own authority does with a signing request. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Authority {
+  /** Of the root, as PEM. */
+  readonly root: string;
+  /** Path of the root, for clients. */
+  readonly rootFile: string;
+  /** Signs a request, with the extensions that it asks for. @param days may be negative: it has expired then. */
+  readonly sign: (request: string, options?: { readonly days?: number }) => string;
+  /** A certificate with a key of its own. @param kind as for `openssl req -newkey`. */
+  readonly issue: (
+    name: string,
+    options?: { readonly kind?: readonly string[]; readonly extensions?: readonly string[]; readonly days?: number },
+  ) => { readonly certificate: string; readonly key: string };
+  /** An authority that this one has signed. */
+  readonly subordinate: (name: string) => Authority;
+}
+
+const EC = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+
+/** Runs openssl. @returns what it writes. */
+export function openssl(args: readonly string[], input = ''): string {
+  return execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'pipe'], encoding: 'utf8' });
+}
+
+/** Makes a root. @param folder to be removed by its owner. */
+export function createAuthority(folder: string, name = 'root'): Authority {
+  const [certificate, key] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
+  const extension = [
+    '-addext',
+    'basicConstraints=critical,CA:TRUE',
+    '-addext',
+    'keyUsage=critical,keyCertSign,cRLSign',
+  ];
+  const self = ['-x509', '-nodes', '-days', '3', '-subj', `/O=Example/CN=${name}`, '-keyout', key, '-out', certificate];
+  openssl(['req', '-newkey', ...EC, ...self, ...extension]);
+  return authorityOf(folder, certificate, key);
+}
+
+function authorityOf(folder: string, certificate: string, key: string): Authority {
+  let made = 0;
+  const file = (suffix: string): string => path.join(folder, `${path.basename(certificate)}-${(made += 1)}.${suffix}`);
+  const sign = (request: string, days: number, extensions: readonly string[] | undefined): string => {
+    const from = extensions === undefined ? ['-copy_extensions', 'copy'] : ['-extfile', file('ext')];
+    if (extensions !== undefined) writeFileSync(from[1] ?? '', extensions.join('\n'));
+    const by = ['-CA', certificate, '-CAkey', key, '-CAcreateserial'];
+    return openssl(['x509', '-req', ...by, '-days', String(days), ...from], request);
+  };
+  const requestOf = (name: string, kind: readonly string[], keyFile: string): string =>
+    openssl(['req', '-new', '-newkey', ...kind, '-nodes', '-subj', `/CN=${name}`, '-keyout', keyFile]);
+  return {
+    root: readFileSync(certificate, 'utf8'),
+    rootFile: certificate,
+    sign: (request, { days = 2 } = {}) => sign(request, days, undefined),
+    issue: (name, { kind = EC, extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1'], days = 2 } = {}) => {
+      const keyFile = file('key');
+      const request = requestOf(name, kind, keyFile);
+      return { certificate: sign(request, days, extensions), key: readFileSync(keyFile, 'utf8') };
+    },
+    subordinate: (name) => {
+      const [own, ownKey] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
+      const request = requestOf(name, EC, ownKey);
+      writeFileSync(own, sign(request, 3, ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']));
+      return authorityOf(folder, own, ownKey);
+    },
+  };
+}
