@@ -284,6 +284,57 @@ describe('closing', () => {
   });
 });
 
+describe('a further address of the listening socket', () => {
+  const hello: RequestListener = (request, response) => {
+    response.end(`to ${request.socket.localAddress ?? ''}`);
+  };
+  const portOf = ({ addresses }: Listener): string => new URL(addresses[0] ?? '').port;
+  const ask = async (url: string, agent: Agent): Promise<string> => {
+    const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]; // as documented
+    let text = '';
+    for await (const part of response.setEncoding('utf8')) text += String(part);
+    return text;
+  };
+
+  it('answers as the first, until it is given up (D1)', async () => {
+    const listener = await listen(hello);
+    const url = `http://127.0.0.2:${portOf(listener)}/`;
+    const agent = new Agent({ keepAlive: true });
+    await expect(ask(url, agent)).rejects.toThrow('ECONNREFUSED');
+    const leave = await listener.alsoAt('127.0.0.2');
+    await expect(ask(url, agent)).resolves.toBe('to 127.0.0.2');
+    leave();
+    // What is connected stays so.
+    await expect(ask(url, agent)).resolves.toBe('to 127.0.0.2');
+    await expect(ask(url, new Agent())).rejects.toThrow('ECONNREFUSED');
+    agent.destroy();
+  });
+
+  it('is nothing to do where every address is listened at (D1)', async () => {
+    const listener = await listen(hello, '0.0.0.0');
+    const leave = await listener.alsoAt('127.0.0.2');
+    leave();
+    await expect(ask(`http://127.0.0.2:${portOf(listener)}/`, new Agent())).resolves.toBe('to 127.0.0.2');
+  });
+
+  it('says what is wrong with it (D1)', async () => {
+    const listener = await listen(hello);
+    await expect(listener.alsoAt('192.0.2.77')).rejects.toThrow(ListenError);
+  });
+
+  it('lets its requests end when the listener is closed (D1)', async () => {
+    const held: ServerResponse[] = [];
+    const listener = await listen((_request, response) => void held.push(response));
+    await listener.alsoAt('127.0.0.2');
+    const answer = ask(`http://127.0.0.2:${portOf(listener)}/`, new Agent());
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const closed = listener.close(60_000);
+    for (const response of held) response.end('late');
+    await expect(answer).resolves.toBe('late');
+    await closed;
+  });
+});
+
 describe('plain HTTP at a port of TLS', () => {
   const onPlainHttp: RequestListener = ({ url, headers }, response) => {
     response.writeHead(308, { Location: `https://${headers.host ?? ''}${url ?? ''}` }).end();

@@ -7,7 +7,14 @@ import {
   type ServerOptions,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { isIPv6, type AddressInfo, type Socket } from 'node:net';
+import {
+  createServer as createNetServer,
+  isIPv4,
+  isIPv6,
+  type AddressInfo,
+  type Server as NetServer,
+  type Socket,
+} from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { TlsOptions } from './tls.js';
@@ -55,6 +62,13 @@ export type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeou
 export interface Listener {
   /** `http://127.0.0.1:8000`, one for each address that clients may use; at least one. */
   readonly addresses: readonly string[];
+  /**
+   * Listens at a further address of this machine, with the same port, certificate and requests. It need not be there yet when the
+   * listener is opened. Where every address is listened at nothing is to be done.
+   * @returns a function that ends it; its connections stay until they end by themselves, or with the listener.
+   * @throws {ListenError}
+   */
+  alsoAt(ip: string): Promise<() => void>;
   /** New connections get this certificate; those that are open keep theirs. Nothing happens with plain HTTP. */
   setTls(tls: TlsOptions): void;
   /** Stops listening, lets requests under way end for so long, then ends their connections. */
@@ -111,12 +125,26 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('error', onError);
   const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
   const scheme = tls === undefined ? 'http' : 'https';
+  const doors = new Set<NetServer>();
   return {
     addresses: reachableAddresses(ip, options.interfaces ?? networkInterfaces).map(
       (host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`,
     ),
+    async alsoAt(address) {
+      if (isListenedAt(ip, address)) return () => undefined;
+      // Its connections are the server's, which knows no difference; what it sets for its own sockets is set here.
+      const door = createNetServer({ allowHalfOpen: secure === undefined, noDelay: true }, (socket) => {
+        server.emit('connection', socket);
+      });
+      await listen(door, address, actualPort);
+      door.on('error', onError);
+      doors.add(door);
+      // Remembered for as long as it has connections, which the end of the listener waits for.
+      door.once('close', () => doors.delete(door));
+      return () => void door.close();
+    },
     setTls: (next) => secure?.setSecureContext(next),
-    close: (waitMs) => drain(server, sockets, waitMs),
+    close: (waitMs) => drain(server, [...doors], sockets, waitMs),
   };
 }
 
@@ -163,7 +191,13 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
   });
 }
 
-function listen(server: Server, ip: string, port: number): Promise<void> {
+/** Whether a socket at `ip` takes what comes to `address`, too. Node's `::` takes IPv4. */
+function isListenedAt(ip: string, address: string): boolean {
+  if (ip === '::') return true;
+  return ((ip === '' || ip === '0.0.0.0') && isIPv4(address)) || ip === address;
+}
+
+function listen(server: NetServer, ip: string, port: number): Promise<void> {
   const host = ip === '' ? '0.0.0.0' : ip;
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => {
@@ -228,22 +262,25 @@ function rememberSockets(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-function drain(server: Server, sockets: ReadonlySet<Socket>, waitMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
-    // Connections kept ready by who may never use them: load balancers, browsers, pools.
-    const silent = setTimeout(() => {
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    }, SILENT_MS);
-    const enough = setTimeout(() => {
-      for (const socket of sockets) socket.destroy();
-    }, waitMs);
-    // Its one error is that it was closed before, which is what is wanted.
-    server.close(() => {
-      clearInterval(idle);
-      clearTimeout(silent);
-      clearTimeout(enough);
-      resolve();
-    });
+function drain(
+  server: Server,
+  doors: readonly NetServer[],
+  sockets: ReadonlySet<Socket>,
+  waitMs: number,
+): Promise<void> {
+  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
+  // Connections kept ready by who may never use them: load balancers, browsers, pools.
+  const silent = setTimeout(() => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, SILENT_MS);
+  const enough = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, waitMs);
+  // The one error is that it was closed before, which is what is wanted.
+  const ended = [server, ...doors].map((one) => new Promise<void>((resolve) => one.close(() => resolve())));
+  return Promise.all(ended).then(() => {
+    clearInterval(idle);
+    clearTimeout(silent);
+    clearTimeout(enough);
   });
 }
