@@ -17,6 +17,7 @@ import { publishTasks } from './events/task-events.js';
 import type { Resource } from './redfish/resource.js';
 import type { TaskStore } from './redfish/task-store.js';
 import { resourceTypesOf } from './resources/resource-types.js';
+import type { NameLookup } from './name-lookup.js';
 import { openStateFile } from './state-file.js';
 
 export interface EventServicesOptions<Services> {
@@ -28,6 +29,8 @@ export interface EventServicesOptions<Services> {
   readonly stateDir: string;
   /** Two services that share a folder have subscriptions and logs of their own. */
   readonly serviceUuid: string;
+  /** How the names of listeners are looked up. Default: as the host does. */
+  readonly lookup?: NameLookup;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
@@ -58,7 +61,7 @@ const KEEP_ALIVE_MS = 15_000;
 export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
   const { bus, driver, tasks, resources, stateDir, serviceUuid, log } = options;
   const types = resourceTypesOf(resources);
-  const sender = createEventPost();
+  const sender = createEventPost(options.lookup);
   const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
   const subscriptions = createSubscriptions({
     feed: createEventFeed({ bus, typeOf: types.at, kept: KEPT_FOR_REPLAY }),

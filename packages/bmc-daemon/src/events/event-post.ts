@@ -4,6 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { fileReason } from '@rackless/daemon/text-file.js';
 import { ImageError } from '../media/image-error.js';
 import { anyHost, imageHosts } from '../media/image-hosts.js';
+import type { NameLookup } from '../name-lookup.js';
 
 export interface Listener {
   readonly url: URL;
@@ -33,8 +34,12 @@ export function isForbidden(url: URL): boolean {
   }
 }
 
-/** @returns the sender and what ends its connections. Redirects are not followed: events go where the client said. */
-export function createEventPost(): { readonly post: EventPost; close(): void } {
+/**
+ * @param lookup how names are looked up. Default: as the host does.
+ * @returns the sender and what ends its connections. Redirects are not followed: events go where the client said.
+ */
+export function createEventPost(lookup?: NameLookup): { readonly post: EventPost; close(): void } {
+  const named = lookup === undefined ? hosts : imageHosts({ ...anyHost, lookup });
   const options = { keepAlive: true, maxFreeSockets: 64, timeout: TIMEOUT_MS };
   const http = new HttpAgent(options);
   const https = { true: new HttpsAgent(options), false: new HttpsAgent({ ...options, rejectUnauthorized: false }) };
@@ -55,7 +60,7 @@ export function createEventPost(): { readonly post: EventPost; close(): void } {
       }
       const outgoing = open(listener, {
         method: 'POST',
-        lookup: hosts.lookupFor(listener.url),
+        lookup: named.lookupFor(listener.url),
         headers: {
           'User-Agent': 'Rackless',
           ...listener.headers,

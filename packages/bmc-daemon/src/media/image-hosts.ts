@@ -2,8 +2,9 @@
  * Which hosts images may come from. Names are judged by what they resolve to, in the lookup of the very socket that connects: a name
  * that resolves to something else a moment later (DNS rebinding) gains nothing by it.
  */
-import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
+import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import type { NameLookup } from '../name-lookup.js';
 import { ImageError } from './image-error.js';
 
 export interface HostRules {
@@ -14,6 +15,8 @@ export interface HostRules {
   readonly allowed: readonly string[] | null;
   /** Null: both. */
   readonly ipFamily: 4 | 6 | null;
+  /** How names are looked up. Default: as the host does. */
+  readonly lookup?: NameLookup;
 }
 
 export interface ImageHosts {
@@ -55,7 +58,7 @@ export function isHostRule(rule: string): boolean {
 }
 
 /** @param rules each of them as {@link isHostRule} takes it. */
-export function imageHosts({ allowed, ipFamily }: HostRules): ImageHosts {
+export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
   const never = blockListOf(forbidden);
   const networks = blockListOf((allowed ?? []).filter((rule) => networkOf(rule) !== null));
   const names = (allowed ?? []).filter((rule) => networkOf(rule) === null).map((rule) => nameOf(rule));
@@ -81,7 +84,7 @@ export function imageHosts({ allowed, ipFamily }: HostRules): ImageHosts {
         all: true,
         ...(ipFamily === null ? {} : { family: ipFamily }),
       };
-      resolve(hostname, all, (error, addresses) => {
+      lookup(hostname, all, (error, addresses) => {
         if (error !== null) {
           callback(error, []);
           return;

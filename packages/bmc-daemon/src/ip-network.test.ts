@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { canonicalIp, isHostAddress, overlap, prefixOfMask } from './ip-network.js';
+
+describe('addresses and networks', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['2001:DB8:0:0:0::1', '2001:db8::1'],
+    ['::ffff:192.0.2.1', '::ffff:c000:201'],
+    ['fe80::1%eth0', undefined],
+    ['192.0.2.256', undefined],
+    ['host', undefined],
+  ])('%s is spelled %s (D1)', (text, spelled) => {
+    expect(canonicalIp(text)).toBe(spelled);
+  });
+
+  it.each([
+    ['192.0.2.1/24', '192.0.2.200/32', true],
+    ['192.0.2.1/25', '192.0.2.200/32', false],
+    ['10.0.0.0/8', '10.200.0.1/24', true],
+    ['0.0.0.0/0', '198.51.100.1/32', true],
+    ['2001:db8::/32', '2001:db8:1::1/64', true],
+    ['2001:db8::/64', '2001:db8:0:1::/64', false],
+    ['::/0', '192.0.2.1/32', false],
+  ])('%s and %s overlap: %s (D1)', (a, b, does) => {
+    const parse = (text: string) => {
+      const [address = '', prefix] = text.split('/');
+      return { address, prefix: Number(prefix) };
+    };
+    expect([overlap(parse(a), parse(b)), overlap(parse(b), parse(a))]).toEqual([does, does]);
+  });
+
+  it('knows the addresses that no host has (D1)', () => {
+    const judge = (address: string, prefix: number) => isHostAddress({ address, prefix });
+    expect(['192.0.2.0', '192.0.2.1', '192.0.2.127', '192.0.2.128'].map((address) => judge(address, 25))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+    expect([judge('192.0.2.0', 31), judge('192.0.2.0', 32), judge('2001:db8::', 64)]).toEqual([true, true, true]);
+  });
+
+  it.each([
+    ['255.255.255.0', 24],
+    ['255.255.255.255', 32],
+    ['0.0.0.0', 0],
+    ['255.0.255.0', undefined],
+    ['255.255.255', undefined],
+  ])('the mask %s has %s bits (D1)', (mask, bits) => {
+    expect(prefixOfMask(mask)).toBe(bits);
+  });
+});

@@ -1,0 +1,57 @@
+/** IP addresses and networks as values: one spelling for each, and what lies in what. */
+import { isIP, isIPv4 } from 'node:net';
+
+/** `192.0.2.0/24`: the address may be any of the network's. */
+export interface IpNetwork {
+  readonly address: string;
+  /** Bits of the network: 0 to 32, or to 128. */
+  readonly prefix: number;
+}
+
+/** The one spelling of an address (RFC 5952); undefined for what is none. A zone (`%eth0`) makes it none. */
+export function canonicalIp(text: string): string | undefined {
+  const family = isIP(text);
+  if (family === 0 || text.includes('%')) return undefined;
+  return family === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1);
+}
+
+/** Bits of an address of that family. */
+export function addressBits(address: string): 32 | 128 {
+  return isIPv4(address) ? 32 : 128;
+}
+
+/** Whether the two have an address in common. */
+export function overlap(a: IpNetwork, b: IpNetwork): boolean {
+  if (isIPv4(a.address) !== isIPv4(b.address)) return false;
+  const bits = addressBits(a.address);
+  const shift = BigInt(bits - Math.min(a.prefix, b.prefix));
+  return numberOf(a.address) >> shift === numberOf(b.address) >> shift;
+}
+
+/** Whether an address can be a host's: not the network's own one, nor its broadcast address. */
+export function isHostAddress({ address, prefix }: IpNetwork): boolean {
+  const bits = addressBits(address);
+  // RFC 3021: a network of two has neither; IPv6 has no broadcast.
+  if (bits === 128 || prefix >= bits - 1) return true;
+  const mask = (1n << BigInt(bits - prefix)) - 1n;
+  const host = numberOf(address) & mask;
+  return host !== 0n && host !== mask;
+}
+
+/** Of `255.255.255.0` 24; undefined for what is no mask. */
+export function prefixOfMask(mask: string): number | undefined {
+  if (!isIPv4(mask)) return undefined;
+  const inverse = 0xffffffffn ^ numberOf(mask);
+  // What is left out has to be ones without a gap.
+  if ((inverse & (inverse + 1n)) !== 0n) return undefined;
+  return 32 - inverse.toString(2).replace(/^0$/, '').length;
+}
+
+function numberOf(address: string): bigint {
+  if (isIPv4(address)) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
+  const [head = '', tail] = (canonicalIp(address) ?? '::').split('::');
+  const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
+}
