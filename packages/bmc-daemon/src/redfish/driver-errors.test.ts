@@ -93,6 +93,16 @@ describe('toRedfishError', () => {
     },
   );
 
+  it('calls an image what the resource calls it, and hides what its URL may hold there, too (S5, S7)', () => {
+    const uri = 'Boot/HttpBootUri';
+    const context = { path, body: { Boot: { HttpBootUri: insert.body.Image } }, properties: { image: uri } };
+    const args = ['https://images/a.iso?******'];
+    expect([answer('mediaUnreachable', context), answer('mediaForbidden', context, 'image')]).toMatchObject([
+      { args: [args], related: [[`#/${uri}`]] },
+      { args: [[uri, ...args]], related: [[`#/${uri}`]] },
+    ]);
+  });
+
   it('names no property where the resource has none for what was refused (B13)', () => {
     expect(answer('unsupported', boot, 'secureBoot')).toEqual({
       status: 501,

@@ -7,8 +7,11 @@ import { about, message, messageStatus, withDetail, type Message } from './messa
 /** What a driver's word for a part of a change is called in a body: `Boot/BootOrder`, from the body's root on. */
 export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
 
-/** The parts of an image are called the same wherever one is put in. */
-const imageProperties: PropertyNames = { image: 'Image', transferMethod: 'TransferMethod' };
+/** The parts of an image, where a resource does not call them otherwise. */
+const imageProperties: Readonly<Record<'image' | 'transferMethod', string>> = {
+  image: 'Image',
+  transferMethod: 'TransferMethod',
+};
 
 /** What was being done, so that the messages can name it. */
 export interface ErrorContext {
@@ -52,9 +55,10 @@ function status(error: DriverError, answer: Message): number {
 }
 
 function describe(error: DriverError, context: ErrorContext): Message {
-  const image = quoted(context.body, 'Image');
   const names = { ...imageProperties, ...context.properties };
   const property = error.field === undefined ? undefined : names[error.field];
+  const ofImage = names.image;
+  const image = quoted(context.body, ofImage);
   switch (error.kind) {
     case 'notFound':
       return message('ResourceMissingAtURI', context.path);
@@ -70,18 +74,18 @@ function describe(error: DriverError, context: ErrorContext): Message {
     case 'invalid':
       return invalid(property, context);
     case 'mediaUnreachable':
-      return aboutProperty(message('CouldNotEstablishConnection', image), 'Image');
+      return aboutProperty(message('CouldNotEstablishConnection', image), ofImage);
     case 'mediaNotFound':
-      return aboutProperty(message('ResourceMissingAtURI', image), 'Image');
+      return aboutProperty(message('ResourceMissingAtURI', image), ofImage);
     case 'mediaAuth':
-      return aboutProperty(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), 'Image');
+      return aboutProperty(message('ResourceAtUriUnauthorized', image, 'user name or password not accepted'), ofImage);
     case 'mediaTls':
-      return aboutProperty(message('AccessDenied', image), 'Image');
+      return aboutProperty(message('AccessDenied', image), ofImage);
     case 'mediaForbidden':
-      return invalid('Image', context);
+      return invalid(ofImage, context);
     case 'mediaTooLarge':
-      if (context.action === undefined) return invalid('Image', context);
-      return aboutProperty(message('ActionParameterValueConflict', 'Image', image), 'Image');
+      if (context.action === undefined) return invalid(ofImage, context);
+      return aboutProperty(message('ActionParameterValueConflict', ofImage, image), ofImage);
     case 'insertFailed':
       return message('OperationFailed');
     case 'storageFull':
@@ -108,10 +112,10 @@ function aboutProperty(subject: Message, property: string): Message {
   return about(subject, `#/${property}`);
 }
 
-/** A value as a message may have it: tasks show messages to others, and the query of an image's URL may be a key. */
+/** A value as a message may have it: tasks show messages to others, and what is in an image's URL may be a password or a key. */
 function quoted(body: unknown, property: string): string {
   const value = valueAt(body, property) ?? '';
-  return property === 'Image' ? maskUrl(value) : value;
+  return value.includes('://') ? maskUrl(value) : value;
 }
 
 function valueAt(body: unknown, property: string): string | undefined {

@@ -5,7 +5,7 @@ import { storedUrl } from '../media/image.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
 import type { WriteResult } from '../redfish/resource.js';
-import { bootChange, ignoredProperties, type BootBody } from './boot.js';
+import { bootChange, bootProperties, ignoredProperties, type BootBody } from './boot.js';
 import { firmwareControl } from './firmware.js';
 import { imageRequest } from './insert-media.js';
 import { trustOf } from './media-drive.js';
@@ -43,7 +43,11 @@ export async function applyBoot(
   return await runLongOperation(
     {
       name: `HTTP boot of ${system.name}`,
-      context: { body: { Boot: { HttpBootUri: wanted }, Image: wanted }, path: `/redfish/v1/Systems/${system.uuid}` },
+      context: {
+        body: { Boot: { HttpBootUri: wanted } },
+        properties: bootProperties,
+        path: `/redfish/v1/Systems/${system.uuid}`,
+      },
       run: async () => {
         if (stale) await driver.ejectMedia(system.uuid, 'cdrom');
         try {

@@ -11,6 +11,7 @@ import type {
 } from '../drivers/driver.js';
 import type { DeviceKey } from '../drivers/firmware-control.js';
 import { storedUrl } from '../media/image.js';
+import type { PropertyNames } from '../redfish/driver-errors.js';
 import { message, withDetail, type Message } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { bootReference, bootSource, optionOf } from './boot-reference.js';
@@ -41,6 +42,14 @@ const enabledIn = {
 } as const satisfies Readonly<Record<(typeof enabledOut)[BootOverrideEnabled], BootOverrideEnabled>>;
 
 const modeIn = { UEFI: 'efi', Legacy: 'bios' } as const satisfies Readonly<Record<string, FirmwareType>>;
+
+/** What is refused of a change, by the names that it has in the body of a PATCH. */
+export const bootProperties: PropertyNames = {
+  bootTarget: 'Boot/BootSourceOverrideTarget',
+  firmware: 'Boot/BootSourceOverrideMode',
+  bootOrder: 'Boot/BootOrder',
+  image: 'Boot/HttpBootUri',
+};
 
 /** What of a machine its `Boot` is about. */
 type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;

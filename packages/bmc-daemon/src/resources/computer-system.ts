@@ -7,7 +7,7 @@ import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { vendor, version } from '../version.js';
 import { applyBoot } from './boot-change.js';
-import { bootBody, renderBoot } from './boot.js';
+import { bootBody, bootProperties, renderBoot } from './boot.js';
 import { chassisReference } from './chassis-place.js';
 import { applyAssetTag, assetTagBody, ownership, powerRestorePolicies } from './identity.js';
 import { firmwareVersion } from './firmware-inventory.js';
@@ -83,11 +83,7 @@ const computerSystem = defineResource({
       'LocationIndicatorActive',
       'PowerRestorePolicy',
     ],
-    properties: {
-      bootTarget: 'Boot/BootSourceOverrideTarget',
-      firmware: 'Boot/BootSourceOverrideMode',
-      bootOrder: 'Boot/BootOrder',
-    },
+    properties: bootProperties,
     apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
       const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
       if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);

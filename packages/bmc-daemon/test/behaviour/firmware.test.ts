@@ -289,6 +289,11 @@ describeSpec('an HTTP boot', (spec) => {
   it('changes nothing where the image can not be had, and asks the network where it has no URI (S5)', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
+    const [said] = spec().objectAt(gone.body, 'error')['@Message.ExtendedInfo'] as readonly Body[];
+    expect([said?.['MessageArgs'], said?.['RelatedProperties']]).toEqual([
+      [spec().image('gone.iso')],
+      ['#/Boot/HttpBootUri'],
+    ]);
     expect(await boot()).toEqual(['Hdd', null]);
     await patch({ BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Continuous' });
     await spec().reset('On');
