@@ -156,7 +156,7 @@ function insert(
       requester,
       cancellable: true,
       // Of the body only what a message may quote: the task outlives the request, the password must not.
-      context: { ...context, body: { Image: image.url.href } },
+      context: { ...context, body: { Image: image.url.href, TransferMethod: body.TransferMethod } },
       run: async ({ progress: onProgress, signal }) => {
         await prepare();
         await driver.insertMedia(system.uuid, drive.device, image, { onProgress, signal });

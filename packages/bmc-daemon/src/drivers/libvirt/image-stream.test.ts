@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { ImageServerLimits } from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { ImageStreams, isStreamFault } from './image-stream.js';
@@ -20,8 +23,8 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
 });
 
-async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<URL> {
-  const server = createServer(handler);
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+async function serve(handler: Handler, server: Server = createServer(handler)): Promise<URL> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a/image.iso?token=t`);
@@ -84,6 +87,31 @@ describe('streams of images', () => {
       verify: false,
     });
     expect(name).toBe(`http://127.0.0.1:${target.port}/a/image.iso`);
+  });
+
+  it("are refused where only the drive's or the configuration's authorities know the server, for QEMU does not (S7)", async () => {
+    const folder = await modules();
+    const [key, caFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    await promisify(execFile)('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'],
+      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', caFile],
+    ]);
+    const pem = await readFile(caFile, 'utf8');
+    const url = await serve(inParts, createTlsServer({ key: await readFile(key), cert: pem }, inParts));
+    url.protocol = 'https:';
+    const refused = {
+      kind: 'invalid',
+      field: 'transferMethod',
+      message: "streaming the image: QEMU trusts the host's certificate authorities only; Upload needs no more",
+    };
+    const verified = { ...image(url), verifyCertificate: true };
+    const streams = new ImageStreams(limits);
+    await expect(streams.open({ ...verified, authorities: [pem] }, never)).rejects.toMatchObject(refused);
+    await expect(new ImageStreams({ ...limits, caFile }).open(verified, never)).rejects.toMatchObject(refused);
+    expect((await fault(streams.open(verified, never)))[0]).toBe('mediaTls');
+    // Where nobody verifies, nobody has to be known.
+    const { source } = await streams.open({ ...image(url), authorities: [pem] }, never);
+    expect(source).toMatchObject({ type: 'network', protocol: 'https', verify: false });
   });
 
   it('need a server that sends parts, has the image, and answers to its address (S7)', async () => {

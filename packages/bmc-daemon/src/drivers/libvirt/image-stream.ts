@@ -2,7 +2,7 @@
  * Images that QEMU reads from their servers block by block (TransferMethod Stream): nothing is kept on the host, and the server has
  * to be there as long as the image is in a drive. QEMU's driver for it is in a package of its own on most distributions.
  */
-import { readdir } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { ImageError } from '../../media/image-error.js';
 import { hostOf } from '../../media/image-hosts.js';
 import { locateImage, type ImageServerLimits } from '../../media/image-server.js';
@@ -19,6 +19,13 @@ const MODULE_FOLDERS = [
   '/usr/lib64/qemu-kvm',
   '/usr/lib64/qemu',
   '/usr/lib/qemu',
+] as const;
+
+/** Where distributions keep the authorities that QEMU's TLS goes by: Debian, Fedora and its kin, SUSE. */
+const HOST_AUTHORITIES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
 ] as const;
 
 /** In QEMU's words: there is no such driver. */
@@ -62,6 +69,7 @@ export class ImageStreams {
     try {
       const { url, address } = await locateImage(image, this.#limits, signal);
       const final = url.protocol === 'http:' ? await this.#atAddress(url, address, image, signal) : url;
+      if (url.protocol === 'https:' && image.verifyCertificate) await this.#assertKnownToHost(image, signal);
       const source = sourceOf(final, image.verifyCertificate);
       return { source, name: networkName(source), release: () => undefined };
     } catch (error) {
@@ -79,6 +87,22 @@ export class ImageStreams {
     }
     if (!NO_ANSWER.test(error.message)) return error;
     return new DriverError('mediaUnreachable', error.message, { cause: error, field: 'image' });
+  }
+
+  /**
+   * QEMU verifies a server by the authorities of its host, and knows neither those of the drive nor the configuration's.
+   * @throws {DriverError} invalid, where one of these is needed.
+   */
+  async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
+    const { caFile, ...limits } = this.#limits;
+    if (caFile === undefined && (image.authorities ?? []).length === 0) return;
+    try {
+      await locateImage({ ...image, authorities: await hostAuthorities() }, limits, signal);
+    } catch (cause) {
+      if (!(cause instanceof ImageError) || cause.kind !== 'mediaTls') throw cause;
+      const message = "streaming the image: QEMU trusts the host's certificate authorities only; Upload needs no more";
+      throw new DriverError('invalid', message, { cause, field: 'transferMethod' });
+    }
   }
 
   /**
@@ -102,6 +126,12 @@ export class ImageStreams {
 /** Whether an error of plugging a stream in is one of the stream, and not one of the machine. */
 export function isStreamFault(error: DriverError): boolean {
   return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
+}
+
+/** Of this host, which need not be QEMU's; none where they are kept elsewhere. PEM. */
+async function hostAuthorities(): Promise<readonly string[]> {
+  const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));
+  return files.filter((file) => file !== null);
 }
 
 function isRestricted({ hosts }: ImageServerLimits): boolean {
