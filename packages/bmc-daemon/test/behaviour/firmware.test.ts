@@ -289,7 +289,7 @@ describeSpec('an HTTP boot', (spec) => {
   it('changes nothing where the image can not be had, and asks the network where it has no URI (S5)', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
-    const [said] = spec().objectAt(gone.body, 'error')['@Message.ExtendedInfo'] as readonly Body[];
+    const [said] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];
     expect([said?.['MessageArgs'], said?.['RelatedProperties']]).toEqual([
       [spec().image('gone.iso')],
       ['#/Boot/HttpBootUri'],
