@@ -122,9 +122,11 @@ describe('the console hub', () => {
     }
     await driver.power(uuid, 'create');
     await ear.hears('login: ');
-    // Off and on at once: there is nothing to tell but what the guest says.
+    await ear.is(connected);
+    // Off and on at once is another run all the same.
     await Promise.all([driver.power(uuid, 'destroy'), driver.power(uuid, 'create')]);
     expect(await ear.hears('login: ')).toMatch(/^\r\nRackless made-up firmware/);
+    await ear.is(connected);
   });
 
   it('gives way to who takes the console by force, and comes back when it is free (D2)', async () => {

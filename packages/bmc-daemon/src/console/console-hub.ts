@@ -16,7 +16,8 @@ export interface ConsoleListener {
   /** What the guest says; the buffer is shared, and must not be changed. Nobody waits for a listener. */
   data(bytes: Buffer): void;
   /**
-   * First of all, and whenever it changes; after `closed` and `taken` the hub goes on trying.
+   * First of all, and whenever it changes; `open` each time that the console was opened, before its first byte. After `closed` and
+   * `taken` the hub goes on trying.
    * @param why for people: `the machine is off`.
    */
   state(state: ConsoleState, why: string): void;

@@ -126,10 +126,14 @@ export class ConsoleLine {
     if (stream !== undefined) {
       this.#retries = 0;
       this.#startedMeanwhile = false;
-      this.#follow(stream);
+      // Told each time, and before the first byte: what comes now is of another run of the machine.
+      this.#condition = undefined;
     }
     this.#tell(condition);
-    if (stream !== undefined) return;
+    if (stream !== undefined) {
+      this.#follow(stream);
+      return;
+    }
     if (this.#startedMeanwhile) {
       this.#startedMeanwhile = false;
       void this.#attempt();
