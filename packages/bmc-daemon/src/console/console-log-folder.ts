@@ -1,0 +1,299 @@
+/**
+ * The console log of one machine on the disk: a folder for each boot, in it `boot.json` and the text in files of a bounded size,
+ * each named by its place in the boot (`65536.log`) with the times beside it (`65536.times`, a line for each: place, milliseconds
+ * since 1970). The first and the last files of a boot are kept; what goes is what is between them. Nothing here is done by itself
+ * or at the same time: whoever records calls one method after the other.
+ */
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Stretch } from './console-log-lines.js';
+import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
+
+export interface ConsoleLogLimits {
+  /** Of one file. */
+  readonly segmentBytes: number;
+  /** Files at the beginning of a boot. */
+  readonly firstSegments: number;
+  /** Files at its end. */
+  readonly lastSegments: number;
+  /** Boots of a machine. */
+  readonly boots: number;
+}
+
+const facts = z.object({
+  /** ISO 8601, UTC. */
+  began: z.iso.datetime(),
+  /** Which run of the machine it was part of; null: not known. */
+  instance: z.string().nullable(),
+});
+export type BootFacts = z.infer<typeof facts>;
+
+export interface Boot extends BootFacts {
+  /** From 1 on, and never given twice. */
+  readonly number: number;
+  /** Bytes of {@link ConsoleLogFolder.text}, its notes included. */
+  readonly size: number;
+}
+
+interface Segment {
+  /** Of its first byte, in the boot. */
+  readonly at: number;
+  size: number;
+}
+
+interface KnownBoot extends BootFacts {
+  readonly number: number;
+  readonly segments: Segment[];
+  /** Marks in the last file, as far as this process has written them. */
+  marks: number;
+}
+
+/** Of one file, so that those of a machine that prints a few bytes a second are bounded, too. */
+const MOST_MARKS = 4_096;
+
+export class ConsoleLogFolder {
+  readonly #path: string;
+  readonly #limits: ConsoleLogLimits;
+  #boots: KnownBoot[] | undefined;
+
+  constructor(folder: string, limits: ConsoleLogLimits) {
+    this.#path = folder;
+    this.#limits = limits;
+  }
+
+  /** Those with text, oldest first. */
+  async boots(): Promise<readonly Boot[]> {
+    const known = await this.#load();
+    return known
+      .filter(({ segments }) => segments.length > 0)
+      .map(({ number, began, instance, segments }) => ({ number, began, instance, size: sizeOf(segments) }));
+  }
+
+  /** The last one, whether it has text or not. */
+  async last(): Promise<(BootFacts & { readonly number: number }) | undefined> {
+    return (await this.#load()).at(-1);
+  }
+
+  /** Bytes on the disk, as far as they have been looked at. */
+  get size(): number {
+    return (this.#boots ?? []).reduce((sum, { segments }) => sum + bytesOf(segments), 0);
+  }
+
+  /**
+   * Begins a boot, and forgets the oldest where there are too many.
+   * @returns its number.
+   */
+  async begin(boot: BootFacts): Promise<number> {
+    const known = await this.#load();
+    const number = (known.at(-1)?.number ?? 0) + 1;
+    const folder = this.#folderOf(number);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(path.join(folder, 'boot.json'), `${JSON.stringify(boot)}\n`, { mode: 0o600 });
+    known.push({ ...boot, number, segments: [], marks: 0 });
+    while (known.length > this.#limits.boots) await this.removeOldest();
+    return number;
+  }
+
+  /**
+   * Adds to a boot; to none where it is gone already.
+   * @throws what node:fs throws; {@link recount} then finds out what was written.
+   */
+  async append(number: number, { bytes, marks }: Piece, time: number): Promise<void> {
+    const boot = (await this.#load()).find((known) => known.number === number);
+    if (boot === undefined) return;
+    for (let from = 0; from < bytes.length;) {
+      const segment = await this.#segment(boot);
+      const to = Math.min(bytes.length, from + this.#limits.segmentBytes - segment.size);
+      const place = segment.at + segment.size;
+      const own = marks
+        .filter(({ at }) => at >= from && at < to)
+        .map((mark) => ({ ...mark, at: place + mark.at - from }));
+      // A file that begins in the middle of a line says itself when that was.
+      const before = marks.findLast(({ at }) => at < from)?.time ?? time;
+      const begun = segment.size === 0 && own[0]?.at !== place ? [{ at: place, time: before }, ...own] : own;
+      await this.#write(boot, segment, bytes.subarray(from, to), begun);
+      from = to;
+    }
+  }
+
+  /** What is kept of a boot: more than one stretch where something between was left out. */
+  async stretches(number: number): Promise<readonly Stretch[]> {
+    const boot = (await this.#load()).find((known) => known.number === number);
+    if (boot === undefined) return [];
+    const folder = this.#folderOf(number);
+    const parts: { start: number; bytes: Buffer[]; end: number; marks: Mark[] }[] = [];
+    for (const { at } of boot.segments) {
+      const bytes = await contents(path.join(folder, `${at}.log`));
+      const marks = parseMarks((await contents(path.join(folder, `${at}.times`))).toString());
+      const last = parts.at(-1);
+      if (last?.end === at) {
+        last.bytes.push(bytes);
+        last.end += bytes.length;
+        last.marks.push(...marks);
+      } else parts.push({ start: at, bytes: [bytes], end: at + bytes.length, marks: [...marks] });
+    }
+    return parts.map(({ start, bytes, marks }) => ({ start, bytes: Buffer.concat(bytes), marks }));
+  }
+
+  /** All that is kept of a boot, with a note in place of what was left out. */
+  async text(number: number): Promise<Buffer> {
+    const stretches = await this.stretches(number);
+    return Buffer.concat(
+      stretches.flatMap(({ start, bytes }, index) => {
+        const before = stretches[index - 1];
+        return before === undefined ? [bytes] : [note(leftOut(start - before.start - before.bytes.length)), bytes];
+      }),
+    );
+  }
+
+  /** When the last text of a boot came, in milliseconds since 1970; undefined where there is none. */
+  async lastHeard(number: number): Promise<number | undefined> {
+    const boot = (await this.#load()).find((known) => known.number === number);
+    const segment = boot?.segments.at(-1);
+    if (segment === undefined) return undefined;
+    const file = path.join(this.#folderOf(number), `${segment.at}.log`);
+    return await stat(file).then(
+      ({ mtimeMs }) => Math.floor(mtimeMs),
+      () => undefined,
+    );
+  }
+
+  /** Forgets the oldest boot that has text, unless it is the last one. */
+  async removeOldest(): Promise<void> {
+    const known = await this.#load();
+    let isFreed = false;
+    while (!isFreed && known.length > 1) {
+      for (const { number, segments } of known.splice(0, 1)) {
+        await rm(this.#folderOf(number), { recursive: true, force: true });
+        isFreed = segments.length > 0;
+      }
+    }
+  }
+
+  /** Forgets all boots; the next one's number is a new one, over a restart, too. */
+  async clear(next: BootFacts): Promise<number> {
+    const known = await this.#load();
+    const number = await this.begin(next);
+    for (const { number: old } of known.filter((boot) => boot.number !== number)) {
+      await rm(this.#folderOf(old), { recursive: true, force: true });
+    }
+    this.#boots = known.filter((boot) => boot.number === number);
+    return number;
+  }
+
+  /** Deletes everything. */
+  async remove(): Promise<void> {
+    this.#boots = [];
+    await rm(this.#path, { recursive: true, force: true });
+  }
+
+  /** Looks again how much there is: after a write that failed half-way. */
+  recount(): void {
+    this.#boots = undefined;
+  }
+
+  /** The file to write to: the last one, or a new one, for which another may have to go. */
+  async #segment(boot: KnownBoot): Promise<Segment> {
+    const { segmentBytes, firstSegments, lastSegments } = this.#limits;
+    const last = boot.segments.at(-1);
+    if (last !== undefined && last.size < segmentBytes && boot.marks < MOST_MARKS) return last;
+    const segment = { at: last === undefined ? 0 : last.at + last.size, size: 0 };
+    boot.segments.push(segment);
+    boot.marks = 0;
+    if (boot.segments.length > firstSegments + lastSegments) {
+      for (const { at } of boot.segments.splice(firstSegments, 1)) {
+        const folder = this.#folderOf(boot.number);
+        for (const kind of ['log', 'times']) await rm(path.join(folder, `${at}.${kind}`), { force: true });
+      }
+    }
+    return segment;
+  }
+
+  async #write(boot: KnownBoot, segment: Segment, bytes: Buffer, marks: readonly Mark[]): Promise<void> {
+    const file = path.join(this.#folderOf(boot.number), String(segment.at));
+    // Before the text: a time of what is not there does no harm.
+    if (marks.length > 0) {
+      const lines = marks.map(({ at, time }) => `${at} ${time}\n`).join('');
+      await appendFile(`${file}.times`, lines, { mode: 0o600 });
+      boot.marks += marks.length;
+    }
+    await appendFile(`${file}.log`, bytes, { mode: 0o600 });
+    segment.size += bytes.length;
+  }
+
+  async #load(): Promise<KnownBoot[]> {
+    if (this.#boots !== undefined) return this.#boots;
+    const boots: KnownBoot[] = [];
+    for (const number of numbersIn(await names(this.#path), /^(\d+)$/)) {
+      const folder = this.#folderOf(number);
+      const segments: Segment[] = [];
+      for (const at of numbersIn(await names(folder), /^(\d+)\.log$/)) {
+        segments.push({ at, size: (await stat(path.join(folder, `${at}.log`))).size });
+      }
+      boots.push({ ...(await factsIn(folder)), number, segments, marks: 0 });
+    }
+    this.#boots = boots;
+    return boots;
+  }
+
+  #folderOf(number: number): string {
+    return path.join(this.#path, String(number));
+  }
+}
+
+/** As {@link ConsoleLogFolder.text} has it. */
+function sizeOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { at, size }, index) => {
+    const before = segments[index - 1];
+    const gap = before === undefined ? 0 : at - before.at - before.size;
+    return sum + size + (gap > 0 ? note(leftOut(gap)).length : 0);
+  }, 0);
+}
+
+function bytesOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { size }) => sum + size, 0);
+}
+
+async function factsIn(folder: string): Promise<BootFacts> {
+  try {
+    return facts.parse(JSON.parse(await readFile(path.join(folder, 'boot.json'), 'utf8')));
+  } catch {
+    // Killed between the folder and the file, or a full disk: the text is still worth reading.
+    const { birthtime } = await stat(folder);
+    return { began: birthtime.toISOString(), instance: null };
+  }
+}
+
+async function names(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Empty where somebody has removed the file. */
+async function contents(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (isMissing(error)) return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+}
+
+/** The numbers in file names, ascending. */
+function numbersIn(files: readonly string[], pattern: RegExp): readonly number[] {
+  return files.flatMap((file) => pattern.exec(file)?.[1] ?? []).map(Number).sort((left, right) => left - right); // prettier-ignore
+}
+
+/** A last line that was half written is left out. */
+function parseMarks(text: string): readonly Mark[] {
+  return [...text.matchAll(/^(\d+) (\d+)\n/gm)].map(([, at, time]) => ({ at: Number(at), time: Number(time) }));
+}

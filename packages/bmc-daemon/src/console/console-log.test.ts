@@ -1,0 +1,374 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MachineChange, MachineChangeKind, MachineChangeListener } from '../drivers/machine-change.js';
+import type { ConsoleListener, ConsoleState } from './console-hub.js';
+import { consoleLogBounds, openConsoleLogs, type ConsoleLogBounds, type ConsoleLogs } from './console-log.js';
+
+const uuid = '5ac4fa6e-0000-4000-8000-000000000001';
+const other = '5ac4fa6e-0000-4000-8000-000000000002';
+
+/** Machines whose ports say what the test says. */
+class Ports {
+  machines = [uuid];
+  instance = '1';
+  readonly listeners = new Map<string, ConsoleListener>();
+  readonly #changes = new Set<MachineChangeListener>();
+
+  readonly driver = {
+    listSystems: () => Promise.resolve(this.machines.map((id) => ({ uuid: id, name: id }))),
+    onChange: (listener: MachineChangeListener) => {
+      this.#changes.add(listener);
+      return () => void this.#changes.delete(listener);
+    },
+    console: {
+      open: () => Promise.reject(new Error('the hub opens')),
+      sendBreak: () => Promise.resolve(),
+      instance: () => Promise.resolve(this.instance),
+    },
+  };
+  readonly hub = {
+    attach: (id: string, listener: ConsoleListener) => {
+      this.listeners.set(id, listener);
+      return { write: () => undefined, detach: () => void this.listeners.delete(id) };
+    },
+  };
+
+  says(text: string | Buffer, id = uuid): void {
+    this.listeners.get(id)?.data(Buffer.from(text));
+  }
+
+  is(state: ConsoleState, id = uuid): void {
+    this.listeners.get(id)?.state(state, '');
+  }
+
+  happens(kind: MachineChangeKind, id = uuid): void {
+    const change: MachineChange = { kind, uuid: id, name: id };
+    for (const listener of this.#changes) listener(change);
+  }
+
+  /** Off and on. */
+  starts(instance: string): void {
+    this.is('closed');
+    this.happens('stopped');
+    this.instance = instance;
+    this.happens('started');
+    this.is('open');
+  }
+}
+
+let folder = '';
+let ports: Ports;
+let logs: ConsoleLogs;
+let clock = 0;
+let warned: string[] = [];
+
+const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
+  const note = (text: string) => void warned.push(text);
+  logs = openConsoleLogs({
+    driver: ports.driver,
+    hub: ports.hub,
+    folder: path.join(folder, 'console'),
+    log: { info: note, warn: note },
+    // Waiting is for tests of it: whoever reads has everything written first.
+    bounds: { ...consoleLogBounds, flushMs: 3_600_000, lookEveryMs: 5, ...bounds },
+    now: () => (clock += 10),
+  });
+  await until(() => ports.machines.every((id) => ports.listeners.has(id)));
+};
+const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
+  await logs.close();
+  await open(bounds);
+};
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('waiting: it has not come');
+    await sleep(5);
+  }
+}
+/** Boots as `7:`, lines as they are. */
+const shown = async (id = uuid) =>
+  (await logs.ofSystem(id).read()).map((record) =>
+    record.kind === 'boot' ? `${record.boot.number}:` : record.line.text,
+  );
+const text = async (boot: number) => (await logs.ofSystem(uuid).text(boot))?.toString();
+const files = () => readdirSync(path.join(folder, 'console'), { recursive: true, encoding: 'utf8' }).sort();
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'rackless-console-'));
+  clock = Date.parse('2026-11-20T20:00:00Z');
+  warned = [];
+  ports = new Ports();
+  await open();
+});
+afterEach(async () => {
+  await logs.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the console log', () => {
+  it('keeps what a port prints by boot: a start and a reset each begin one (D2)', async () => {
+    ports.starts('1');
+    ports.says('\x1bcSeaBIOS\r\nlogin: ');
+    ports.happens('rebooted');
+    ports.says('SeaBIOS again\r\n');
+    ports.starts('2');
+    ports.says('SeaBIOS of another process\r\n');
+    expect(await shown()).toEqual([
+      '1:',
+      'SeaBIOS',
+      'login:',
+      '2:',
+      'SeaBIOS again',
+      '3:',
+      'SeaBIOS of another process',
+    ]);
+    expect(await text(1)).toBe('\x1bcSeaBIOS\r\nlogin: ');
+    expect(await text(4)).toBeUndefined();
+  });
+
+  it('begins no boot for which nothing was printed (D2)', async () => {
+    ports.starts('1');
+    for (let count = 0; count < 20; count += 1) ports.happens('rebooted');
+    expect(await shown()).toEqual([]);
+    ports.says('at last\r\n');
+    expect(await shown()).toEqual(['1:', 'at last']);
+  });
+
+  it('says when a boot began and when each line came (D2)', async () => {
+    ports.starts('1');
+    ports.says('one\r\n');
+    clock += 5_000;
+    ports.says('two\r\n');
+    const [boot, one, two] = await logs.ofSystem(uuid).read();
+    expect(boot).toEqual({
+      kind: 'boot',
+      boot: {
+        number: 1,
+        began: expect.stringMatching(/^2026-11-20T20:00:00\.\d+Z$/) as unknown,
+        instance: '1',
+        size: 10,
+      },
+    });
+    const times = [one, two].map((record) => (record?.kind === 'line' ? new Date(record.line.time).toISOString() : ''));
+    expect(times.map((time) => time.slice(0, 19))).toEqual(['2026-11-20T20:00:00', '2026-11-20T20:00:05']);
+  });
+
+  it('goes on after a restart of the service, with a note, where the machine is the same run (D2)', async () => {
+    ports.starts('1');
+    ports.says('before\r\n');
+    await restart();
+    ports.is('open');
+    ports.says('after\r\n');
+    expect(await shown()).toEqual(['1:', 'before', expect.stringMatching(/^\[rackless: nothing was recorded between 2026-.*Z and 2026-.*Z\]$/), 'after']); // prettier-ignore
+    ports.starts('2');
+    ports.says('second\r\n');
+    expect((await shown()).slice(-2)).toEqual(['2:', 'second']);
+  });
+
+  it('begins anew after a restart where the machine was started in between, and says what it has missed (D2)', async () => {
+    ports.starts('1');
+    ports.says('before\r\n');
+    await logs.close();
+    ports.instance = '2';
+    await open();
+    ports.is('open');
+    ports.says('after\r\n');
+    const missed = '[rackless: the log begins here: the machine was running already]';
+    expect(await shown()).toEqual(['1:', 'before', '2:', missed, 'after']);
+  });
+
+  it('notes for how long somebody else had the console (D2)', async () => {
+    ports.starts('1');
+    ports.says('before\r\n');
+    ports.is('taken');
+    ports.is('open');
+    ports.says('after\r\n');
+    expect((await shown())[2]).toMatch(/^\[rackless: nothing was recorded between .* and .*\]$/);
+    ports.is('taken');
+    ports.happens('rebooted');
+    clock += 60_000;
+    ports.is('open');
+    ports.says('next boot\r\n');
+    expect((await shown()).slice(-3)).toEqual(['2:', expect.stringContaining('connected at 2026-'), 'next boot']);
+  });
+
+  it('takes what is printed before the host has said which run it is (D2)', async () => {
+    let answer: (instance: string) => void = () => undefined;
+    ports.driver.console.instance = () => new Promise((resolve) => (answer = resolve));
+    ports.happens('started');
+    ports.is('open');
+    ports.says('early\r\n');
+    ports.happens('rebooted');
+    await until(() => answer.length > 0);
+    answer('1');
+    expect((await shown()).at(-1)).toBe('early');
+    ports.says('late\r\n');
+    expect(await shown()).toEqual(['1:', 'early', '2:', 'late']);
+  });
+
+  it('keeps the beginning and the end of a long boot, and says how much is between them (D2)', async () => {
+    await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2, mostPending: 10_000 });
+    ports.starts('1');
+    const lines = Array.from({ length: 100 }, (_, index) => `line ${String(index).padStart(4, '0')}`);
+    for (const line of lines) ports.says(`${line}\n`);
+    const seen = await shown();
+    const gap = seen.findIndex((line) => line.startsWith('[rackless'));
+    expect(gap).toBe(-1);
+    const whole = (await text(1)) ?? '';
+    expect(whole.startsWith('line 0000\nline 0001\n')).toBe(true);
+    expect(whole.endsWith('line 0098\nline 0099\n')).toBe(true);
+    expect(whole).toMatch(/\r\n\[rackless: [67]00 bytes left out\]\r\n/);
+    const [boot] = await logs.ofSystem(uuid).read();
+    expect(boot).toMatchObject({ boot: { size: whole.length } });
+    expect(files().filter((file) => file.endsWith('.log'))).toHaveLength(4);
+    await restart({ segmentBytes: 100, firstSegments: 2, lastSegments: 2 });
+    expect(await text(1)).toBe(whole);
+    expect(await shown()).toEqual(seen);
+  });
+
+  it('keeps so many boots and so many lines, the newest (D2)', async () => {
+    await restart({ boots: 3, records: 6 });
+    for (let boot = 1; boot <= 5; boot += 1) {
+      ports.starts(String(boot));
+      ports.says(`first of ${boot}\r\nsecond of ${boot}\r\n`);
+      await shown();
+    }
+    expect(await shown()).toEqual(['3:', '4:', 'second of 4', '5:', 'first of 5', 'second of 5']);
+    expect(files().filter((file) => /^[^/]+\/\d+$/.test(file)).map((file) => path.basename(file))).toEqual(['3', '4', '5']); // prettier-ignore
+  });
+
+  it('keeps all machines together within a bound, and the last boot of each (D2)', async () => {
+    ports.machines = [uuid, other];
+    await restart({ totalBytes: 5_000 });
+    for (let boot = 1; boot <= 4; boot += 1) {
+      ports.starts(String(boot));
+      ports.says('x'.repeat(1_000));
+      await shown();
+    }
+    ports.happens('started', other);
+    ports.is('open', other);
+    ports.says('y'.repeat(3_000), other);
+    await shown(other);
+    await until(() => !existsSync(path.join(folder, 'console', uuid, '2')));
+    expect((await logs.ofSystem(uuid).read()).flatMap((record) => (record.kind === 'boot' ? record.boot.number : []))).toEqual([3, 4]); // prettier-ignore
+    expect((await logs.ofSystem(other).read())[0]).toMatchObject({ kind: 'boot', boot: { number: 1, size: 3_000 } });
+  });
+
+  it('is forgotten when a client clears it, and goes on under another number (D2)', async () => {
+    ports.starts('1');
+    ports.says('secret\r\n');
+    await logs.ofSystem(uuid).clear();
+    expect(await shown()).toEqual([]);
+    expect(files().filter((file) => file.endsWith('.log'))).toEqual([]);
+    ports.says('later\r\n');
+    expect(await shown()).toEqual(['2:', 'later']);
+    await restart();
+    ports.is('open');
+    ports.says('on\r\n');
+    expect((await shown())[0]).toBe('2:');
+    ports.starts('2');
+    ports.says('next\r\n');
+    expect((await shown()).slice(-2)).toEqual(['3:', 'next']);
+  });
+
+  it('goes with its machine, and with one that went while nobody listened (D2)', async () => {
+    ports.machines = [uuid, other];
+    await restart();
+    for (const id of ports.machines) {
+      ports.happens('started', id);
+      ports.is('open', id);
+      ports.says('text\r\n', id);
+      await shown(id);
+    }
+    ports.happens('undefined');
+    // Made anew at once: another machine, though its UUID is the same.
+    ports.happens('defined');
+    ports.happens('started');
+    ports.is('open');
+    ports.says('of the new one\r\n');
+    expect(await shown()).toEqual(['1:', 'of the new one']);
+    ports.machines = [uuid];
+    ports.listeners.clear();
+    await restart();
+    await until(() => !existsSync(path.join(folder, 'console', other)));
+    expect(await shown()).toEqual(['1:', 'of the new one']);
+  });
+
+  it('is for its owner alone (D2)', async () => {
+    ports.starts('1');
+    ports.says('password\r\n');
+    await shown();
+    const modes = files().map((file) => (statSync(path.join(folder, 'console', file)).mode & 0o777).toString(8));
+    expect([...new Set(modes)].sort()).toEqual(['600', '700']);
+    expect(statSync(path.join(folder, 'console')).mode & 0o777).toBe(0o700);
+  });
+
+  it('goes on where the disk takes nothing for a while, says so once, and what is missing in the log (D2)', async () => {
+    await restart({ retryMs: 0 });
+    rmSync(path.join(folder, 'console'), { recursive: true, force: true });
+    writeFileSync(path.join(folder, 'console'), 'in the way');
+    ports.starts('1');
+    for (let count = 0; count < 3; count += 1) {
+      ports.says('lost\r\n');
+      await shown().catch(() => undefined);
+    }
+    expect(warned).toEqual([
+      expect.stringMatching(/^writing console logs to .* failed: what is printed now is not kept$/),
+    ]);
+    rmSync(path.join(folder, 'console'));
+    ports.says('kept\r\n');
+    expect(await shown()).toEqual(['1:', '[rackless: 18 bytes left out]', 'kept']);
+    expect(warned.at(-1)).toMatch(/^console logs are written again to /);
+  });
+
+  it('writes by itself, no more in the long run than a serial line carries (D2)', async () => {
+    await restart({ flushMs: 5, burstBytes: 3_000, bytesPerSecond: 1, mostPending: 1_000, flushBytes: 500 });
+    ports.starts('1');
+    const file = path.join(folder, 'console', uuid, '1', '0.log');
+    const size = () => (existsSync(file) ? statSync(file).size : 0);
+    ports.says('few');
+    await until(() => size() === 3);
+    for (let count = 0; count < 50; count += 1) {
+      ports.says('z'.repeat(400));
+      await sleep(1);
+    }
+    await sleep(50);
+    expect(size()).toBeLessThanOrEqual(3_200);
+    expect(size()).toBeGreaterThan(1_500);
+    // Asked for it is written, and the gap is told.
+    expect(await text(1)).toMatch(/\[rackless: \d+ bytes left out\]\r\nz+$/);
+  });
+
+  it('reads what a killed service left half-written (D2)', async () => {
+    ports.starts('1');
+    ports.says('one\r\n');
+    await logs.close();
+    const boot = path.join(folder, 'console', uuid, '1');
+    writeFileSync(path.join(boot, '0.times'), `${readFileSync(path.join(boot, '0.times'), 'utf8')}12 17`);
+    writeFileSync(path.join(boot, 'boot.json'), '{"beg');
+    writeFileSync(path.join(folder, 'console', uuid, 'notes.txt'), 'of the administrator');
+    await open();
+    expect(await shown()).toEqual(['1:', 'one']);
+    ports.is('open');
+    ports.says('two\r\n');
+    expect((await shown()).slice(2)).toEqual(['2:', expect.stringContaining('was running already'), 'two']);
+  });
+
+  it('waits for a host that is not there yet (D2)', async () => {
+    await logs.close();
+    ports.listeners.clear();
+    let isThere = false;
+    const { listSystems } = ports.driver;
+    ports.driver.listSystems = () => (isThere ? listSystems() : Promise.reject(new Error('no host')));
+    const opened = open();
+    await sleep(20);
+    expect(ports.listeners.size).toBe(0);
+    isThere = true;
+    await opened;
+    expect(ports.listeners.size).toBe(1);
+  });
+});
