@@ -50,6 +50,16 @@ interface Batch {
   opening: string | undefined;
 }
 
+/** What is known of the machine when its port is connected, in milliseconds since 1970. */
+interface Known {
+  readonly time: number;
+  readonly instance: Promise<string | null>;
+  readonly startedAt: number | undefined;
+  readonly resetAt: number | undefined;
+  /** When the connection before this one ended. */
+  readonly closedAt: number | undefined;
+}
+
 /** Boots that wait for a disk that hangs. */
 const MOST_BATCHES = 4;
 /** A port that we come to later than this after its machine's start may have said something before. */
@@ -62,8 +72,10 @@ export class ConsoleRecording {
   #boot: Running | undefined;
   /** While that is being found out for the last connection: the boots that began since. */
   #undecided: Running[] | undefined;
-  /** When a boot began of which nothing was heard yet. */
-  #fresh: number | undefined;
+  /** When the machine was started, until its port is connected. */
+  #startedAt: number | undefined;
+  /** When it was reset while its port was not connected. */
+  #resetAt: number | undefined;
   #isOpen = false;
   /** Since when nobody listened. */
   #closedAt: number | undefined;
@@ -93,15 +105,18 @@ export class ConsoleRecording {
   /** The port is connected from now on. */
   opened(): void {
     const time = this.#options.now();
-    const fresh = this.#fresh;
-    const closedAt = this.#closedAt;
-    this.#fresh = undefined;
+    // Asked now: when it is this log's turn, the machine may have been off and on.
+    const instance = this.#options.instance();
+    const known = { time, instance, startedAt: this.#startedAt, resetAt: this.#resetAt, closedAt: this.#closedAt };
+    this.#startedAt = undefined;
+    this.#resetAt = undefined;
+    this.#closedAt = undefined;
     this.#isOpen = true;
     const batch = this.#begin(null);
     const later: Running[] = [];
     this.#undecided = later;
     const decide = async (): Promise<void> => {
-      const { boot, opening } = await this.#continued(time, fresh, closedAt);
+      const { boot, opening } = await this.#continued(known);
       batch.boot = boot;
       batch.opening = opening;
       for (const other of later) other.instance = boot.instance;
@@ -133,16 +148,17 @@ export class ConsoleRecording {
     const time = this.#options.now();
     switch (kind) {
       case 'started':
-        // Told after the port was found open: its beginning is recorded already.
-        if (!this.#isOpen) this.#fresh = time;
+        this.#startedAt = time;
+        this.#resetAt = undefined;
         return;
       case 'rebooted':
         if (this.#isOpen) this.#reboot(time);
-        else this.#fresh = time;
+        else this.#resetAt = time;
         return;
       case 'stopped':
       case 'crashed':
-        this.#fresh = undefined;
+        this.#startedAt = undefined;
+        this.#resetAt = undefined;
         return;
       default:
         return;
@@ -191,27 +207,24 @@ export class ConsoleRecording {
   }
 
   /** For a new connection: which boot it is that it reads from, and what is to be said of that. */
-  async #continued(
-    time: number,
-    fresh: number | undefined,
-    closedAt: number | undefined,
-  ): Promise<{ readonly boot: Running; readonly opening: string | undefined }> {
-    const { folder, instance: ask } = this.#options;
-    const instance = await ask();
-    if (fresh !== undefined) {
-      const opening = time - fresh > LATE_MS ? `connected at ${iso(time)}, after the beginning` : undefined;
-      return { boot: { began: fresh, instance, number: undefined }, opening };
-    }
+  async #continued(known: Known): Promise<Pick<Batch, 'opening'> & { boot: Running }> {
+    const { time, startedAt, resetAt, closedAt } = known;
+    const { folder } = this.#options;
+    const instance = await known.instance;
     const last = this.#boot ?? (await this.#lastOf(folder));
-    if (last === undefined || instance === null || last.instance !== instance) {
-      const opening = `the log begins here: the machine was running already`;
+    const isSame = last !== undefined && instance !== null && last.instance === instance;
+    const began = isSame ? resetAt : startedAt;
+    if (began !== undefined) {
+      const opening = time - began > LATE_MS ? `connected at ${iso(time)}, after the beginning` : undefined;
+      return { boot: { began, instance, number: undefined }, opening };
+    }
+    if (!isSame) {
+      const opening = 'the log begins here: the machine was running already';
       return { boot: { began: time, instance, number: undefined }, opening };
     }
     const since = closedAt ?? (last.number === undefined ? undefined : await folder.lastHeard(last.number));
-    return {
-      boot: last,
-      opening: `nothing was recorded between ${since === undefined ? 'the beginning' : iso(since)} and ${iso(time)}`,
-    };
+    const from = since === undefined ? 'the beginning' : iso(since);
+    return { boot: last, opening: `nothing was recorded between ${from} and ${iso(time)}` };
   }
 
   /** Of a daemon before this one. */

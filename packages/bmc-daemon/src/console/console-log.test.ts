@@ -130,6 +130,29 @@ describe('the console log', () => {
     expect(await text(4)).toBeUndefined();
   });
 
+  it('knows a start that is told before the end of the process before it, or after its own first words (D2)', async () => {
+    ports.starts('1');
+    ports.says('one\r\n');
+    await shown();
+    ports.happens('started');
+    ports.instance = '2';
+    ports.is('open');
+    ports.says('two\r\n');
+    await shown();
+    ports.happens('started');
+    ports.is('taken');
+    ports.is('open');
+    ports.says('and on\r\n');
+    expect(await shown()).toEqual([
+      '1:',
+      'one',
+      '2:',
+      'two',
+      expect.stringContaining('nothing was recorded'),
+      'and on',
+    ]);
+  });
+
   it('begins no boot for which nothing was printed (D2)', async () => {
     ports.starts('1');
     for (let count = 0; count < 20; count += 1) ports.happens('rebooted');
