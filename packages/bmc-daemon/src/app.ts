@@ -10,6 +10,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { createMetrics } from './metrics.js';
 import { createPages, type PagesDriver } from './pages/routes.js';
+import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate } from './redfish/authenticate.js';
 import { refuse } from './redfish/errors.js';
@@ -19,7 +20,7 @@ import type { Resource } from './redfish/resource.js';
 import type { ChangeListener } from './redfish/exchange.js';
 import type { StreamDefinition } from './redfish/stream.js';
 
-export interface AppOptions<Services> {
+export interface AppOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
@@ -27,8 +28,6 @@ export interface AppOptions<Services> {
   readonly onChange?: ChangeListener;
   readonly services: Services;
   readonly authenticate: Authenticate;
-  /** EMULATOR_DMTF_STRICT. */
-  readonly strict: boolean;
   readonly log: Log;
   /** For the page, health and metrics; Redfish gets it through the services. */
   readonly driver: PagesDriver;

@@ -23,6 +23,7 @@ import { readHostNetwork } from './host-network.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
 import type { Controller } from './resources/controller.js';
+import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
 import { resources, streams, type Services } from './resources/index.js';
@@ -115,6 +116,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     onChange: publishWrites(core.events, (id) => access.sessions.find(id)?.user),
     authenticate: access.authenticate,
     strict: settings.dmtfStrict,
+    currentUri: (uri) => currentUri(uri, settings),
     log,
     driver,
     version,

@@ -115,7 +115,7 @@ export const settingsTable = {
     default: false,
     flag: '--dmtf-strict',
     group: 'listen',
-    doc: "True: answers are what DMTF's validators want, without what DMTF calls deprecated ([conformance.md](conformance.md)): clients that look for virtual media under the Manager (Ironic 21, sushy 4, Ansible's `category: Manager`) need False. False: also `@Redfish.Copyright` in every resource, `HealthRollUp`, `Severity` in the messages of registries, and of a Manager a null `ServiceEntryPointUUID` and an empty `ManagerForChassis`.",
+    doc: "True: answers are what DMTF's validators want, without what DMTF calls deprecated and no client needs, and with links to the newer of two addresses ([conformance.md](conformance.md)); the older one answers all the same. False: also `@Redfish.Copyright` in every resource, `HealthRollUp`, `Severity` in the messages of registries, and of a Manager a null `ServiceEntryPointUUID` and an empty `ManagerForChassis`.",
   }),
   featureSet: oneOf(featureSets, {
     name: 'EMULATOR_FEATURE_SET',

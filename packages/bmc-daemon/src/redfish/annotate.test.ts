@@ -36,8 +36,24 @@ describe('annotate', () => {
       ProcessorSummary: null,
       Status: status,
     });
-    const link = { '@odata.id': '/redfish/v1/Managers/x/VirtualMedia' };
-    expect(annotate({ Name: 'x', VirtualMedia: link }, 'Manager', { strict: true })).toEqual({ Name: 'x' });
+  });
+
+  it('links to what has taken the place of a deprecated address in strict mode, and leaves a resource at the old one as it is (D4)', () => {
+    const currentUri = (uri: string): string => uri.replace('/old', '/new');
+    const at = (uri: string) => ({ '@odata.id': uri });
+    const linking = (uri: string) => ({
+      Drives: [at(uri), at('/x')],
+      Links: { Drive: at(uri) },
+      Name: '/old',
+      Note: null,
+    });
+    const old = { '@odata.id': '/old', ...linking('/old') };
+    expect(annotate(old, 'Storage', { strict: true, currentUri })).toEqual({ ...old, ...linking('/new') });
+    expect(annotate(linking('/old'), 'Storage', { strict: true, currentUri })).toEqual(linking('/new'));
+    expect(annotate(old, 'Storage', { strict: false, currentUri })).toEqual({
+      ...old,
+      '@Redfish.Copyright': copyright,
+    });
   });
 
   it('adds Copyright and HealthRollUp in every Status otherwise (B2)', () => {

@@ -5,7 +5,10 @@
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
 export interface AnnotateOptions {
+  /** EMULATOR_DMTF_STRICT. */
   readonly strict: boolean;
+  /** The address that has taken the place of a deprecated one, or the same. Default: there are none. */
+  readonly currentUri?: ((uri: string) => string) | undefined;
 }
 
 const copyright = 'Copyright DMTF. The policy of the schemas: https://www.dmtf.org/about/policies/copyright';
@@ -18,19 +21,37 @@ const deprecated: ReadonlyMap<string, readonly string[]> = new Map([
   ['Chassis', ['IndicatorLED']],
   ['ComputerSystem', ['MemorySummary.Status', 'ProcessorSummary.Status']],
   ['Drive', ['IndicatorLED']],
-  // Not linked; served all the same.
-  ['Manager', ['VirtualMedia']],
 ]);
 
 /** What is sent for a rendered resource: in strict mode without what is deprecated, otherwise with what the specification adds. */
-export function annotate(resource: JsonObject, entity: string, { strict }: AnnotateOptions): JsonObject {
-  if (strict) return (deprecated.get(entity) ?? []).reduce(without, resource);
+export function annotate(resource: JsonObject, entity: string, options: AnnotateOptions): JsonObject {
+  const { strict, currentUri } = options;
+  if (strict) {
+    const rest = (deprecated.get(entity) ?? []).reduce(without, resource);
+    return currentUri === undefined ? rest : relinked(rest, currentUri);
+  }
   return {
     ...withHealthRollUp(resource),
     ...(entity === 'Manager' ? asSpecified(resource) : {}),
     ...(entity === 'MessageRegistryFile' ? withSeverity(resource) : {}),
     '@Redfish.Copyright': copyright,
   };
+}
+
+/** Whatever it links to at a deprecated address at the one that has taken its place. Who still asks at the old one is answered. */
+function relinked({ '@odata.id': own, ...resource }: JsonObject, currentUri: (uri: string) => string): JsonObject {
+  const descendInto = (value: Json | undefined): Json | undefined => {
+    if (isArray(value)) return value.map((item) => descendInto(item) ?? null);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        name === '@odata.id' && typeof member === 'string' ? currentUri(member) : descendInto(member),
+      ]),
+    );
+  };
+  const links = descendInto(resource);
+  return { ...(own === undefined ? {} : { '@odata.id': own }), ...(isObject(links) ? links : {}) };
 }
 
 const writeable = '@Redfish.WriteableProperties';

@@ -1,4 +1,5 @@
 /** What a path does for each method, worked out from the resource, document or stream that declares it. */
+import type { AnnotateOptions } from './annotate.js';
 import { emptyAnswer, streamAnswer, type Answer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
@@ -44,10 +45,9 @@ export interface Endpoint {
   readonly ownQuery?: readonly string[];
 }
 
-export interface EndpointOptions<Services> {
+export interface EndpointOptions<Services> extends AnnotateOptions {
   /** What a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
-  readonly strict: boolean;
   /** The answer to a GET of another resource, for the body of a 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   /** Told of every write that was carried out. */

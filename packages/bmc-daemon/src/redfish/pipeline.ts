@@ -4,6 +4,7 @@
  * docs/architecture.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
 import { stranger, Unauthorized, type Authenticate } from './authenticate.js';
 import { createDocuments } from './documents.js';
@@ -32,14 +33,12 @@ export interface Outcome {
   readonly error?: unknown;
 }
 
-export interface PipelineOptions<Services> {
+export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */
   readonly streams?: readonly StreamDefinition<Services>[];
   readonly services: Services;
   readonly authenticate: Authenticate;
-  /** EMULATOR_DMTF_STRICT. */
-  readonly strict: boolean;
   /** Told of every write that was carried out. */
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
@@ -65,7 +64,7 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
 
 /** @throws {Error} if two resources claim one path. */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
-  const { resources, streams = [], services, authenticate, strict, onChange, scoping } = options;
+  const { resources, streams = [], services, authenticate, strict, currentUri, onChange, scoping } = options;
   const whole: View<Services> = { services, scope: null };
   const viewOf = ({ scope }: Exchange): View<Services> =>
     scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
@@ -96,6 +95,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       resourceEndpoints(resource, {
         viewOf,
         strict,
+        currentUri,
         read,
         isServed,
         ...(onChange === undefined ? {} : { onChange }),

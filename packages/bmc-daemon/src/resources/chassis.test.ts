@@ -35,7 +35,7 @@ async function serve(...parts: Partial<Parameters<typeof serveResources>[1]>[]):
 const indicatorOf = ({ IndicatorLED, LocationIndicatorActive }: Body) => [IndicatorLED, LocationIndicatorActive];
 
 describe('the chassis of a machine', () => {
-  it('has the machine in it, and links to power, temperatures and sensors (S4)', async () => {
+  it('has the machine in it, and links to power, temperatures, sensors and drives (S4, D4)', async () => {
     const { get } = await serve();
     expect(await get(own)).toEqual({
       '@odata.id': own,
@@ -54,10 +54,9 @@ describe('the chassis of a machine', () => {
       LocationIndicatorActive: false,
       Status: { State: 'Enabled', Health: 'OK', HealthRollup: 'OK', HealthRollUp: 'OK' },
       ...Object.fromEntries(
-        ['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'EnvironmentMetrics', 'Sensors'].map((name) => [
-          name,
-          link(`${own}/${name}`),
-        ]),
+        ['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'EnvironmentMetrics', 'Sensors', 'Drives'].map(
+          (name) => [name, link(`${own}/${name}`)],
+        ),
       ),
       Links: {
         ComputerSystems: [link(`/redfish/v1/Systems/${uuid}`)],

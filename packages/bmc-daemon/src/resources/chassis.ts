@@ -49,6 +49,7 @@ const chassis = defineResource({
     ThermalSubsystem: reference(`${self}/ThermalSubsystem`),
     EnvironmentMetrics: reference(`${self}/EnvironmentMetrics`),
     Sensors: reference(`${self}/Sensors`),
+    Drives: reference(`${self}/Drives`),
     Links: {
       ComputerSystems: machines.map((machine) => reference(`/redfish/v1/Systems/${machine.uuid}`)),
       'ComputerSystems@odata.count': machines.length,

@@ -1,16 +1,67 @@
-/** Drives of a storage: the disks of the machine, or what EMULATOR_DRIVES names. */
+/**
+ * Drives: the disks of the machine, or what EMULATOR_DRIVES names. The specification and its clients know them under their
+ * storage, DMTF has moved them to the chassis; both answer.
+ */
 import { z } from 'zod';
+import { DriverError } from '../drivers/driver.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import { chassisReference } from './chassis-place.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { chassisReference, loadChassis, type ChassisEntity } from './chassis-place.js';
+import { chassisDriveId } from './current-uri.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from './indicator.js';
-import { reference } from './reference.js';
-import { defineResource } from './services.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
 import { enabled, waiting } from './status.js';
-import { driveIndicator, loadStorage, type DriveUnit, type StorageEntity } from './storage-unit.js';
+import { driveIndicator, loadStorage, storageUnits, type DriveUnit, type StorageEntity } from './storage-unit.js';
 
 interface DriveEntity extends StorageEntity {
   readonly drive: DriveUnit;
+}
+
+/** In a chassis, by the id that it has there. */
+interface ChassisDrive extends DriveEntity {
+  readonly id: string;
+}
+
+const body = z.strictObject(indicatorBody);
+
+function renderDrive(id: string, { system, storage, drive }: DriveEntity, { settings }: Services): JsonObject {
+  const { name, capacityBytes, protocol, disk } = drive;
+  const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}`;
+  const volumes = storage.volumes.filter(({ driveIds }) => driveIds.includes(drive.id));
+  return {
+    Id: id,
+    Name: name,
+    CapacityBytes: capacityBytes,
+    // What is under the image file is the host's business; for the guest there are no moving parts.
+    MediaType: 'SSD',
+    Protocol: protocol,
+    SerialNumber: disk?.serial ?? null,
+    ...(disk === null ? {} : renderIndicator(driveIndicator(disk))),
+    Status: disk?.pending === true ? waiting : enabled,
+    Links: {
+      Chassis: chassisReference(system.uuid, settings),
+      Storage: reference(path),
+      Volumes: volumes.map((volume) => reference(`${path}/Volumes/${volume.id}`)),
+      'Volumes@odata.count': volumes.length,
+    },
+  };
+}
+
+/** @throws {RedfishError} 400 for a drive with nothing behind it. @throws {DriverError} of the driver. */
+async function applyIndicator(
+  { system, drive: { id, disk } }: DriveEntity,
+  wantedBody: z.infer<typeof body>,
+  { driver: { volumes } }: Services,
+): Promise<undefined> {
+  if (disk === null || volumes === undefined) {
+    const [name = ''] = Object.keys(wantedBody);
+    const fault = about(message('PropertyNotWritable', name), `#/${name}`);
+    throw new RedfishError(400, [withDetail(fault, 'The drive is configured, and there is nothing behind it.')]);
+  }
+  const wanted = wantedIndicator(wantedBody, driveIndicator(disk));
+  if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
 }
 
 /** A drive under its storage; `Storage.Drives` links to it, there is no collection of its own. */
@@ -26,39 +77,67 @@ export const drive = defineResource({
     return { ...entity, drive: found };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ system, storage, drive: { id, name, capacityBytes, protocol, disk } }, { services }) => {
-    const path = `/redfish/v1/Systems/${system.uuid}/Storage/${storage.id}`;
-    const volumes = storage.volumes.filter(({ driveIds }) => driveIds.includes(id));
-    return {
-      Id: id,
-      Name: name,
-      CapacityBytes: capacityBytes,
-      // What is under the image file is the host's business; for the guest there are no moving parts.
-      MediaType: 'SSD',
-      Protocol: protocol,
-      SerialNumber: disk?.serial ?? null,
-      ...(disk === null ? {} : renderIndicator(driveIndicator(disk))),
-      Status: disk?.pending === true ? waiting : enabled,
-      Links: {
-        Chassis: chassisReference(system.uuid, services.settings),
-        Storage: reference(path),
-        Volumes: volumes.map((volume) => reference(`${path}/Volumes/${volume.id}`)),
-        'Volumes@odata.count': volumes.length,
-      },
-    };
-  },
-  patch: {
-    body: z.strictObject(indicatorBody),
-    apply: async ({ system, drive: { id, disk } }, body, { services }) => {
-      const { volumes } = services.driver;
-      if (disk === null || volumes === undefined) {
-        const [name = ''] = Object.keys(body);
-        const fault = about(message('PropertyNotWritable', name), `#/${name}`);
-        throw new RedfishError(400, [withDetail(fault, 'The drive is configured, and there is nothing behind it.')]);
-      }
-      const wanted = wantedIndicator(body, driveIndicator(disk));
-      if (wanted !== undefined) await volumes.setDriveIndicator(system.uuid, id, wanted);
-      return undefined;
-    },
-  },
+  render: (entity, { services }) => renderDrive(entity.drive.id, entity, services),
+  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
 });
+
+const driveCollection = defineResource({
+  entity: 'DriveCollection',
+  odataType: '#DriveCollection.DriveCollection',
+  uri: '/redfish/v1/Chassis/{chassisId}/Drives',
+  load: async ({ params, services }) => {
+    const chassis = await loadChassis(params.chassisId, services);
+    return { chassis, drives: await drivesIn(chassis, services) };
+  },
+  canonicalParams: ({ chassis }) => ({ chassisId: chassis.uuid }),
+  render: ({ drives }, { self }) =>
+    renderCollection(
+      'Drive Collection',
+      drives.map(({ id }) => `${self}/${id}`),
+    ),
+});
+
+const chassisDrive = defineResource({
+  entity: 'Drive',
+  odataType: '#Drive.v1_22_0.Drive',
+  uri: '/redfish/v1/Chassis/{chassisId}/Drives/{driveId}',
+  load: async ({ params: { chassisId, driveId }, services }) => {
+    const chassis = await loadChassis(chassisId, services);
+    // In a shared chassis an id begins with its machine's UUID: the others need not be read.
+    const machines = chassis.machines.filter(({ uuid }) => chassis.system !== null || driveId.startsWith(uuid));
+    const drives = await drivesIn({ ...chassis, machines }, services);
+    const found = drives.find(({ id }) => id === driveId);
+    if (found === undefined) throw refuse('ResourceNotFound', 'Drive', driveId);
+    return { ...found, chassis };
+  },
+  canonicalParams: ({ chassis }, params) => ({ ...params, chassisId: chassis.uuid }),
+  render: (entity, { services }) => renderDrive(entity.id, entity, services),
+  patch: { body, apply: (entity, wanted, { services }) => applyIndicator(entity, wanted, services) },
+});
+
+/** The drives of the machines in a chassis. One of a machine that has gone meanwhile is none. */
+async function drivesIn(
+  { system: own, machines }: Pick<ChassisEntity, 'system' | 'machines'>,
+  services: Services,
+): Promise<readonly ChassisDrive[]> {
+  const read = async (uuid: string) => {
+    try {
+      return [await services.driver.getSystem(uuid)];
+    } catch (error) {
+      if (error instanceof DriverError && error.kind === 'notFound') return [];
+      throw error;
+    }
+  };
+  const systems = own === null ? (await Promise.all(machines.map(({ uuid }) => read(uuid)))).flat() : [own];
+  return systems.flatMap((system) =>
+    storageUnits(system, services).flatMap((storage) =>
+      storage.drives.map((drive) => {
+        const id = chassisDriveId(system.uuid, storage.id, drive.id, services.settings);
+        return { id, system, storage, drive };
+      }),
+    ),
+  );
+}
+
+/** The drives in a chassis. */
+export const chassisDriveResources = [driveCollection, chassisDrive];

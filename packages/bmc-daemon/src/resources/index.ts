@@ -8,7 +8,7 @@ import { biosResources } from './bios.js';
 import { bootOptionResources } from './boot-option.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
-import { drive } from './drive.js';
+import { chassisDriveResources, drive } from './drive.js';
 import { firmwareInventoryResources } from './firmware-inventory.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
 import { eventDestinationResources } from './event-destination.js';
@@ -61,6 +61,7 @@ const served: readonly Resource<Services>[] = [
   ...powerResources,
   ...thermalResources,
   ...sensorResources,
+  ...chassisDriveResources,
   ...taskResources,
   ...eventServiceResources,
   ...eventDestinationResources,

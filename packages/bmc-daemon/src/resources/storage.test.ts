@@ -182,6 +182,52 @@ describe('a drive', () => {
   });
 });
 
+describe('the drives in a chassis', () => {
+  const chassis = (id: string) => `/redfish/v1/Chassis/${id}`;
+
+  it('are those of its machine, with the id of their storage (D4)', async () => {
+    const { send, get } = await serve();
+    const drives = `${chassis(running.uuid)}/Drives`;
+    expect((await get(chassis(running.uuid)))['Drives']).toEqual(link(drives));
+    const members = (await get(drives))['Members'];
+    expect(members).toEqual([link(`${drives}/virtio-vda`), link(`${drives}/sata-sdb`)]);
+
+    const own = `${chassis(off.uuid)}/Drives/virtio-vda`;
+    const { '@odata.id': at, Id: id, ...here } = await get(own);
+    const { '@odata.id': storageAt, Id: storageId, ...there } = await get(`${bus}/Drives/vda`);
+    expect([at, id, storageAt, storageId]).toEqual([own, 'virtio-vda', `${bus}/Drives/vda`, 'vda']);
+    expect(here).toEqual(there);
+    expect((await send('PATCH', own, { LocationIndicatorActive: true })).body).toEqual({
+      ...here,
+      '@odata.id': own,
+      Id: 'virtio-vda',
+      IndicatorLED: 'Blinking',
+      LocationIndicatorActive: true,
+    });
+    expect((await get(`${bus}/Drives/vda`))['LocationIndicatorActive']).toBe(true);
+    for (const nobodys of ['vda', 'virtio-vdz', `${off.uuid}-virtio-vda`]) {
+      expect((await send('GET', `${chassis(off.uuid)}/Drives/${nobodys}`)).status).toBe(404);
+    }
+  });
+
+  it('are those of all machines in a shared one, with the UUID of their machine (D4)', async () => {
+    const shelf = { Id: 'shelf', UUID: '48295861-2522-3561-6729-621118518810' };
+    const empty = { Id: 'empty', UUID: '48295861-2522-3561-6729-621118518811' };
+    const { get } = await serve({ settings: { chassis: [shelf, empty] } });
+    const drives = `${chassis(shelf.UUID)}/Drives`;
+    const members = [
+      link(`${drives}/${off.uuid}-virtio-vda`),
+      link(`${drives}/${running.uuid}-sata-sdb`),
+      link(`${drives}/${running.uuid}-virtio-vda`),
+    ];
+    expect((await get(drives))['Members']).toEqual(expect.arrayContaining(members));
+    expect(await get(`${drives}/${off.uuid}-virtio-vda`)).toMatchObject({
+      Links: { Chassis: link(chassis(shelf.UUID)), Storage: link(bus) },
+    });
+    expect((await get(`${chassis(empty.UUID)}/Drives`))['Members']).toEqual([]);
+  });
+});
+
 describe('EMULATOR_STORAGE, EMULATOR_DRIVES and EMULATOR_VOLUMES', () => {
   const key = JSON.stringify([off.uuid, '1']);
   const raid = `/redfish/v1/Systems/${off.uuid}/Storage/1`;

@@ -13,6 +13,7 @@ import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
+import { currentUri } from '../../src/resources/current-uri.js';
 import { resources } from '../../src/resources/index.js';
 import { TestHost } from '../libvirt-driver/host.js';
 import { dmtfSchemas, type DmtfSchemas } from '../spec/dmtf-schemas.js';
@@ -107,12 +108,14 @@ describe.each([
         throw error;
       });
       const access = accessWithAccount(join(state, 'htpasswd'));
+      const services = testServices(driver, { access, events });
       const pipeline = createPipeline({
         resources,
-        services: testServices(driver, { access, events }),
+        services,
         authenticate: access.authenticate,
         onChange: publishWrites(events),
         strict: true,
+        currentUri: (uri) => currentUri(uri, services.settings),
       });
       client = await serve((request, response) => void pipeline(request, response, '1'));
       const session = await client.send('POST', '/redfish/v1/SessionService/Sessions', {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
+import { currentUri } from '../../src/resources/current-uri.js';
 import { resources } from '../../src/resources/index.js';
 import { serve, type Client } from '../support/client.js';
 import { accessWithAccount, testServices } from '../support/services.js';
@@ -34,7 +35,13 @@ let parts: readonly Part[];
 beforeAll(async () => {
   const access = accessWithAccount(join(folder, 'users'));
   const services = testServices(driver, { access });
-  const pipeline = createPipeline({ resources, services, authenticate: access.authenticate, strict: true });
+  const pipeline = createPipeline({
+    resources,
+    services,
+    authenticate: access.authenticate,
+    strict: true,
+    currentUri: (uri) => currentUri(uri, services.settings),
+  });
   client = await serve((request, response) => void pipeline(request, response, '1'));
   found = await crawl(client.port, { Authorization: `Basic ${Buffer.from('admin:secret').toString('base64')}` });
   const payloads = [...found.values()].filter(({ path }) => !path.endsWith('.json'));
@@ -96,8 +103,11 @@ describe('every payload', () => {
     expect(led).toEqual([`${machine}#`]);
     const chassis = found.get(`/redfish/v1/Chassis/${id}`)?.body ?? {};
     const old = ['Power', 'Thermal'].filter((name) => name in chassis);
-    const drives = [...found.keys()].filter((path) => path.startsWith(machine) && /\/Drives\/[^/]+$/.test(path));
-    expect(led.length + 2 * old.length + drives.length).toBeLessThan(8);
-    expect([...found.keys()].filter((path) => /\/Managers\/[^/]+\/VirtualMedia/.test(path))).toEqual([]);
+    const manager = found.get(`/redfish/v1/Managers/${id}`)?.body ?? {};
+    const moved = ['SerialConsole', 'VirtualMedia'].filter((name) => name in manager);
+    expect(moved).toContain('VirtualMedia');
+    expect(led.length + 2 * old.length + moved.length).toBeLessThan(8);
+    const oldAddresses = /\/Managers\/[^/]+\/VirtualMedia|\/Storage\/[^/]+\/Drives/;
+    expect([...found.keys()].filter((path) => oldAddresses.test(path))).toEqual([]);
   });
 });

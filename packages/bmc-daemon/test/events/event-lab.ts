@@ -14,6 +14,7 @@ import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
+import { currentUri } from '../../src/resources/current-uri.js';
 import { resources, streams, type Services } from '../../src/resources/index.js';
 import { serve, type Client, type Received } from '../support/client.js';
 import { testServices } from '../support/services.js';
@@ -80,6 +81,7 @@ export async function openLab(
     services,
     authenticate: access?.authenticate ?? openToAll,
     strict: true,
+    currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(bus),
   });
   let count = 0;

@@ -17,6 +17,7 @@ import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
+import { currentUri } from '../../src/resources/current-uri.js';
 import { resources, type ResourceSettings } from '../../src/resources/index.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 import { backends, type Backend, type BackendMachine } from './backends.js';
@@ -214,6 +215,7 @@ async function serve(
     services,
     authenticate: openToAll,
     strict: settings.strict ?? false,
+    currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(services.events),
   });
   let requests = 0;
