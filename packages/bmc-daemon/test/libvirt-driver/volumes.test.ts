@@ -2,8 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type DiskSnapshot, type HypervisorDriver } from '../../src/drivers/driver.js';
+import { readDefinition, saveRecord } from '../../src/drivers/libvirt/definition.js';
+import { LibvirtVolumes } from '../../src/drivers/libvirt/volume-control.js';
+import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import type { NewVolume, VolumeControl } from '../../src/drivers/volume-control.js';
-import { TestHost } from './host.js';
+import { TestHost, until } from './host.js';
 
 const mib = 1024 ** 2;
 const [first, second] = ['00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2'];
@@ -152,6 +155,37 @@ describe('a volume on a libvirt host', () => {
     ]);
     expect(await failure(control().createVolume('nobody', wanted))).toEqual(['notFound', expect.anything()]);
     expect(await names()).toEqual([]);
+  });
+
+  it('that a daemon has made and not attached when it ended is deleted by the next one, and no other is (S4)', async () => {
+    const parts = host.parts();
+    const machine = await parts.inventory.find('one');
+    const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
+    const attached = await control().createVolume('one', wanted);
+    const [present] = await names();
+    // One that is in use, whatever the record says.
+    const { xml } = await readDefinition(machine, 30_000);
+    const unattached = [{ pool: 'default-pool', volume: present ?? '' }];
+    await saveRecord(parts.hypervisor, machine, xml, { ...readMetadata(xml), unattached }, 30_000);
+    // It ends as soon as the volume is there: nothing more is heard of it.
+    const real = pool.storageVolCreateXml.bind(pool);
+    const made = new Promise<void>((resolve) => {
+      pool.storageVolCreateXml = async (...words) => {
+        await real(...words);
+        resolve();
+        return await new Promise(() => undefined);
+      };
+    });
+    const volumes = new LibvirtVolumes({ host: parts, openPool: () => Promise.resolve(pool) });
+    void volumes.create(machine, wanted, {});
+    await made;
+    expect(await names()).toHaveLength(2);
+    const next = await host.driver({ storagePool: 'default-pool' });
+    const recorded = async () => readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached;
+    await until('the records to be settled', async () => (await recorded()) === null);
+    expect(await names()).toEqual([present]);
+    await next.volumes?.removeVolume('one', attached);
+    await next.close();
   });
 
   it('is made once where a configuration asks for it, in the pool that it names (S4)', async () => {

@@ -9,12 +9,14 @@ import {
 } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
 import type { Provisioning } from '../volume-control.js';
+import { attempt } from './failure.js';
 import type { Disk } from './xml/device.js';
 import type { DiskPlace } from './xml/disk-source.js';
 import { child, encodeText, parseXml, textOf } from './xml/parse.js';
 
 /** Taking all of a volume's space may take a while. */
 const CREATE_TIMEOUT_MS = 600_000;
+const DELETE_TIMEOUT_MS = 60_000;
 
 export interface VolumeSpec {
   readonly name: string;
@@ -42,11 +44,21 @@ export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<S
   return await pool.storageVolCreateXml(xml, 0, { timeoutMs: CREATE_TIMEOUT_MS });
 }
 
+/** Deletes a volume, with what is in it. @throws {LibvirtError} OPERATION_INVALID while it is still being made. */
+export async function deleteVolume(volume: StorageVolume): Promise<void> {
+  await volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+}
+
 /**
  * How a definition names a volume. By its path where it has one: the host's access rules (AppArmor) know files and devices, and not
  * every release of them knows volumes.
+ * @throws {DriverError} unavailable.
  */
 export async function placeOfVolume(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
+  return await attempt(`looking up volume ${volume.name}`, () => readPlace(volume, timeoutMs));
+}
+
+async function readPlace(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
   const { type } = await volume.getInfo({ timeoutMs });
   if (type === StorageVolType.FILE) return { type: 'file', path: await volume.getPath({ timeoutMs }) };
   if (type === StorageVolType.BLOCK) return { type: 'block', path: await volume.getPath({ timeoutMs }) };

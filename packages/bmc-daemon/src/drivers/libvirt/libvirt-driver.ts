@@ -101,6 +101,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #power: PowerControl;
   readonly #media: MediaControl;
   readonly volumes: VolumeControl;
+  readonly #disks: LibvirtVolumes;
   readonly statistics?: StatisticsControl;
   readonly guestNetwork: GuestNetwork;
   readonly #guestNetwork: GuestNetworkReader;
@@ -191,7 +192,15 @@ class LibvirtDriver implements HypervisorDriver {
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
-    this.volumes = this.#volumeControl(options);
+    this.#disks = new LibvirtVolumes({
+      host,
+      openPool: async () => {
+        const opened = await openPool({ hypervisor, uri, name: options.storagePool, create: true, timeoutMs });
+        if (opened === null) throw new DriverError('unsupported', 'opening the storage pool: there is none');
+        return opened.pool;
+      },
+    });
+    this.volumes = this.#volumeControl();
     // libvirt's own test driver has machines that do nothing, and refuses to count it.
     if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
@@ -314,16 +323,8 @@ class LibvirtDriver implements HypervisorDriver {
     return await this.#guestNetwork.read(machine, await this.#reader.read(machine));
   }
 
-  #volumeControl({ uri, storagePool: name, timeoutMs }: LibvirtDriverOptions): VolumeControl {
-    const { hypervisor } = this.#host;
-    const volumes = new LibvirtVolumes({
-      host: this.#host,
-      openPool: async () => {
-        const opened = await openPool({ hypervisor, uri, name, create: true, timeoutMs });
-        if (opened === null) throw new DriverError('unsupported', 'opening the storage pool: there is none');
-        return opened.pool;
-      },
-    });
+  #volumeControl(): VolumeControl {
+    const volumes = this.#disks;
     return {
       createVolume: (id, volume, words = {}) => this.#changing(id, (machine) => volumes.create(machine, volume, words)),
       removeVolume: (id, target) => this.#changing(id, (machine) => volumes.remove(machine, target)),
@@ -369,6 +370,8 @@ class LibvirtDriver implements HypervisorDriver {
   /** @see StartPreparations.catchUp */
   async #catchUp(machine: Machine): Promise<void> {
     await catchUpMedia(this.#host, machine);
+    // What it was saved with and has let go of.
+    void this.#store.removeUnused();
     await this.#boot.tell(machine).catch((error: unknown) => {
       this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
     });
@@ -413,6 +416,7 @@ class LibvirtDriver implements HypervisorDriver {
         await this.#coldStart.reconcile(machine);
         await this.#boot.reconcile(machine);
         await this.#power.reconcile(machine);
+        await this.#disks.reconcile(machine);
       } catch (error) {
         this.#host.log.warn(`taking up machine ${machine.name} failed`, { error });
       }

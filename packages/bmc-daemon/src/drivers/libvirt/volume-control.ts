@@ -5,12 +5,13 @@ import { DomainDeviceModifyFlags, isLibvirtError, type StoragePool, type Storage
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
 import type { NewVolume, PoolVolume } from '../volume-control.js';
 import { machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
-import { basedOn, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
+import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { beneathOverride } from './kept-override.js';
 import { savedXml } from './saved-state.js';
+import { UnattachedVolumes } from './unattached-volumes.js';
 import { namesVolume, volumeNames } from './volume-names.js';
 import { diskLines, diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
 import { diskRecord, withDiskRecord, withoutDiskRecord } from './xml/disk-record.js';
@@ -18,6 +19,7 @@ import { freeDiskTarget } from './xml/disk-target.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
+import { withoutUnattached, type UnattachedRecord } from './xml/unattached-record.js';
 
 export interface LibvirtVolumesOptions {
   readonly host: Host;
@@ -32,15 +34,15 @@ const NAME_PREFIX = 'rackless-volume-';
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
-const DELETE_TIMEOUT_MS = 60_000;
-
 export class LibvirtVolumes {
   readonly #host: Host;
   readonly #openPool: () => Promise<StoragePool>;
+  readonly #unattached: UnattachedVolumes;
 
   constructor({ host, openPool }: LibvirtVolumesOptions) {
     this.#host = host;
     this.#openPool = openPool;
+    this.#unattached = new UnattachedVolumes(host);
   }
 
   /** @see VolumeControl.createVolume */
@@ -57,18 +59,28 @@ export class LibvirtVolumes {
       provisioning,
     );
     const doing = `making a volume for machine ${machine.name} in pool ${pool.name}`;
-    const made = await attempt(doing, () => makeVolume(pool, spec));
+    const unattached = { pool: pool.name, volume: spec.name };
+    let made: StorageVolume | undefined;
+    await this.#unattached.begin(machine, unattached);
     try {
+      made = await attempt(doing, () => makeVolume(pool, spec));
       signal?.throwIfAborted();
-      const place = await attempt(doing, () => placeOfVolume(made, timeoutMs));
+      const place = await placeOfVolume(made, timeoutMs);
       return await edits.run(machine.uuid, () => {
         signal?.throwIfAborted();
-        return this.#attach(machine, volume, { format: spec.format, place });
+        return this.#attach(machine, volume, { format: spec.format, place, unattached });
       });
     } catch (error) {
-      await this.#discard(made, error);
+      await this.#discard(machine, { made, unattached }, error);
       throw error;
+    } finally {
+      this.#unattached.end(unattached);
     }
+  }
+
+  /** @see UnattachedVolumes.reconcile */
+  async reconcile(machine: Machine): Promise<void> {
+    await this.#unattached.reconcile(machine);
   }
 
   /** @see VolumeControl.removeVolume */
@@ -82,7 +94,7 @@ export class LibvirtVolumes {
       await this.#refuseIfNeeded(volume, machine, doing);
       await this.#unplug(machine, target);
       await this.#forget(machine, target);
-      await attempt(doing, () => volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS }));
+      await attempt(doing, () => deleteVolume(volume));
     });
   }
 
@@ -128,19 +140,31 @@ export class LibvirtVolumes {
   }
 
   /** Deletes what could not be attached. Where libvirt did not answer, a guest may have it all the same: it stays, then. */
-  async #discard(made: StorageVolume, why: unknown): Promise<void> {
+  async #discard(
+    machine: Machine,
+    { made, unattached }: { readonly made: StorageVolume | undefined; readonly unattached: UnattachedRecord },
+    why: unknown,
+  ): Promise<void> {
     const { log } = this.#host;
-    const isUnknown = why instanceof DriverError && why.kind === 'unavailable';
+    const left = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
+    if (why instanceof DriverError && why.kind === 'unavailable') {
+      log.warn(`${left} until libvirt tells whether it was attached`, { error: why });
+      return;
+    }
     try {
-      if (isUnknown) log.warn(`volume ${made.key} is left over: whether it was attached is not known`, { error: why });
-      else await made.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+      if (made !== undefined) await deleteVolume(made);
+      await this.#unattached.forget(machine, unattached);
     } catch (error) {
-      log.warn(`volume ${made.key} is left over`, { error });
+      log.warn(left, { error });
     }
   }
 
   /** Plugs it into the guest where that can be done, and writes it into the definition. */
-  async #attach(machine: Machine, volume: NewVolume, disk: Pick<NewDisk, 'format' | 'place'>): Promise<string> {
+  async #attach(
+    machine: Machine,
+    volume: NewVolume,
+    { unattached, ...disk }: Pick<NewDisk, 'format' | 'place'> & { readonly unattached: UnattachedRecord },
+  ): Promise<string> {
     const { hypervisor, timeoutMs } = this.#host;
     const definition = await readDefinition(machine, timeoutMs);
     const { bus, name, capacityBytes, storage } = volume;
@@ -153,8 +177,12 @@ export class LibvirtVolumes {
       const xml = machine.persistent ? beneathOverride(from, (own) => withDisk(own, added)) : from;
       const source = sourceName(added);
       const record = readMetadata(xml);
-      const disks = withDiskRecord(record.disks, { target, source, indicator: null, name, capacityBytes, storage });
-      await saveDefinition(hypervisor, machine, { from, to: withMetadata(xml, { ...record, disks }) }, timeoutMs);
+      const kept = {
+        ...record,
+        disks: withDiskRecord(record.disks, { target, source, indicator: null, name, capacityBytes, storage }),
+        unattached: withoutUnattached(record.unattached, unattached),
+      };
+      await saveDefinition(hypervisor, machine, { from, to: withMetadata(xml, kept) }, timeoutMs);
     } catch (error) {
       if (plugged) await this.#unplug(machine, target).catch(() => undefined);
       throw error;

@@ -31,6 +31,7 @@ const record: MachineRecord = {
   disks: [
     { target: 'vdb', source: `/p/it's.img`, indicator: 'off', name: 'data "1"', capacityBytes: 4096, storage: null },
   ],
+  unattached: [{ pool: `it's`, volume: 'rackless-volume-a' }],
   owner: { assetTag: `it's "7" & <8>`, firmwareUpdate: { installed: '1.0.1', staged: null } },
   restarting: 7,
   resetNvram: true,
@@ -99,6 +100,7 @@ describe('the metadata record', () => {
         ),
       ),
       settings: fc.option(settings),
+      unattached: fc.option(fc.array(fc.record({ pool: text, volume: text }))),
       disks: fc.option(
         fc.array(
           fc.record({

@@ -8,6 +8,8 @@
  *     <rackless:device key='disk:vda' order='2'/>
  *   </rackless:boot>
  *   <rackless:settings kept='{"QuietBoot":true}' pending='{"cpuCount":2}'/>
+ *   <rackless:disks kept='[…]'/>
+ *   <rackless:unattached kept='[{"pool":"rackless-images","volume":"rackless-volume-….qcow2"}]'/>
  *   <rackless:owner assetTag='rack 7' firmware='1.0.1'/>
  *   <rackless:media device='cdrom' drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' readonly='yes'/>
  *   <rackless:mediaSettings kept='[{"device":"usb","verifyCertificate":true,"certificates":[]}]'/>
@@ -26,6 +28,7 @@ import { readMediaSettings, renderMediaSettings, type MediaSettingsRecord } from
 import { readOwnerRecord, renderOwnerRecord, type OwnerRecord } from './owner-record.js';
 import { readSettingsRecord, renderSettingsRecord, type SettingsRecord } from './settings-record.js';
 import { applySplices, insertChild, removeElement, replaceElement } from './splice.js';
+import { readUnattachedRecords, renderUnattachedRecords, type UnattachedRecord } from './unattached-record.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
 export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
@@ -45,6 +48,7 @@ export interface MachineRecord {
   readonly mediaSettings: readonly MediaSettingsRecord[] | null;
   readonly settings: SettingsRecord | null;
   readonly disks: readonly DiskRecord[] | null;
+  readonly unattached: readonly UnattachedRecord[] | null;
   readonly owner: OwnerRecord | null;
   /**
    * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
@@ -65,6 +69,7 @@ export const emptyRecord: MachineRecord = {
   mediaSettings: null,
   settings: null,
   disks: null,
+  unattached: null,
   owner: null,
   restarting: null,
   resetNvram: false,
@@ -125,8 +130,9 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
     );
   const own = (local: string): XmlElement | undefined => all(local)[0];
   const [boot, settings, disks, owner] = [own('boot'), own('settings'), own('disks'), own('owner')];
-  const [mediaElements, mediaSettings] = [all('media'), own('mediaSettings')];
+  const [mediaElements, mediaSettings, unattached] = [all('media'), own('mediaSettings'), own('unattached')];
   const media = mediaElements.flatMap((node) => readMediaRecord(node) ?? []);
+  const known = [boot, settings, disks, unattached, owner, mediaSettings, ...mediaElements];
   const restarting = attribute(element, 'restarting');
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
@@ -135,13 +141,12 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
     mediaSettings: mediaSettings === undefined ? null : readMediaSettings(mediaSettings),
     settings: settings === undefined ? null : readSettingsRecord(settings),
     disks: disks === undefined ? null : readDiskRecords(disks),
+    unattached: unattached === undefined ? null : readUnattachedRecords(unattached),
     owner: owner === undefined ? null : readOwnerRecord(owner),
     restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
-      node.kind === 'element' && ![boot, settings, disks, owner, mediaSettings, ...mediaElements].includes(node)
-        ? [withoutPrefix(document, element, node)]
-        : [],
+      node.kind === 'element' && !known.includes(node) ? [withoutPrefix(document, element, node)] : [],
     ),
   };
 }
@@ -176,7 +181,7 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, mediaSettings, settings, disks, owner, restarting, unknown } = record;
+  const { indicator, boot, media, mediaSettings, settings, disks, unattached, owner, restarting, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
@@ -184,6 +189,7 @@ function render(record: MachineRecord, prefix: string, namespace: string): strin
     ...(mediaSettings === null ? [] : [`<${prefix}mediaSettings${attributes(renderMediaSettings(mediaSettings))}/>`]),
     ...(settings === null ? [] : [`<${prefix}settings${attributes(renderSettingsRecord(settings))}/>`]),
     ...(disks === null ? [] : [`<${prefix}disks${attributes(renderDiskRecords(disks))}/>`]),
+    ...(unattached === null ? [] : [`<${prefix}unattached${attributes(renderUnattachedRecords(unattached))}/>`]),
     ...(owner === null ? [] : [`<${prefix}owner${attributes(renderOwnerRecord(owner))}/>`]),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
