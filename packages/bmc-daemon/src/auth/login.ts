@@ -24,6 +24,18 @@ export interface LoginOptions {
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
   /** Default: two at once, 64 waiting. */
   readonly gate?: BcryptGate;
+  /** Told of every attempt that is refused. It must not throw. */
+  readonly onRefused?: (attempt: RefusedAttempt) => void;
+}
+
+/** What may be told of an attempt that was refused: nothing of what was typed but the name of an account that there is. */
+export interface RefusedAttempt {
+  /** Null: there is no such account. */
+  readonly account: string | null;
+  /** IP address. */
+  readonly address: string;
+  /** `wrong password`. */
+  readonly reason: string;
 }
 
 /** Where an attempt comes from. */
@@ -63,6 +75,7 @@ export function createLogin(options: LoginOptions): Login {
     now,
     sleep = (ms: number) => delay(ms, undefined, { ref: false }),
     gate = createBcryptGate(GATE),
+    onRefused = () => undefined,
   } = options;
   const pairPacing = createPacing(PAIR_PACING, now);
   const addressPacing = createPacing(ADDRESS_PACING, now);
@@ -115,6 +128,11 @@ export function createLogin(options: LoginOptions): Login {
     return current;
   }
 
+  function tell(refusal: Refusal, { address }: Asker, account: Account | undefined): Refusal {
+    onRefused({ account: account?.user ?? null, address, reason: refusal.refused });
+    return refusal;
+  }
+
   /** A hash for users that there are not, so that guessing names takes as long as guessing passwords. */
   function decoyHash(user: string): string {
     const costs = [...passwordFile.entries().values()].map((entry) => entry.cost);
@@ -129,7 +147,7 @@ export function createLogin(options: LoginOptions): Login {
     const known = remembered.get(user);
     if (account !== undefined && known !== undefined && timingSafeEqual(known, digest)) {
       const closed = closedReason(account);
-      return closed === undefined ? account : { refused: closed, attemptedUser: user };
+      return closed === undefined ? account : tell({ refused: closed, attemptedUser: user }, asker, account);
     }
 
     const address = networkOf(asker.address);
@@ -141,6 +159,7 @@ export function createLogin(options: LoginOptions): Login {
     }
     const askers = new Set([asker]);
     const answer = verify({ user, password, address, account, digest }, askers)
+      .then((outcome) => ('refused' in outcome ? tell(outcome, asker, account) : outcome))
       .catch((error: unknown) => {
         if (!(error instanceof BusyError)) throw error;
         throw new RedfishError(503, [message('ServiceTemporarilyUnavailable', '1')], { 'Retry-After': '1' }, error);

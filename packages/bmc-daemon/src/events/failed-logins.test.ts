@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServiceEvent } from './event-bus.js';
+import { publishFailedLogins, type FailedLogins } from './failed-logins.js';
+
+const minute = 60_000;
+let time: number;
+let timers: { readonly at: number; readonly call: () => void }[];
+let told: ServiceEvent[];
+let logins: FailedLogins;
+
+beforeEach(() => {
+  [time, timers, told] = [1_000, [], []];
+  logins = publishFailedLogins({
+    events: { publish: (event) => void told.push(event) },
+    now: () => time,
+    after: (ms, call) => {
+      const waiting = { at: time + ms, call };
+      timers.push(waiting);
+      return () => void (timers = timers.filter((other) => other !== waiting));
+    },
+  });
+});
+
+const pass = (ms: number): void => {
+  time += ms;
+  for (const { call } of timers.filter(({ at }) => at <= time)) call();
+};
+const guess = (account: string | null = 'admin', address = '192.0.2.1'): void =>
+  logins.onRefused({ account, address, reason: 'wrong password' });
+const details = () => told.map(({ detail }) => detail);
+
+describe('a refused log-in', () => {
+  it('is an event that says who was tried from where, and no name that nobody has (S2, S10)', () => {
+    guess();
+    logins.onRefused({ account: null, address: '2001:db8::1', reason: 'unknown user' });
+    expect(told).toEqual([
+      {
+        messageId: 'Base.1.22.AccessUnauthorized',
+        messageArgs: [],
+        severity: 'Warning',
+        origin: '/redfish/v1/SessionService',
+        system: null,
+        actor: { user: null, address: '192.0.2.1' },
+        time: expect.any(Date),
+        detail: 'A log-in as admin was refused: wrong password.',
+      },
+      expect.objectContaining({ detail: 'A log-in as a user that there is not was refused: unknown user.' }),
+    ]);
+  });
+
+  it('is one of many that are told together, every ten minutes, whoever guesses however long (S2, S10)', () => {
+    for (let hour = 0; hour < 24; hour += 1) {
+      for (let attempt = 0; attempt < 600; attempt += 1) {
+        guess(attempt % 2 === 0 ? 'admin' : null, `192.0.2.${attempt % 3}`);
+        pass(6_000);
+      }
+    }
+    // Ten, and one every ten minutes, in which there are a hundred attempts.
+    expect(told.length).toBeLessThanOrEqual(10 + 24 * 6);
+    expect(told.at(-1)).toMatchObject({
+      actor: null,
+      detail: '100 more log-ins for one account from 3 addresses were refused.',
+    });
+    logins.close();
+    const counts = details().map((detail) => Number(/^\d+/.exec(detail ?? '')?.[0] ?? 1));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(24 * 600);
+  });
+
+  it('is told with the next ones when nobody goes on guessing, and when the service ends (S2, S10)', () => {
+    for (let attempt = 0; attempt < 12; attempt += 1) guess();
+    expect(told).toHaveLength(10);
+    pass(10 * minute);
+    expect(told.at(-1)).toMatchObject({
+      actor: { user: null, address: '192.0.2.1' },
+      detail: '2 more log-ins for one account from one address were refused.',
+    });
+    guess();
+    logins.close();
+    expect(details().slice(11)).toEqual(['One more log-in for one account from one address was refused.']);
+    expect(timers).toEqual([]);
+    pass(100 * minute);
+    guess('root');
+    expect(details().at(-1)).toBe('A log-in as root was refused: wrong password.');
+  });
+});
