@@ -9,12 +9,14 @@ import { createAuthentication, createOpenDoor } from './authenticate.js';
 import { createLogin, type Asker, type LoginOptions } from './login.js';
 import { openPasswordFile } from './password-file.js';
 import { createRoles, type Roles } from './role-store.js';
-import { createSessions, type Session, type Sessions, type SessionsOptions } from './sessions.js';
+import { createSessions, type Session, type Sessions, type SessionsOptions, type SessionType } from './sessions.js';
 
 /** What a client has to show for a session. */
 export interface SessionRequest {
   readonly user: string | null;
   readonly password: string | null;
+  /** Default: `Redfish`. */
+  readonly type?: SessionType;
 }
 
 export interface NewSession {
@@ -70,11 +72,16 @@ export function openAccess(options: AccessOptions): Access {
     changeSettings: (change: Partial<AccessSettings>) =>
       state.update((old) => ({ ...old, settings: { ...old.settings, ...change } })),
   };
-  const begin = (sessions: Sessions, user: string | null, address: string, change: boolean): NewSession | Refusal => {
-    const begun = sessions.create({ user, address });
+  const begin = (
+    sessions: Sessions,
+    { user, type = 'Redfish' }: Pick<SessionRequest, 'user' | 'type'>,
+    address: string,
+    change: boolean,
+  ): NewSession | Refusal => {
+    const begun = sessions.create({ user, address, type });
     if (begun === undefined)
       return { refused: 'the account was closed just now', ...(user === null ? {} : { attemptedUser: user }) };
-    log.info('session created', { session: begun.session.id, account: user, address });
+    log.info('session created', { session: begun.session.id, type, account: user, address });
     return { ...begun, passwordChangeRequired: change };
   };
   const idleMs = () => state.state.settings.sessionTimeoutSeconds * 1000;
@@ -86,7 +93,7 @@ export function openAccess(options: AccessOptions): Access {
       accounts: null,
       roles: createRoles(state, () => false),
       sessions,
-      openSession: ({ user }, { address }) => Promise.resolve(begin(sessions, user, address, false)),
+      openSession: (request, { address }) => Promise.resolve(begin(sessions, request, address, false)),
     });
   }
 
@@ -104,11 +111,12 @@ export function openAccess(options: AccessOptions): Access {
     accounts,
     roles: createRoles(state, (user) => accounts.find(user) !== undefined),
     sessions,
-    async openSession({ user, password }, asker) {
+    async openSession(request, asker) {
+      const { user, password } = request;
       if (user === null || password === null) return { refused: 'no credentials' };
       const answer = await login({ user, password: Buffer.from(password) }, asker);
       if ('refused' in answer) return { ...answer, hidesBasic: state.state.settings.httpBasicAuth !== 'Enabled' };
-      return begin(sessions, user, asker.address, answer.passwordChangeRequired);
+      return begin(sessions, request, asker.address, answer.passwordChangeRequired);
     },
   });
 }

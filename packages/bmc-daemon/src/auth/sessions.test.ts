@@ -34,6 +34,7 @@ describe('sessions', () => {
       user: 'admin',
       createdAt: expect.any(Date) as unknown,
       address: '192.0.2.1',
+      type: 'Redfish',
     });
     expect(token).not.toContain(session.id);
     expect(sessions.use(token)).toBe(session);
@@ -89,6 +90,22 @@ describe('sessions', () => {
     time = 20;
     const seventh = open('eve');
     expect(sessions.list()).toEqual([first, fourth, fifth, sixth, seventh].map(({ session }) => session));
+  });
+
+  it('of consoles last as long as their connection, and take nobody else the room (D2)', () => {
+    const requests = [open('admin'), open('admin'), open('admin')].map(({ session }) => session);
+    const consoles = [1, 2, 3, 4, 5].flatMap(
+      () => sessions.create({ user: 'admin', address: '192.0.2.1', type: 'HostConsole' }) ?? [],
+    );
+    expect(sessions.list()).toEqual([...requests, ...consoles.map(({ session }) => session)]);
+    const eve = sessions.create({ user: 'eve', address: '', type: 'HostConsole' });
+    time = 1_000_000;
+    const [first, ...others] = consoles.map(({ session }) => session);
+    if (first === undefined || eve === undefined) throw new Error('both may come in');
+    expect(sessions.end(first.id)).toBe(true);
+    expect(sessions.list()).toEqual([...others, eve.session]);
+    hashes.delete('eve');
+    expect(sessions.find(eve.session.id)).toBeUndefined();
   });
 
   it('are ended by id, once (S2)', () => {

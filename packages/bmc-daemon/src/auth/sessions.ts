@@ -2,6 +2,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { newSessionToken } from './session-token.js';
 
+/** What a session is for, in Redfish's words: its token's requests, or a console that lasts as long as its connection. */
+export type SessionType = 'Redfish' | 'HostConsole';
+
 /** One session; never mutated. */
 export interface Session {
   /** Says nothing about the token. */
@@ -11,6 +14,7 @@ export interface Session {
   readonly createdAt: Date;
   /** Of the client. */
   readonly address: string;
+  readonly type: SessionType;
 }
 
 export interface SessionsOptions {
@@ -26,8 +30,14 @@ export interface SessionsOptions {
 }
 
 export interface Sessions {
-  /** @returns undefined where the account may not come in. */
-  create(owner: Pick<Session, 'user' | 'address'>): { readonly session: Session; readonly token: string } | undefined;
+  /**
+   * A console's is never idle, and makes no other session end to have room; whoever has it bounds them and ends it.
+   * @param owner its type is by default `Redfish`.
+   * @returns undefined where the account may not come in.
+   */
+  create(
+    owner: Pick<Session, 'user' | 'address'> & { readonly type?: SessionType },
+  ): { readonly session: Session; readonly token: string } | undefined;
   /** Finds the session of a token and begins its idle time anew. */
   use(token: string): Session | undefined;
   find(id: string): Session | undefined;
@@ -60,7 +70,8 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
   };
   const alive = (kept: Kept | undefined, time = now()): Kept | undefined => {
     if (kept === undefined) return undefined;
-    if (time - kept.usedAt <= idleMs() && hashOf(kept.session.user) === kept.hash) return kept;
+    const idle = kept.session.type === 'Redfish' && time - kept.usedAt > idleMs();
+    if (!idle && hashOf(kept.session.user) === kept.hash) return kept;
     drop(kept);
     return undefined;
   };
@@ -72,15 +83,18 @@ export function createSessions({ now, idleMs, hashOf, perUser, inAll }: Sessions
   };
 
   return {
-    create({ user, address }) {
+    create({ user, address, type = 'Redfish' }) {
       const passwordHash = hashOf(user);
       if (passwordHash === undefined) return undefined;
-      makeRoom(
-        all().filter(({ session }) => session.user === user),
-        perUser,
-      );
-      makeRoom(all(), inAll);
-      const session = { id: randomBytes(8).toString('hex'), user, createdAt: new Date(), address };
+      if (type === 'Redfish') {
+        const others = () => all().filter(({ session }) => session.type === type);
+        makeRoom(
+          others().filter(({ session }) => session.user === user),
+          perUser,
+        );
+        makeRoom(others(), inAll);
+      }
+      const session = { id: randomBytes(8).toString('hex'), user, createdAt: new Date(), address, type };
       const token = newSessionToken();
       const kept = { session, digest: digestOf(token), hash: passwordHash, usedAt: now() };
       byId.set(session.id, kept);

@@ -76,13 +76,13 @@ const session = defineResource({
   isOwn: ({ params, services, requester }) =>
     requester.user !== null && services.access.sessions.find(params.sessionId)?.user === requester.user,
   load: ({ params, services }) => findSession(services, params.sessionId),
-  render: ({ id, user, address, createdAt }) => ({
+  render: ({ id, user, address, createdAt, type }) => ({
     Id: id,
-    Name: 'User Session',
+    Name: type === 'Redfish' ? 'User Session' : 'Console Session',
     UserName: user,
     // The schema has it, for POST; an answer never does.
     Password: null,
-    SessionType: 'Redfish',
+    SessionType: type,
     ClientOriginIPAddress: address,
     CreatedTime: createdAt.toISOString(),
   }),
