@@ -2,7 +2,7 @@
 import { taskEventRegistry, taskEventTable } from '../redfish/task-event-registry.js';
 import { messageSeverity, messageText } from '../redfish/messages.js';
 import { taskUri, type TaskListener, type TaskRecord, type TaskStore } from '../redfish/task-store.js';
-import { systemOf, type EventBus } from './event-bus.js';
+import { systemOf, type Actor, type EventBus } from './event-bus.js';
 
 type Key = keyof typeof taskEventTable;
 
@@ -16,7 +16,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
     if (after === null) return;
     const key = keyOf(before, after);
     if (key === undefined) return;
-    const { id, name, owner, percent, failure } = after;
+    const { id, name, owner, cancelledBy, percent, failure } = after;
     const reason = failure === null ? '' : ` ${failure.messages.map(messageText).join(' ')}`;
     events.publish({
       messageId: `${taskEventRegistry}.${key}`,
@@ -25,12 +25,18 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
       origin: taskUri(id),
       // The machine's log tells of the tasks that were about it.
       system: systemOf(after.targetUri),
-      actor: key === 'TaskStarted' ? owner : null,
+      actor: actorOf(key, { owner, cancelledBy }),
       time: new Date(),
       detail: `${name}.${reason}`,
     });
   };
   tasks.onChange(listener);
+}
+
+/** Who did it: tasks go on and end by themselves. */
+function actorOf(key: Key, { owner, cancelledBy }: Pick<TaskRecord, 'owner' | 'cancelledBy'>): Actor | null {
+  if (key === 'TaskCancelled') return cancelledBy;
+  return key === 'TaskStarted' ? owner : null;
 }
 
 /** @returns undefined where there is nothing to tell. */

@@ -121,7 +121,7 @@ describe('runLongOperation', () => {
       { owner: null, method: 'POST' },
       { owner: null, method: 'POST' },
     ]);
-    expect(ids.map((id) => tasks.cancel(id))).toEqual([true, true, false]);
+    expect(ids.map((id) => tasks.cancel(id, requester))).toEqual([true, true, false]);
     expect(states()).toEqual(['Cancelling', 'Cancelling', 'Running']);
     await tasks.ended(ids[0] ?? '');
     expect(states()).toEqual(['Cancelled', 'Cancelling', 'Running']);
@@ -136,7 +136,7 @@ describe('runLongOperation', () => {
     const work = deferred();
     await runLongOperation({ ...operation(() => work.promise), cancellable: true }, settings);
     const [record] = settings.tasks.list();
-    settings.tasks.cancel(record?.id ?? '');
+    settings.tasks.cancel(record?.id ?? '', { user: null, address: '' });
     work.reject(new DriverError('storageFull', 'writing a.iso on host: no space'));
     await settings.tasks.ended(record?.id ?? '');
     expect(settings.tasks.list()[0]).toMatchObject({ state: 'Exception', failure: { status: 507 } });

@@ -19,6 +19,7 @@ describe('createTaskStore', () => {
       targetUri: '/t',
       method: 'POST',
       owner: null,
+      cancelledBy: null,
       state: 'Running',
       startTime: new Date('2024-01-01T00:00:01Z'),
       endTime: null,
@@ -101,19 +102,15 @@ describe('createTaskStore', () => {
   it('asks the work to stop once, and only work that can (S3)', async () => {
     const store = createTaskStore({ limit: 5, now: clock() });
     let asked = 0;
+    const nobody = { user: null, address: '' };
     const { id } = store.create({ name: 'first', targetUri: '/', cancel: () => (asked += 1) });
     const fixed = store.create({ name: 'second', targetUri: '/' });
-    expect([store.cancel(id), store.cancel(id), store.cancel(fixed.id), store.cancel('none')]).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect([id, id, fixed.id, 'none'].map((each) => store.cancel(each, nobody))).toEqual([true, true, false, false]);
     expect([asked, store.get(id)?.state, store.remove(id)]).toEqual([1, 'Cancelling', false]);
     const ended = store.ended(id);
     store.cancelled(id);
     await ended;
-    expect([store.get(id)?.state, store.cancel(id), store.remove(id)]).toEqual(['Cancelled', false, true]);
+    expect([store.get(id)?.state, store.cancel(id, nobody), store.remove(id)]).toEqual(['Cancelled', false, true]);
     await store.ended('none');
   });
 });

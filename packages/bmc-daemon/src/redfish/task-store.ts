@@ -9,7 +9,7 @@ export type TaskState = 'Running' | 'Cancelling' | 'Completed' | 'Exception' | '
 /** What was sent to the task's target. */
 export type TaskMethod = 'POST' | 'PATCH' | 'DELETE';
 
-/** Who asked for a task: the event bus's Actor. */
+/** Who asked for a task, or for its end: the event bus's Actor. */
 interface TaskOwner {
   readonly user: string | null;
   readonly address: string;
@@ -26,6 +26,8 @@ export interface TaskRecord {
   readonly method: TaskMethod;
   /** Null where nobody asked. */
   readonly owner: TaskOwner | null;
+  /** Who had it cancelled; null where nobody has. */
+  readonly cancelledBy: TaskOwner | null;
   readonly state: TaskState;
   readonly startTime: Date;
   /** null while it runs. */
@@ -57,7 +59,7 @@ export interface TaskStore {
   complete(id: string, messages: readonly Message[]): void;
   fail(id: string, failure: RedfishError): void;
   /** Asks the work to stop. What becomes of the task is for the work to say. @returns false where nothing can stop it. */
-  cancel(id: string): boolean;
+  cancel(id: string, by: TaskOwner): boolean;
   /** Resolves when the work has ended, at once where it has or there is none. */
   ended(id: string): Promise<void>;
   /** The work has stopped because it was asked to. */
@@ -140,6 +142,7 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
         targetUri,
         method,
         owner: owner ?? null,
+        cancelledBy: null,
         state: 'Running',
         startTime: now(),
         endTime: null,
@@ -157,12 +160,12 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
     },
     complete: (id, messages) => change(id, { state: 'Completed', endTime: now(), percent: 100, messages }),
     fail: (id, failure) => change(id, { state: 'Exception', endTime: now(), messages: failure.messages, failure }),
-    cancel(id) {
+    cancel(id, { user, address }) {
       const cancel = cancels.get(id);
       if (cancel === undefined) return false;
       // Once is enough.
       if (records.get(id)?.state === 'Running') {
-        change(id, { state: 'Cancelling' });
+        change(id, { state: 'Cancelling', cancelledBy: { user, address } });
         cancel();
       }
       return true;

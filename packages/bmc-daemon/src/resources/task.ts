@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Severity } from '../redfish/base-registry.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { message, messageSeverity, renderMessage, withDetail } from '../redfish/messages.js';
-import type { GetStatus, JsonObject, WriteResult } from '../redfish/resource.js';
+import type { GetStatus, JsonObject, Requester, WriteResult } from '../redfish/resource.js';
 import { isRunning, taskMonitorUri, taskUri, type TaskRecord, type TaskStore } from '../redfish/task-store.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
@@ -95,10 +95,10 @@ function renderTask(record: TaskRecord): JsonObject {
  * @returns the task where the work takes its time to stop.
  * @throws {RedfishError} ResourceInUse for work that can not be stopped.
  */
-async function stop({ id, name }: TaskRecord, tasks: TaskStore): Promise<WriteResult | undefined> {
+async function stop({ id, name }: TaskRecord, tasks: TaskStore, by: Requester): Promise<WriteResult | undefined> {
   const present = tasks.get(id);
   if (present === undefined || !isRunning(present)) return undefined;
-  if (!tasks.cancel(id)) {
+  if (!tasks.cancel(id, by)) {
     throw new RedfishError(409, [withDetail(message('ResourceInUse'), `${name} can not be cancelled.`)]);
   }
   const waited = new AbortController();
@@ -119,9 +119,9 @@ const task = defineResource({
   uri: '/redfish/v1/TaskService/Tasks/{taskId}',
   load: ({ params, services }) => findTask(services, params.taskId),
   render: renderTask,
-  delete: async (record, { services }) => {
+  delete: async (record, { services, requester }) => {
     const { tasks } = services.operations;
-    const stopping = await stop(record, tasks);
+    const stopping = await stop(record, tasks, requester);
     if (stopping === undefined) tasks.remove(record.id);
     return stopping;
   },
@@ -148,7 +148,7 @@ const taskMonitor = defineResource({
   // The body of a monitor is the task, with the task's own URI: the monitor has no schema.
   render: (record) => ({ '@odata.id': taskUri(record.id), ...renderTask(record) }),
   // The task itself stays, to show what became of it, until it makes room for others.
-  delete: (record, { services }) => stop(record, services.operations.tasks),
+  delete: (record, { services, requester }) => stop(record, services.operations.tasks, requester),
 });
 
 /** The task service, its tasks and their monitors. */

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { createTaskStore } from '../redfish/task-store.js';
+import type { ServiceEvent } from './event-bus.js';
+import { publishTasks } from './task-events.js';
+
+const owner = { user: 'ironic', address: '192.0.2.1' };
+const operator = { user: 'alice', address: '192.0.2.2' };
+const targetUri = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
+
+describe('tasks, as events', () => {
+  it('say who asked for them and who had them cancelled, and nobody where they end by themselves (S3, S10)', () => {
+    const tasks = createTaskStore({ limit: 5, now: () => new Date() });
+    const told: ServiceEvent[] = [];
+    publishTasks(tasks, { publish: (event) => void told.push(event) });
+    const cancelled = tasks.create({ name: 'Insert', targetUri, owner, cancel: () => undefined });
+    const completed = tasks.create({ name: 'Reset', targetUri, owner });
+    tasks.cancel(cancelled.id, operator);
+    // A second client is too late.
+    tasks.cancel(cancelled.id, owner);
+    tasks.cancelled(cancelled.id);
+    tasks.complete(completed.id, []);
+    expect(told.map(({ messageId, actor, system }) => [messageId.split('.').at(-1), actor, system])).toEqual([
+      ['TaskStarted', owner, 'a'],
+      ['TaskStarted', owner, 'a'],
+      ['TaskCancelled', operator, 'a'],
+      ['TaskCompletedOK', null, 'a'],
+    ]);
+  });
+});
