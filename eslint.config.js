@@ -32,9 +32,18 @@ const floors = {
   'bmc-daemon': [
     ['cli.ts', 'cli/'],
     ['daemon.ts'],
-    ['app.ts', 'event-services.ts', 'reload.ts', 'service-uuid.ts', 'pages/', 'config/'],
+    [
+      'app.ts',
+      'event-services.ts',
+      'machine-scope.ts',
+      'manager-network-service.ts',
+      'reload.ts',
+      'service-uuid.ts',
+      'pages/',
+      'config/',
+    ],
     ['resources/'],
-    ['redfish/', 'auth/', 'console/', 'events/'],
+    ['redfish/', 'auth/', 'console/', 'events/', 'manager-network/'],
     ['drivers/'],
     ['media/', 'certificates/', 'ssdp/'],
     [

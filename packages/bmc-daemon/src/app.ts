@@ -14,7 +14,7 @@ import type { AnnotateOptions } from './redfish/annotate.js';
 import { emptyAnswer, errorAnswer, send, type Answer } from './redfish/answer.js';
 import type { Authenticate } from './redfish/authenticate.js';
 import { refuse } from './redfish/errors.js';
-import { createPipeline, type Outcome, type Pipeline } from './redfish/pipeline.js';
+import { createPipeline, type Outcome, type Pipeline, type Scoping } from './redfish/pipeline.js';
 import { answerClientError } from './redfish/raw-errors.js';
 import type { Resource } from './redfish/resource.js';
 import type { ChangeListener } from './redfish/exchange.js';
@@ -31,6 +31,8 @@ export interface AppOptions<Services> extends AnnotateOptions {
   readonly log: Log;
   /** For the page, health and metrics; Redfish gets it through the services. */
   readonly driver: PagesDriver;
+  /** Default: every request sees every machine. The page shows what Redfish would. */
+  readonly scoping?: Scoping<Services & { readonly driver: PagesDriver }>;
   /** Of the daemon. */
   readonly version: string;
 }
@@ -48,10 +50,14 @@ export interface App {
 
 /** @throws {Error} if two resources claim one path. */
 export function createApp<Services>(options: AppOptions<Services>): App {
-  const { driver, log } = options;
+  const { driver, log, scoping } = options;
   const metrics = createMetrics(() => driver.ping());
   const redfish = createPipeline(options);
-  const pages = createPages({ ...options, metrics });
+  const driverFor = (request: IncomingMessage): PagesDriver => {
+    const scope = scoping?.scopeOf(request) ?? null;
+    return scope === null || scoping === undefined ? driver : scoping.servicesOf(scope).driver;
+  };
+  const pages = createPages({ ...options, driverFor, metrics });
   const nextId = createRequestIds();
 
   const handler = (request: IncomingMessage, response: ServerResponse): void => {

@@ -20,6 +20,9 @@ import { openEventServices, type EventServices } from './event-services.js';
 import { createEventBus } from './events/event-bus.js';
 import { publishWrites } from './events/published-writes.js';
 import { readHostNetwork } from './host-network.js';
+import { machineScoping } from './machine-scope.js';
+import { openManagerNetwork, type ManagerNetworkService } from './manager-network-service.js';
+import { createNameServers, type NameLookup } from './name-lookup.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
 import type { Controller } from './resources/controller.js';
@@ -87,13 +90,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     throw error;
   }
 
-  const driver = createDriver(settings, log, at);
+  const nameServers = createNameServers();
+  const driver = createDriver(settings, nameServers.lookup, log, at);
   const served = selectFeatures(resources, settings.featureSet);
   const present = { addresses: [] as readonly string[], lastReset: new Date(), reload: (): void => undefined };
   let core: Core;
+  let network: ManagerNetworkService;
   let events: EventServices;
   try {
-    core = { ...createCore(settings, stateDir, access, driver, log), controller: createController(present) };
+    const base = createCore(settings, stateDir, access, driver, log);
+    const hostNetwork = () => readHostNetwork({ addresses: present.addresses });
+    network = openManagerNetwork({ driver, hostNetwork, nameServers, stateDir, serviceUuid: base.serviceUuid, log });
+    core = { ...base, managerNetwork: network.network, controller: createController(present) };
     events = openEventServices({
       bus: core.events,
       driver,
@@ -101,6 +109,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       resources: served,
       stateDir,
       serviceUuid: core.serviceUuid,
+      lookup: nameServers.lookup,
       log,
     });
   } catch (error) {
@@ -108,11 +117,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     throw error;
   }
   const { subscriptions, logs, resourceTypes } = events;
+  const services: Services = { ...core, subscriptions, logs, resourceTypes };
   const app = createApp<Services>({
     resources: served,
     // Where the service of events is not served, nor is its stream.
     streams: streams.filter(({ entity }) => served.some((resource) => resource.entity === entity)),
-    services: { ...core, subscriptions, logs, resourceTypes },
+    services,
+    scoping: machineScoping(services, network.network.scopeOf),
     onChange: publishWrites(core.events, (id) => access.sessions.find(id)?.user),
     authenticate: access.authenticate,
     strict: settings.dmtfStrict,
@@ -134,11 +145,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     });
   } catch (error) {
     await events.close();
+    await network.close();
     await driver.close();
     if (!(error instanceof ListenError)) throw error;
     throw at(error.about === 'port' ? 'listenPort' : 'listenIp', error.message, error);
   }
-  present.addresses = listener.addresses;
+  // What a service that was killed has left of its managers' addresses is none of the host's.
+  present.addresses = listener.addresses.filter((url) => !network.isKept(url));
   present.reload = () => {
     reloadSettings({ live: settings, reread: options.reread, setTls: (next) => listener.setTls(next), log });
     present.lastReset = new Date();
@@ -146,12 +159,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
   await driver.start();
   void tidyLogs(driver, logs);
-  for (const address of listener.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
+  await network.start(listener);
+  for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
 
   return {
-    addresses: listener.addresses,
+    addresses: present.addresses,
     reload: () => present.reload(),
-    close: () => close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000),
+    close: async () => {
+      await close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000);
+      // Last: clients are answered at these addresses until then.
+      await network.close();
+    },
   };
 }
 
@@ -174,29 +192,33 @@ function createController(present: {
     get lastReset() {
       return present.lastReset;
     },
-    network: () => readHostNetwork({ addresses: present.addresses }),
     reset,
   };
 }
 
 function createDriver(
   settings: Settings,
+  lookup: NameLookup,
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
 ): HypervisorDriver {
-  const hosts = hostRules(settings);
+  const hosts = hostRules(settings, lookup);
   const driver = settings.fakeDriver
     ? new FakeDriver({ fetchImage: (image, options) => probeImage(image, options, hosts) })
-    : createHostDriver(settings, log, at);
+    : createHostDriver(settings, hosts, log, at);
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
 }
 
-function hostRules({ vmediaAllowedHosts: allowed, virtualMediaIpFamily: family }: Settings): HostRules {
-  return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6 };
+function hostRules(
+  { vmediaAllowedHosts: allowed, virtualMediaIpFamily: family }: Settings,
+  lookup: NameLookup,
+): HostRules {
+  return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6, lookup };
 }
 
 function createHostDriver(
   settings: Settings,
+  imageHosts: HostRules,
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
 ): HypervisorDriver {
@@ -209,7 +231,7 @@ function createHostDriver(
       gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
       timeoutMs: settings.libvirtTimeoutSeconds * 1000,
       maxImageBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
-      imageHosts: hostRules(settings),
+      imageHosts,
       imageCaFile: settings.vmediaCaFile,
       imageConnectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
       imageIdleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,
@@ -234,7 +256,7 @@ function createCore(
   access: Access,
   driver: HypervisorDriver,
   log: Log,
-): Omit<Core, 'controller'> {
+): Omit<Core, 'controller' | 'managerNetwork'> {
   const now = () => new Date();
   return {
     driver,

@@ -18,6 +18,8 @@ export type PagesDriver = Pick<HypervisorDriver, 'name' | 'ping' | 'listSystems'
 
 export interface PagesOptions {
   readonly driver: PagesDriver;
+  /** The machines that a request sees. */
+  readonly driverFor: (request: IncomingMessage) => PagesDriver;
   readonly metrics: Pick<Metrics, 'expose'>;
   readonly authenticate: Authenticate;
   /** Of the daemon, for the page's foot. */
@@ -49,7 +51,7 @@ export function createPages(
   app.get('/', async (request: Request, response: Reply) => {
     response.locals.route = '/';
     await login(options.authenticate, request, response);
-    await machinesPage(options, response);
+    await machinesPage(options.driverFor(request), options.version, response);
   });
   app.get('/healthz', async (_request: Request, response: Reply) => {
     response.locals.route = '/healthz';
@@ -106,7 +108,7 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
   if (!who.privileges.has('Login')) throw forbidden(who);
 }
 
-async function machinesPage({ driver, version }: PagesOptions, response: Reply): Promise<void> {
+async function machinesPage(driver: PagesDriver, version: string, response: Reply): Promise<void> {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.setHeader('Cache-Control', 'no-store');
   // A machine's name is somebody's text: even if one got past the escaping, nothing of it may run or be fetched.

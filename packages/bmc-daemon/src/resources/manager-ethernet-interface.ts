@@ -1,8 +1,13 @@
-/** The ports of a management controller: the host's network interfaces that this service can be reached over. */
-import type { HostAddress, HostInterface, HostNetwork } from '../host-network.js';
+/**
+ * The ports of a management controller: the host's network interfaces that this service can be reached over. Names and addresses of
+ * its own can be given to it (docs/manager-network.md); the host's stay as they are.
+ */
+import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
+import { NetworkChangeError } from '../manager-network/network-plan.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { subnetMask } from './ethernet-interface.js';
+import { askedNetwork, describeFaults, networkBody } from './manager-network-change.js';
 import { renderCollection } from './reference.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
@@ -13,7 +18,7 @@ const managerInterfaceCollection = defineResource({
   uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces',
   load: async ({ params, services }) => {
     const { uuid } = await services.driver.getSystem(params.managerId);
-    return { uuid, names: services.controller.network().interfaces.map(({ name }) => name) };
+    return { uuid, names: services.managerNetwork.of(uuid).interfaces.map(({ name }) => name) };
   },
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
   render: ({ names }, { self }) =>
@@ -25,8 +30,8 @@ const managerInterfaceCollection = defineResource({
 
 interface PortEntity {
   readonly uuid: string;
-  readonly network: HostNetwork;
-  readonly port: HostInterface;
+  readonly network: ManagerView;
+  readonly port: ManagerInterface;
 }
 
 const managerInterface = defineResource({
@@ -35,7 +40,7 @@ const managerInterface = defineResource({
   uri: '/redfish/v1/Managers/{managerId}/EthernetInterfaces/{interfaceId}',
   load: async ({ params, services }): Promise<PortEntity> => {
     const { uuid } = await services.driver.getSystem(params.managerId);
-    const network = services.controller.network();
+    const network = services.managerNetwork.of(uuid);
     const port = network.interfaces.find(({ name }) => name === params.interfaceId);
     if (port === undefined) throw refuse('ResourceNotFound', 'EthernetInterface', params.interfaceId);
     return { uuid, network, port };
@@ -53,37 +58,53 @@ const managerInterface = defineResource({
     HostName: network.hostName,
     FQDN: network.fqdn,
     NameServers: network.nameServers,
-    // Whoever has set what is set: the kernel does not tell what of it is static.
-    StaticNameServers: [],
+    // Of what is the host's the kernel does not tell what is static.
+    StaticNameServers: network.ownNameServers,
     // 0 is no VLAN (802.1Q); null would say that there was an error.
     VLAN: { VLANEnable: port.vlan !== null, VLANId: port.vlan ?? 0 },
     IPv4Addresses: port.ipv4.map((address, index) => renderIpv4(address, index === 0 ? port.ipv4Gateway : undefined)),
-    IPv4StaticAddresses: [],
+    IPv4StaticAddresses: port.ownIpv4.map(({ address, prefix }) => ({
+      Address: address,
+      SubnetMask: subnetMask(prefix),
+    })),
     IPv6Addresses: port.ipv6.map(renderIpv6),
-    IPv6StaticAddresses: [],
+    IPv6StaticAddresses: port.ownIpv6.map(({ address, prefix }) => ({ Address: address, PrefixLength: prefix })),
     IPv6DefaultGateway: port.ipv6Gateway,
     IPv6StaticDefaultGateways: [],
     Status: enabled,
   }),
+  patch: {
+    body: networkBody,
+    tells: ['HostName', 'FQDN'],
+    apply: async ({ uuid, network, port }, body, { services }) => {
+      const asked = askedNetwork(body, network, port);
+      try {
+        await services.managerNetwork.change(uuid, asked.change);
+      } catch (error) {
+        throw error instanceof NetworkChangeError ? describeFaults(error, asked) : error;
+      }
+      return undefined;
+    },
+  },
 });
 
 /** @param gateway of the first address alone, as DMTF has it. */
-function renderIpv4({ address, prefix }: HostAddress, gateway: string | null | undefined): JsonObject {
+function renderIpv4({ address, prefix, isOwn }: ManagerAddress, gateway: string | null | undefined): JsonObject {
   const isLinkLocal = address.startsWith('169.254.');
   return {
     Address: address,
     SubnetMask: subnetMask(prefix),
-    AddressOrigin: isLinkLocal ? 'IPv4LinkLocal' : null,
+    AddressOrigin: isOwn ? 'Static' : isLinkLocal ? 'IPv4LinkLocal' : null,
     ...(gateway === undefined ? {} : { Gateway: gateway }),
   };
 }
 
-function renderIpv6({ address, prefix }: HostAddress): JsonObject {
+function renderIpv6({ address, prefix, isOwn }: ManagerAddress): JsonObject {
   const isLinkLocal = /^fe[89ab]/i.test(address);
   return {
     Address: address,
     PrefixLength: prefix,
-    AddressOrigin: isLinkLocal ? 'LinkLocal' : null,
+    AddressOrigin: isOwn ? 'Static' : isLinkLocal ? 'LinkLocal' : null,
     AddressState: null,
   };
 }

@@ -18,8 +18,8 @@ export const networkProtocol = defineResource({
   uri: '/redfish/v1/Managers/{managerId}/NetworkProtocol',
   load: async ({ params, services }): Promise<ProtocolEntity> => {
     const { uuid } = await services.driver.getSystem(params.managerId);
-    const { addresses, network } = services.controller;
-    const { hostName, fqdn } = network();
+    const { addresses } = services.controller;
+    const { hostName, fqdn } = services.managerNetwork.of(uuid);
     const { protocol, port } = new URL(addresses[0] ?? 'http://localhost');
     // A URL leaves its protocol's usual port out.
     return { uuid, hostName, fqdn, scheme: protocol, port: Number(port || (protocol === 'https:' ? 443 : 80)) };

@@ -4,6 +4,7 @@ import type { Access } from '../auth/access.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
 import type { EventLogs } from '../events/event-logs.js';
+import type { ManagerNetwork } from '../manager-network/manager-network.js';
 import type { Subscriptions } from '../events/subscriptions.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
@@ -27,6 +28,8 @@ export interface ResourceSettings extends InventorySettings {
 export interface Services {
   readonly driver: HypervisorDriver;
   readonly controller: Controller;
+  /** Names, addresses and name servers of managers. */
+  readonly managerNetwork: ManagerNetwork;
   /** UUID of the service root: canonical, and the same after every restart. */
   readonly serviceUuid: string;
   readonly now: () => Date;

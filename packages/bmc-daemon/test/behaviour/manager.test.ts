@@ -56,6 +56,15 @@ describeSpec('the manager', (spec) => {
         IPv6DefaultGateway: null,
         IPv6StaticDefaultGateways: [],
         Status: { State: 'Enabled', Health: 'OK' },
+        '@Redfish.WriteableProperties': [
+          'HostName',
+          'FQDN',
+          'NameServers',
+          'StaticNameServers',
+          'IPv4Addresses',
+          'IPv4StaticAddresses',
+          'IPv6StaticAddresses',
+        ],
       },
     ]);
     expect((await spec().call('GET', `${collection}/eth9`)).status).toBe(404);

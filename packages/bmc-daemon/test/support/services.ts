@@ -9,11 +9,14 @@ import { createEventFeed } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
 import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
 import type { HostNetwork } from '../../src/host-network.js';
+import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
+import { nothingOwn } from '../../src/manager-network/own-state.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/indicator-store.js';
 import type { StateFile } from '../../src/state-file.js';
+import { addressesInMemory } from './host-addresses.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -54,7 +57,6 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     driver,
     controller: {
       addresses: ['http://192.0.2.1:8000'],
-      network: () => hostNetwork,
       lastReset: new Date(0),
       reset: () => undefined,
     },
@@ -78,6 +80,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),
+    managerNetwork: managerNetworkInMemory(),
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
   };
@@ -95,6 +98,18 @@ export function accessWithAccount(file: string): Access {
 function indicatorsInMemory(): IndicatorStore {
   const states = new Map<string, IndicatorState>();
   return { get: (id) => states.get(id), set: (id, state) => void states.set(id, state) };
+}
+
+/** On a host that takes every address and has no other. */
+function managerNetworkInMemory(): ManagerNetwork {
+  return createManagerNetwork({
+    state: stateInMemory(nothingOwn),
+    hostNetwork: () => hostNetwork,
+    host: addressesInMemory(),
+    listenAt: () => Promise.resolve(() => undefined),
+    useNameServers: () => undefined,
+    log: silent,
+  });
 }
 
 /** A state file without the file. */

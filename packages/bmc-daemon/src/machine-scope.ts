@@ -1,0 +1,87 @@
+/**
+ * The service as the management controller of one machine: what a request sees that comes by the machine's own name or address.
+ * Machines, and what is about them (tasks, events, subscriptions, entries of logs), are that machine's alone; accounts, sessions and
+ * settings are the one service's. It is a view and no wall: the same account sees everything by the host's own name.
+ */
+import type { IncomingMessage } from 'node:http';
+import { allowSystems } from './drivers/allowed-systems.js';
+import type { EventLog, LogRecord } from './events/event-logs.js';
+import { systemOf } from './events/event-bus.js';
+import type { Scoping } from './redfish/pipeline.js';
+import type { TaskRecord, TaskStore } from './redfish/task-store.js';
+import type { Services } from './resources/index.js';
+
+/** @param services what a request sees that comes by the host's name. */
+export function machineScoping(
+  services: Services,
+  scopeOf: (request: IncomingMessage) => string | null,
+): Scoping<Services> {
+  // Small, and at most one for each machine that ever had a name or an address of its own.
+  const known = new Map<string, Services>();
+  return {
+    scopeOf,
+    servicesOf: (uuid) => {
+      const scoped = known.get(uuid) ?? servicesOfMachine(services, uuid);
+      known.set(uuid, scoped);
+      return scoped;
+    },
+  };
+}
+
+function servicesOfMachine(services: Services, uuid: string): Services {
+  const { driver, operations, logs, managerNetwork } = services;
+  return {
+    ...services,
+    driver: allowSystems(driver, [uuid]),
+    // Clients tell services apart by it: each machine's is one.
+    serviceUuid: uuid,
+    operations: {
+      tasks: tasksOf(operations.tasks, uuid),
+      get waitMs() {
+        return operations.waitMs;
+      },
+      onTaskFailed: operations.onTaskFailed,
+    },
+    logs: { ...logs, ofService: logOf(logs.ofService, uuid) },
+    managerNetwork: {
+      ...managerNetwork,
+      change: (machine, change) => managerNetwork.change(machine, change, { lateRemoval: true }),
+    },
+  };
+}
+
+/** Whether a URI is another machine's; what is nobody's is everybody's. */
+function isOthers(uri: string, uuid: string): boolean {
+  const system = systemOf(uri);
+  return system !== null && system !== uuid;
+}
+
+function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
+  const shown = filtered<TaskRecord>(({ targetUri }) => !isOthers(targetUri, uuid));
+  return {
+    ...tasks,
+    get keepMinutes() {
+      return tasks.keepMinutes;
+    },
+    list: () => shown(tasks.list()),
+    get: (id) => {
+      const found = tasks.get(id);
+      return found === undefined || isOthers(found.targetUri, uuid) ? undefined : found;
+    },
+  };
+}
+
+function logOf(log: EventLog, uuid: string): EventLog {
+  const shown = filtered<LogRecord>(({ origin }) => !isOthers(origin, uuid));
+  return { ...log, read: async () => shown(await log.read()) };
+}
+
+/** The same list again gives the same answer object, which is what says that nothing changed. */
+function filtered<Item>(isShown: (item: Item) => boolean): (list: readonly Item[]) => readonly Item[] {
+  let all: readonly Item[] = [];
+  let shown: readonly Item[] = [];
+  return (list) => {
+    if (list !== all) [all, shown] = [list, list.filter(isShown)];
+    return shown;
+  };
+}

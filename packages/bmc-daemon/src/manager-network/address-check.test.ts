@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { checkAddress } from './address-check.js';
+
+const surroundings = {
+  present: [
+    { device: 'eth0', address: '192.0.2.1', prefix: 24 },
+    { device: 'eth1', address: '10.0.0.1', prefix: 16 },
+    { device: 'eth0', address: '2001:db8::1', prefix: 64 },
+  ],
+  networks: [
+    { address: '192.0.2.1', prefix: 24 },
+    { address: '2001:db8::1', prefix: 64 },
+  ],
+  routes: [
+    { device: 'eth0', address: '192.0.2.0', prefix: 24 },
+    { device: 'eth1', address: '10.0.0.0', prefix: 16 },
+    { device: 'eth0', address: '172.16.0.0', prefix: 24 },
+  ],
+};
+const judge = (text: string, device = 'eth0') => {
+  const [address = '', prefix] = text.split('/');
+  const verdict = checkAddress({ device, address, prefix: Number(prefix) }, surroundings);
+  return typeof verdict === 'number' ? verdict : `${verdict.part}: ${verdict.why}`;
+};
+
+describe('an address for a manager', () => {
+  it('stands alone within a network of the host, and brings its network along elsewhere (D1)', () => {
+    expect([judge('192.0.2.9/24'), judge('2001:db8::9/64')]).toEqual([32, 128]);
+    expect([judge('198.51.100.9/24'), judge('2001:db8:7::9/64')]).toEqual([24, 64]);
+    // The network of another manager's address, on the same interface.
+    expect(judge('172.16.0.9/24')).toBe(24);
+    expect(judge('127.0.0.2/8', 'lo')).toBe(8);
+  });
+
+  it.each([
+    ['192.0.2.1/24', 'eth0', 'address: eth0 of the host has it already'],
+    ['192.0.2.9/16', 'eth0', 'prefix: eth0 is in a network of 24 bits there'],
+    ['192.0.2.255/24', 'eth0', "address: it is the address of its network, or the network's broadcast address"],
+    ['10.0.7.7/24', 'eth0', 'address: the host reaches 10.0.0.0/16 over eth1, and its routes are not changed'],
+    ['10.9.7.7/8', 'eth0', 'address: the host reaches 10.0.0.0/16 over eth1, and its routes are not changed'],
+    ['198.51.100.9/7', 'eth0', 'prefix: it is a network of 7 bits'],
+    ['127.0.0.2/8', 'eth0', 'address: it is a loopback address'],
+    ['169.254.1.1/16', 'eth0', 'address: it is a link-local address'],
+    ['239.0.0.1/8', 'eth0', 'address: no host has such an address'],
+    ['::1/128', 'eth0', 'address: no host has such an address'],
+    ['fe80::7/64', 'eth0', 'address: it is a link-local address'],
+    ['::ffff:c000:207/128', 'eth0', 'address: it is an IPv4 address in another spelling'],
+    ['192.0.2.9/24', 'lo', 'address: the loopback interface takes addresses of 127.0.0.0/8 alone'],
+    ['2001:db8::9/64', 'lo', 'address: the loopback interface takes addresses of 127.0.0.0/8 alone'],
+  ])('%s on %s is refused: %s (D1)', (text, device, why) => {
+    expect(judge(text, device)).toBe(why);
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { answeredNames, nameOfHost, shownNames } from './own-names.js';
+
+const host = { hostName: 'kvm1', fqdn: 'kvm1.example.org' };
+const bare = { hostName: 'kvm1', fqdn: null };
+const none = { hostName: null, fqdn: null };
+
+describe('the names of a manager', () => {
+  it.each([
+    [none, host, host, []],
+    [{ hostName: 'Web', fqdn: null }, host, { hostName: 'Web', fqdn: 'Web.example.org' }, ['web', 'web.example.org']],
+    [{ hostName: 'web', fqdn: null }, bare, { hostName: 'web', fqdn: null }, ['web']],
+    [{ hostName: null, fqdn: 'a.lab' }, host, { hostName: 'a', fqdn: 'a.lab' }, ['a', 'a.lab']],
+    [{ hostName: 'b', fqdn: 'a.lab' }, host, { hostName: 'b', fqdn: 'a.lab' }, ['b', 'a.lab']],
+    // The host's own name stays the host's.
+    [{ hostName: null, fqdn: 'kvm1.lab' }, host, { hostName: 'kvm1', fqdn: 'kvm1.lab' }, ['kvm1.lab']],
+  ])('given %j on a host %j are %j (D1)', (own, of, shown, answered) => {
+    expect([shownNames(own, of), answeredNames(own, of)]).toEqual([shown, answered]);
+  });
+
+  it.each([
+    ['Web.Example.org:8000', 'web.example.org'],
+    ['web.', 'web'],
+    ['192.0.2.1:8000', '192.0.2.1'],
+    ['[2001:db8::1]:8000', undefined],
+    ['', undefined],
+  ])('in the header Host: %s is %s (D1)', (header, name) => {
+    expect(nameOfHost(header)).toBe(name);
+  });
+});
