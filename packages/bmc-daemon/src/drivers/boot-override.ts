@@ -46,6 +46,11 @@ export function mergeBootOverride(current: BootOverride, change: Omit<BootChange
   };
 }
 
+/** Whether a change says anything of the override itself. */
+export function changesOverride({ enabled, target, option, httpUri }: Omit<BootChange, 'firmware'>): boolean {
+  return enabled !== undefined || target !== undefined || option !== undefined || httpUri !== undefined;
+}
+
 function namesOption(target: BootTarget): target is 'path' | 'next' {
   return target === 'path' || target === 'next';
 }

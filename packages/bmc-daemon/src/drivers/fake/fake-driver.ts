@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
-import { afterBoot, overrideDevice, type BootChoice } from '../boot-override.js';
+import { afterBoot, changesOverride, overrideDevice, type BootChoice } from '../boot-override.js';
 import {
   DriverError,
   type BootChange,
@@ -31,6 +31,7 @@ import {
   afterFirmwareStart,
   afterFirmwareStop,
   fakeFirmware,
+  withPresentRun,
   withoutOverride,
 } from './fake-firmware.js';
 import { afterFailure, fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
@@ -61,6 +62,10 @@ export class FakeDriver implements HypervisorDriver {
     (uuid, change) => this.#update(uuid, change),
   );
   readonly #bootedFrom = new Map<string, BootChoice>();
+  /** Machines whose boot override a client has set. */
+  readonly #overridden = new Set<string>();
+  /** By machine, Secure Boot of its present run, where it was started with UEFI. */
+  readonly #secureRuns = new Map<string, boolean>();
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly console = new FakeConsoles((id) => this.#find(id));
   readonly volumes = new FakeVolumes({
@@ -75,15 +80,17 @@ export class FakeDriver implements HypervisorDriver {
 
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
+    for (const machine of this.#machines.values()) this.#noteRun(machine);
     this.#fetchImage = options.fetchImage ?? probeImage;
     this.statistics = new FakeStatistics({
       machines: () => this.#machines.values(),
       now: options.now ?? Date.now,
     });
-    this.firmware = fakeFirmware(
-      (id) => this.#find(id),
-      (uuid, change) => this.#update(uuid, change),
-    );
+    this.firmware = fakeFirmware({
+      find: (id) => this.#find(id),
+      update: (uuid, change) => this.#update(uuid, change),
+      hasOverride: (uuid) => this.#overridden.has(uuid),
+    });
   }
 
   async start(): Promise<void> {
@@ -135,6 +142,7 @@ export class FakeDriver implements HypervisorDriver {
     await setImmediate();
     const machine = this.#find(id);
     this.#update(machine.uuid, afterBootChange(machine, change));
+    if (changesOverride(change)) this.#overridden.add(machine.uuid);
   }
 
   async setIndicator(id: string, state: IndicatorState): Promise<void> {
@@ -196,6 +204,7 @@ export class FakeDriver implements HypervisorDriver {
   define(machine: SystemSnapshot): void {
     const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
+    this.#noteRun(machine);
     this.#list = undefined;
     if (present === undefined) this.#tell(machine, 'defined');
     else this.#tellDifference(present, machine);
@@ -219,9 +228,16 @@ export class FakeDriver implements HypervisorDriver {
 
   #update(uuid: string, change: Partial<SystemSnapshot>): void {
     const present = this.#find(uuid);
-    const machine = { ...present, ...change };
+    const machine = withPresentRun({ ...present, ...change }, this.#secureRuns.get(uuid));
     this.#machines.set(uuid, machine);
     this.#tellDifference(present, machine);
+  }
+
+  /** What the run that begins has of Secure Boot. */
+  #noteRun({ uuid, firmware }: SystemSnapshot): void {
+    const current = firmware.secureBoot?.current ?? null;
+    if (current === null) this.#secureRuns.delete(uuid);
+    else this.#secureRuns.set(uuid, current);
   }
 
   #tellDifference(before: SystemSnapshot, after: SystemSnapshot): void {
@@ -268,8 +284,8 @@ export class FakeDriver implements HypervisorDriver {
         this.#stop(this.#find(uuid));
         return;
       case 'injectNmi':
-      // Machines here are never saved.
       case 'managedSaveRemove':
+        // No guest notices, and no machine here is ever saved.
         return;
     }
   }
@@ -283,6 +299,7 @@ export class FakeDriver implements HypervisorDriver {
     const { boot } = machine;
     const own = boot.available.includes('hd') ? 'hd' : (boot.available[0] ?? 'hd');
     this.#bootedFrom.set(uuid, overrideDevice(boot) ?? own);
+    this.#noteRun(machine);
     this.#update(uuid, {
       ...machine,
       ...ownershipAfterStart(machine),

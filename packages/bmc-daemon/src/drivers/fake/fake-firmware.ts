@@ -1,6 +1,6 @@
 /** Firmware of machines in memory, by the same rules as the libvirt driver: what waits is taken over by the next start. Pure but for {@link fakeFirmware}. */
 import { setImmediate } from 'node:timers/promises';
-import { mergeBootOverride } from '../boot-override.js';
+import { mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
 import type { FirmwareControl, FirmwareSnapshot, SecureBootSnapshot, SettingsChange } from '../firmware-control.js';
 import { checkSettings, mergeSettings, resetChange, without } from '../firmware-settings.js';
@@ -18,12 +18,16 @@ export function afterBootChange(machine: SystemSnapshot, change: BootChange): Ch
     });
   }
   const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
-  const first = merged.option ?? boot.order[0];
-  const changed = { ...merged, firstDevicePath: boot.options.find(({ key }) => key === first)?.path ?? null };
+  const changed = withFirstDevice(merged);
   if (firmware === undefined) return { boot: changed };
   // What is asked for now comes before what waits.
   const pending = without(machine.firmware.pending, 'firmware');
   return afterSettings({ ...machine, boot: changed, firmware: { ...machine.firmware, pending } }, { firmware });
+}
+
+function withFirstDevice(boot: BootSnapshot): BootSnapshot {
+  const first = boot.option ?? boot.order[0];
+  return { ...boot, firstDevicePath: boot.options.find(({ key }) => key === first)?.path ?? null };
 }
 
 /** The boot settings without what {@link mergeBootOverride} leaves out where there is none. */
@@ -47,11 +51,26 @@ export function afterFirmwareStop({ firmware }: Pick<SystemSnapshot, 'firmware'>
   return { firmware: { ...firmware, secureBoot: firmware.secureBoot && { ...firmware.secureBoot, current: null } } };
 }
 
+/**
+ * A running machine whose definition has been to Legacy and back: what its run was started with has not changed by it.
+ * @param running Secure Boot as its last run was started with; undefined: without UEFI.
+ */
+export function withPresentRun(machine: SystemSnapshot, running: boolean | undefined): SystemSnapshot {
+  const { firmware, state } = machine;
+  const { secureBoot } = firmware;
+  if (running === undefined || state === 'shutoff' || secureBoot?.current !== null) return machine;
+  return { ...machine, firmware: { ...firmware, secureBoot: { ...secureBoot, current: running } } };
+}
+
+export interface FakeFirmwareOptions {
+  readonly find: (id: string) => SystemSnapshot;
+  readonly update: (uuid: string, change: Change) => void;
+  /** Whether a client has ever set the machine's override: until then it reads as the first device of its order. */
+  readonly hasOverride: (uuid: string) => boolean;
+}
+
 /** The group of the fake driver, on its machines. */
-export function fakeFirmware(
-  find: (id: string) => SystemSnapshot,
-  update: (uuid: string, change: Change) => void,
-): FirmwareControl {
+export function fakeFirmware({ find, update, hasOverride }: FakeFirmwareOptions): FirmwareControl {
   /** What the settings were before the first client changed them. */
   const originals = new Map<string, SettingsChange>();
   const changing = async (id: string, change: (machine: SystemSnapshot) => Change): Promise<void> => {
@@ -80,7 +99,7 @@ export function fakeFirmware(
         return setSecureBoot(machine, { enabled, enrolled: enabled, current: current(machine) });
       }),
     setBootOrder: (id, keys) =>
-      changing(id, ({ boot, firmware }) => {
+      changing(id, ({ uuid, boot, firmware }) => {
         const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
         if (strange !== undefined) {
           throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
@@ -88,7 +107,9 @@ export function fakeFirmware(
           });
         }
         const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
-        return { boot: { ...boot, order: keys }, firmware: { ...firmware, settings } };
+        const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
+        const override = hasOverride(uuid) ? {} : untouchedOverride(first);
+        return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
       }),
     setPending: (id, change) =>
       changing(id, (machine) => {

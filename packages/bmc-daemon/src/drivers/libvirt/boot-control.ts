@@ -7,21 +7,14 @@
  * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import type { BootChoice } from '../boot-override.js';
+import { changesOverride, type BootChoice } from '../boot-override.js';
 import { DriverError, type BootChange, type FirmwareType } from '../driver.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from './definition.js';
 import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import {
-  changesOverride,
-  onceDevice,
-  transientOrder,
-  withBootChange,
-  withOverrideUsed,
-  type WantedFirmware,
-} from './kept-override.js';
+import { onceDevice, transientOrder, withBootChange, withOverrideUsed, type WantedFirmware } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';

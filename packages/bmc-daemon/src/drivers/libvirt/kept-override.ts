@@ -1,5 +1,12 @@
 /** What a definition says about the boot override that is kept with it. Pure. */
-import { afterBoot, mergeBootOverride, overrideDevice, untouchedOverride, type BootChoice } from '../boot-override.js';
+import {
+  afterBoot,
+  changesOverride,
+  mergeBootOverride,
+  overrideDevice,
+  untouchedOverride,
+  type BootChoice,
+} from '../boot-override.js';
 import type { BootChange, FirmwareType } from '../driver.js';
 import { without } from '../firmware-settings.js';
 import type { Machine } from './inventory.js';
@@ -85,11 +92,6 @@ export function beneathOverride(xml: string, edit: (own: string) => string): str
   if (!boot?.saved) return edit(xml);
   const own = withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: { ...boot, saved: null } });
   return withContinuousOrder(edit(own));
-}
-
-/** Whether a change says anything of the override itself. */
-export function changesOverride({ enabled, target, option, httpUri }: Omit<BootChange, 'firmware'>): boolean {
-  return enabled !== undefined || target !== undefined || option !== undefined || httpUri !== undefined;
 }
 
 /** The definition after a boot: a one-time override in it reads as disabled. */

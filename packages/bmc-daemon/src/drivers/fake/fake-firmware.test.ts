@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { FakeDriver } from './fake-driver.js';
+
+const running = 'node-2';
+
+describe('firmware of a machine in memory', () => {
+  it('shows the first device of its order until a client sets an override, as libvirt does (S5)', async () => {
+    const driver = new FakeDriver();
+    const { boot } = await driver.getSystem(running);
+    const order = boot.options.filter(({ kind }) => kind !== boot.target).map(({ key }) => key);
+    await driver.firmware.setBootOrder(running, order);
+    const kind = boot.options.find(({ key }) => key === order[0])?.kind;
+    expect((await driver.getSystem(running)).boot).toEqual({
+      ...boot,
+      enabled: 'continuous',
+      target: kind,
+      order,
+      firstDevicePath: boot.options.find(({ key }) => key === order[0])?.path,
+    });
+    expect(['network', 'cdrom']).toContain(kind);
+    await driver.setBoot(running, { enabled: 'once', target: 'cdrom' });
+    await driver.firmware.setBootOrder(running, boot.order);
+    expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
+  });
+
+  it('goes on to say what its run was started with while its definition is at Legacy and back (S5)', async () => {
+    const driver = new FakeDriver();
+    const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
+    await driver.power(running, 'reset');
+    expect(await secureBoot()).toMatchObject({ enabled: true, current: true });
+    await driver.setBoot(running, { firmware: 'bios' });
+    expect(await secureBoot()).toBeNull();
+    await driver.setBoot(running, { firmware: 'efi' });
+    expect(await secureBoot()).toMatchObject({ enabled: false, current: true });
+    // Started by BIOS, it has none of it, whatever its definition says by then.
+    await driver.setBoot(running, { firmware: 'bios' });
+    await driver.power(running, 'reset');
+    await driver.setBoot(running, { firmware: 'efi' });
+    expect(await secureBoot()).toMatchObject({ current: null });
+    await driver.power(running, 'reset');
+    await driver.power(running, 'destroy');
+    expect(await secureBoot()).toMatchObject({ current: null });
+  });
+});
