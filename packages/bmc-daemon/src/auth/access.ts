@@ -6,7 +6,7 @@ import type { StateFile } from '../state-file.js';
 import type { AccessSettings, AccessState } from './access-state.js';
 import { createAccounts, type Accounts } from './accounts.js';
 import { createAuthentication, createOpenDoor } from './authenticate.js';
-import { createLogin, type Asker, type LoginOptions } from './login.js';
+import { createLogin, type Asker, type LoginOptions, type RefusedAttempt } from './login.js';
 import { openPasswordFile } from './password-file.js';
 import { createRoles, type Roles } from './role-store.js';
 import { createSessions, type Session, type Sessions, type SessionsOptions, type SessionType } from './sessions.js';
@@ -33,6 +33,11 @@ export interface Access {
   readonly accounts: Accounts | null;
   readonly roles: Roles;
   readonly sessions: Omit<Sessions, 'create' | 'use'>;
+  /**
+   * Tells of every log-in that is refused from now on, whichever way it came. The listener must not throw.
+   * @returns a function that ends it.
+   */
+  onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
   /** Logs in; paced as HTTP Basic is. @throws {RedfishError} 503 where too many passwords are being verified. */
   openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
   readonly settings: AccessSettings;
@@ -93,13 +98,19 @@ export function openAccess(options: AccessOptions): Access {
       accounts: null,
       roles: createRoles(state, () => false),
       sessions,
+      // Nobody is asked who he is.
+      onRefusedLogin: () => () => undefined,
       openSession: (request, { address }) => Promise.resolve(begin(sessions, request, address, false)),
     });
   }
 
   const passwordFile = openPasswordFile(authFile, { log, now, checkEveryMs: FILE_CHECK_MS });
   const accounts = createAccounts({ file: authFile, passwordFile, state, log, clock: options.clock ?? Date.now });
-  const login = createLogin({ accounts, passwordFile, now, ...options.login });
+  const refused = new Set<(attempt: RefusedAttempt) => void>();
+  const onRefused = (attempt: RefusedAttempt): void => {
+    for (const listener of refused) listener(attempt);
+  };
+  const login = createLogin({ accounts, passwordFile, now, onRefused, ...options.login });
   const hashOf = (user: string | null) => {
     const account = user === null ? undefined : accounts.find(user);
     // A lock keeps guessers out, not whoever is in.
@@ -111,6 +122,10 @@ export function openAccess(options: AccessOptions): Access {
     accounts,
     roles: createRoles(state, (user) => accounts.find(user) !== undefined),
     sessions,
+    onRefusedLogin(listener) {
+      refused.add(listener);
+      return () => void refused.delete(listener);
+    },
     async openSession(request, asker) {
       const { user, password } = request;
       if (user === null || password === null) return { refused: 'no credentials' };

@@ -30,7 +30,7 @@ export interface LoginOptions {
 
 /** What may be told of an attempt that was refused: nothing of what was typed but the name of an account that there is. */
 export interface RefusedAttempt {
-  /** Null: there is no such account. */
+  /** Null: there is no such account. The name may be a password in the wrong field. */
   readonly account: string | null;
   /** IP address. */
   readonly address: string;

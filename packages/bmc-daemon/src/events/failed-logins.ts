@@ -3,18 +3,9 @@
  * so they are paced: the first ones are told one by one, then all that come within ten minutes by one event. A log of 1,000 entries
  * lasts a week then.
  */
+import type { RefusedAttempt } from '../auth/login.js';
 import { baseRegistry } from '../redfish/base-registry.js';
 import type { Actor, EventBus } from './event-bus.js';
-
-/** A log-in that was refused. */
-export interface RefusedLogin {
-  /** The account that was tried; null for a name that none has, which may be a password in the wrong field. */
-  readonly account: string | null;
-  /** The peer's IP address. */
-  readonly address: string;
-  /** `wrong password`. */
-  readonly reason: string;
-}
 
 export interface FailedLoginsOptions {
   readonly events: Pick<EventBus, 'publish'>;
@@ -25,7 +16,7 @@ export interface FailedLoginsOptions {
 }
 
 export interface FailedLogins {
-  readonly onRefused: (login: RefusedLogin) => void;
+  readonly onRefused: (attempt: RefusedAttempt) => void;
   /** Tells what is not told yet. */
   close(): void;
 }

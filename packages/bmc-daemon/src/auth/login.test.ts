@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hash } from 'bcrypt';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stateInMemory } from '../../test/support/services.js';
+import { openAccess, type Access } from './access.js';
+import { initialAccessState } from './access-state.js';
+import type { RefusedAttempt } from './login.js';
+
+let folder: string;
+let access: Access;
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const asker = { address: '192.0.2.1', gone: () => false };
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-login-'));
+  const authFile = path.join(folder, 'users');
+  writeFileSync(authFile, `admin:${await hash('secret', 4)}\neve:${await hash('apple', 4)}\n`);
+  access = openAccess({
+    authFile,
+    state: stateInMemory(initialAccessState),
+    log,
+    now: () => 0,
+    login: { sleep: () => Promise.resolve() },
+  });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('a log-in that is refused', () => {
+  it('is told with its account, and without the name where none has it: it may be a password (S2, S10)', async () => {
+    const told: RefusedAttempt[] = [];
+    const leave = access.onRefusedLogin((attempt) => told.push(attempt));
+    const logIn = (user: string, password: string) => access.openSession({ user, password }, asker);
+    await logIn('admin', 'secret');
+    await logIn('eve', 'apple');
+    await logIn('admin', 'guess');
+    await logIn('apple', 'eve');
+    await access.accounts?.change('eve', { enabled: false });
+    // Its password is remembered, and right.
+    await logIn('eve', 'apple');
+    const { address } = asker;
+    expect(told).toEqual([
+      { account: 'admin', address, reason: 'wrong password' },
+      { account: null, address, reason: 'unknown user' },
+      { account: 'eve', address, reason: 'the account is disabled' },
+    ]);
+    leave();
+    await logIn('admin', 'guess');
+    expect(told).toHaveLength(3);
+  });
+});
