@@ -1,0 +1,217 @@
+/** One SSH client: its way in, its channels, and the end of both. */
+import type { Socket } from 'node:net';
+import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
+import type { Log } from '@rackless/daemon/log.js';
+import type { Access } from '../auth/access.js';
+import type { SystemRef } from '../drivers/driver.js';
+import type { ConsoleHub } from './console-hub.js';
+import { SshConsole } from './ssh-console.js';
+import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
+import { readWish } from './ssh-target.js';
+
+export interface SshConnectionOptions {
+  readonly client: Connection;
+  readonly socket: Socket;
+  readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
+  readonly hub: ConsoleHub;
+  /** All machines, by their last known names where the host does not answer. */
+  readonly machines: () => Promise<readonly SystemRef[]>;
+  /** Takes a place among the consoles; undefined where there is none left. Gives it back when called. */
+  readonly takePlace: () => (() => void) | undefined;
+  /** Called when somebody has logged in. */
+  readonly onReady: () => void;
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
+}
+
+/** How often it is looked whether who is here may still be here. */
+const LOOK_MS = 1_000;
+/** For a connection without a console, such as that of a client that shares one for many. */
+const IDLE_MS = 60_000;
+/** For goodbyes to be read. */
+const GOODBYE_MS = 300;
+/** Of a client that has no use for so many. */
+const MOST_CHANNELS = 16;
+/** Machines that are named to who names none. */
+const MOST_NAMED = 50;
+
+const REFUSED = 1;
+
+export class SshConnection {
+  readonly #options: SshConnectionOptions;
+  readonly #consoles = new Set<SshConsole>();
+  #channels = 0;
+  #user: SshUser | undefined;
+  #look: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(options: SshConnectionOptions) {
+    this.#options = options;
+    const { client, socket, log } = options;
+    const address = socket.remoteAddress ?? '';
+    const login = new SshLogin({
+      access: options.access,
+      asker: { address, gone: () => socket.destroyed },
+      isMachine: async () => {
+        const machines = await options.machines();
+        return (name) => find(machines, name) !== undefined;
+      },
+      log,
+      onUser: (user) => (this.#user = user),
+      onTooMany: () => socket.destroy(),
+    });
+    client.on('authentication', (context: AuthContext) => {
+      void login.answer(context).then(() => {
+        // Let in too late, or not at all: the session is of no use to anybody.
+        if (socket.destroyed) this.#endSession();
+      });
+    });
+    client.on('ready', () => {
+      options.onReady();
+      this.#look = setInterval(() => this.#lookAgain(), LOOK_MS).unref();
+      this.#startIdling();
+    });
+    client.on('session', (accept, reject) => {
+      this.#channels += 1;
+      if (this.#channels > MOST_CHANNELS) reject();
+      else this.#serve(accept());
+    });
+    // Of the protocol or the socket; both are closed by then.
+    client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
+    socket.once('close', () => this.#cleanUp());
+  }
+
+  /** Ends its consoles, which are told why, and then itself. */
+  close(why: string): void {
+    this.#endSession();
+    for (const console of [...this.#consoles]) console.end(why);
+    // A client whose last channel is closed leaves by itself, with the exit status that it was given.
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#options.client.end(), GOODBYE_MS).unref();
+  }
+
+  #serve(session: Session): void {
+    let terminal = false;
+    session.on('pty', (accept) => {
+      terminal = true;
+      // No reply is wanted by some clients, and then there is nothing to call.
+      (accept as (() => void) | undefined)?.();
+    });
+    session.on('shell', (accept) => void this.#open(accept(), null, terminal));
+    session.on('exec', (accept, _reject, { command }) => void this.#open(accept(), command, terminal));
+    session.on('close', () => (this.#channels -= 1));
+  }
+
+  async #open(channel: ServerChannel, command: string | null, terminal: boolean): Promise<void> {
+    const user = this.#user;
+    if (user === undefined) {
+      refuseChannel(channel, ['the session was ended'], terminal);
+      return;
+    }
+    const refuse = (...lines: readonly string[]): void => refuseChannel(channel, lines, terminal);
+    const machines = await this.#options.machines();
+    const wish = readWish(user.target, user.account, command);
+    switch (wish.kind) {
+      case 'refused':
+        refuse(wish.why);
+        return;
+      case 'which':
+        refuse(...which(user, machines));
+        return;
+      case 'console':
+        break;
+    }
+    const machine = find(machines, wish.machine);
+    if (machine === undefined) refuse(`there is no machine ${JSON.stringify(wish.machine)}`);
+    else this.#connect(channel, machine, user, terminal);
+  }
+
+  #connect(channel: ServerChannel, machine: SystemRef, user: SshUser, terminal: boolean): void {
+    const { access, hub, log, socket, takePlace } = this.#options;
+    const giveBack = takePlace();
+    if (giveBack === undefined) {
+      refuseChannel(channel, ['too many consoles are open'], terminal);
+      return;
+    }
+    clearTimeout(this.#idle);
+    const about = {
+      machine: machine.name,
+      account: user.account,
+      address: socket.remoteAddress,
+      session: user.session,
+    };
+    const readOnly = (): string | null =>
+      privilegesOf(access, user.account)?.has('ConfigureComponents') === false
+        ? `the role of ${user.account ?? 'this account'} may not type`
+        : null;
+    log.info('console opened', { ...about, readOnly: readOnly() !== null });
+    const console: SshConsole = new SshConsole({
+      channel,
+      hub,
+      machine,
+      terminal,
+      readOnly,
+      onEnd: (why) => {
+        this.#consoles.delete(console);
+        giveBack();
+        log.info('console closed', { ...about, reason: why });
+        if (this.#consoles.size === 0) this.#startIdling();
+      },
+    });
+    this.#consoles.add(console);
+  }
+
+  /** Whoever was logged out over Redfish, or is not what it was, is out. */
+  #lookAgain(): void {
+    const { access } = this.#options;
+    const user = this.#user;
+    if (user === undefined) return;
+    if (access.sessions.find(user.session) === undefined) this.close('the session was ended');
+    else if (privilegesOf(access, user.account)?.has('Login') === false)
+      this.close('the account may not be here any more');
+  }
+
+  #startIdling(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#options.client.end(), IDLE_MS).unref();
+  }
+
+  #cleanUp(): void {
+    clearInterval(this.#look);
+    clearTimeout(this.#idle);
+    for (const console of [...this.#consoles]) console.gone();
+    clearTimeout(this.#idle);
+    this.#endSession();
+  }
+
+  #endSession(): void {
+    const user = this.#user;
+    this.#user = undefined;
+    if (user !== undefined) this.#options.access.sessions.end(user.session);
+  }
+}
+
+/** @param id a UUID or a name; a name that is also some machine's UUID loses, as with Redfish. */
+function find(machines: readonly SystemRef[], id: string): SystemRef | undefined {
+  const lower = id.toLowerCase();
+  return machines.find(({ uuid }) => uuid === lower) ?? machines.find(({ name }) => name === id);
+}
+
+function which({ account, target }: SshUser, machines: readonly SystemRef[]): readonly string[] {
+  const who = account ?? target.account ?? '';
+  const names = machines.map(({ name }) => name).toSorted();
+  const rest = names.length - MOST_NAMED;
+  return [
+    `which console? ssh ${who}@HOST NAME, or ssh ${who}/NAME@HOST, with the name or the UUID of a machine:`,
+    ...names.slice(0, MOST_NAMED),
+    ...(rest > 0 ? [`and ${rest} more`] : []),
+  ];
+}
+
+function refuseChannel(channel: ServerChannel, lines: readonly string[], terminal: boolean): void {
+  channel.on('error', () => undefined);
+  channel.resume();
+  const text = lines.map((line) => `${line}${terminal ? '\r\n' : '\n'}`).join('');
+  channel.stderr.write(text);
+  channel.exit(REFUSED);
+  channel.end();
+}

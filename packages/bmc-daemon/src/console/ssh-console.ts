@@ -1,0 +1,222 @@
+/** One console on one SSH channel: what the guest says goes out, what is typed goes in, and the service's own words in between. */
+import type { ServerChannel } from 'ssh2';
+import type { ConsoleAttachment, ConsoleHub, ConsoleState } from './console-hub.js';
+import { EscapeReader, type EscapeAction } from './ssh-escape.js';
+
+export interface SshConsoleOptions {
+  readonly channel: ServerChannel;
+  readonly hub: Pick<ConsoleHub, 'attach' | 'sendBreak'>;
+  readonly machine: { readonly uuid: string; readonly name: string };
+  /** Whether the client has a terminal, in raw mode: it sends Enter as it is, and needs both characters at the end of a line. */
+  readonly terminal: boolean;
+  /** Null: it may type; else why not, for people. Asked anew each time. */
+  readonly readOnly: () => string | null;
+  /** Called once, when it is over. */
+  readonly onEnd: (why: string) => void;
+}
+
+/** What a client that is too slow may be behind; an OpenSSH client takes up to 2 MiB before this counts at all. */
+const MOST_BEHIND_BYTES = 1024 * 1024;
+/** What may be typed ahead of the guest. */
+const MOST_TYPED_BYTES = 64 * 1024;
+/** Who has sent something and closed its end wants the answer: the guest has had its say when it is silent for so long. */
+const SILENCE_MS = 2_000;
+/** For the last words to go out. */
+const GOODBYE_MS = 5_000;
+
+/** Exit statuses of a console. */
+const LEFT = 0;
+const FAILED = 1;
+
+export class SshConsole {
+  readonly #options: SshConsoleOptions;
+  readonly #attachment: ConsoleAttachment;
+  readonly #escapes = new EscapeReader();
+  #state: ConsoleState | undefined;
+  #ended = false;
+  /** Bytes that were left out since the client fell behind. */
+  #leftOut = 0;
+  /** Bytes that the guest has not taken yet. */
+  #typing = 0;
+  #hasTyped = false;
+  /** Bytes that were typed while there was no console. */
+  #lost = 0;
+  #wasReturn = false;
+  #toldReadOnly = false;
+  /** Set once the client's end is closed and its answer is waited for. */
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor(options: SshConsoleOptions) {
+    this.#options = options;
+    const { channel, hub, machine } = options;
+    channel.on('error', () => this.#cleanUp('the connection broke'));
+    channel.stderr.on('error', () => this.gone());
+    channel.on('close', () => this.gone());
+    this.#attachment = hub.attach(machine.uuid, {
+      data: (bytes) => this.#show(bytes),
+      state: (state, why) => this.#tell(state, why),
+    });
+  }
+
+  /** There is nobody any more to tell. */
+  gone(): void {
+    this.#cleanUp('the client has gone');
+  }
+
+  /** Ends it for a reason that the client is told. */
+  end(why: string): void {
+    this.#end(FAILED, why);
+  }
+
+  #tell(state: ConsoleState, why: string): void {
+    const { name } = this.#options.machine;
+    const before = this.#state;
+    this.#state = state;
+    if (before === undefined) {
+      // Not before: what comes through a pipe is there at once, and the console is not.
+      const { channel } = this.#options;
+      channel.on('data', (bytes: Buffer) => this.#type(bytes));
+      channel.on('end', () => this.#endOfInput());
+      const readOnly = this.#options.readOnly();
+      this.#notice(
+        [
+          state === 'open'
+            ? `Connected to ${name}`
+            : `${name}: ${why}${state === 'absent' ? '' : '; this goes on by itself'}`,
+          ...(readOnly === null ? [] : [`, read-only (${readOnly})`]),
+          state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
+        ].join(''),
+      );
+    } else if (state !== before) this.#notice(state === 'open' ? `connected to ${name}` : `${name}: ${why}`);
+    if (state === 'absent') this.#end(FAILED, `${name}: ${why}`, { silently: true });
+  }
+
+  #show(bytes: Buffer): void {
+    const { channel } = this.#options;
+    if (this.#ended) return;
+    this.#silence?.refresh();
+    if (channel.writableLength > MOST_BEHIND_BYTES) {
+      this.#leftOut += bytes.length;
+      return;
+    }
+    channel.write(bytes, () => this.#caughtUp());
+  }
+
+  #caughtUp(): void {
+    if (this.#leftOut === 0 || this.#options.channel.writableLength > 0) return;
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    this.#notice(`${leftOut} bytes are missing here: this connection is too slow`);
+  }
+
+  #type(bytes: Buffer): void {
+    for (const typed of this.#escapes.read(this.#options.terminal ? bytes : this.#withReturns(bytes))) {
+      if (this.#ended) return;
+      if ('action' in typed) this.#act(typed.action);
+      else this.#send(typed.bytes);
+    }
+  }
+
+  /** Without a terminal, lines come as files have them; the guest expects what the Enter key sends. */
+  #withReturns(bytes: Buffer): Buffer {
+    const keys: number[] = [];
+    for (const byte of bytes) {
+      if (byte !== 0x0a) keys.push(byte);
+      else if (!this.#wasReturn) keys.push(0x0d);
+      this.#wasReturn = byte === 0x0d;
+    }
+    return Buffer.from(keys);
+  }
+
+  #send(bytes: Buffer): void {
+    const { channel } = this.#options;
+    if (bytes.length === 0 || this.#isReadOnly()) return;
+    this.#hasTyped = true;
+    if (this.#state !== 'open') {
+      this.#lost += bytes.length;
+      return;
+    }
+    this.#typing += bytes.length;
+    if (this.#typing > MOST_TYPED_BYTES) channel.pause();
+    this.#attachment.write(bytes, () => {
+      this.#typing -= bytes.length;
+      this.#silence?.refresh();
+      if (this.#typing <= MOST_TYPED_BYTES && channel.isPaused()) channel.resume();
+    });
+  }
+
+  #isReadOnly(): boolean {
+    const why = this.#options.readOnly();
+    if (why !== null && !this.#toldReadOnly) {
+      this.#toldReadOnly = true;
+      this.#notice(`what is typed goes nowhere: ${why}`);
+    }
+    return why !== null;
+  }
+
+  #act(action: EscapeAction): void {
+    const { name, uuid } = this.#options.machine;
+    switch (action) {
+      case 'leave':
+        this.#end(LEFT, `left the console of ${name}`);
+        return;
+      case 'help':
+        for (const line of help) this.#notice(line);
+        return;
+      case 'break':
+        if (this.#isReadOnly()) return;
+        this.#options.hub.sendBreak(uuid).then(
+          () => this.#notice('break sent'),
+          (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),
+        );
+        return;
+    }
+  }
+
+  #endOfInput(): void {
+    this.#send(this.#escapes.end());
+    // Who never said anything (`ssh -n`, `</dev/null`) is here to watch.
+    if (!this.#hasTyped || this.#ended) return;
+    this.#silence = setTimeout(() => {
+      if (this.#lost === 0) this.#end(LEFT, 'end of input', { silently: true });
+      else this.#end(FAILED, `${this.#lost} bytes that were sent went nowhere: the console was not open`);
+    }, SILENCE_MS);
+  }
+
+  #notice(text: string): void {
+    const { channel, terminal } = this.#options;
+    if (this.#ended || !channel.writable || !channel.stderr.writable) return;
+    if (terminal) channel.write(`\r\n[${text}]\r\n`);
+    // Standard output is the guest's alone.
+    else channel.stderr.write(`${text}\n`);
+  }
+
+  #end(status: number, why: string, { silently = false } = {}): void {
+    if (this.#ended) return;
+    if (!silently) this.#notice(why);
+    const { channel } = this.#options;
+    this.#cleanUp(why);
+    channel.exit(status);
+    channel.end();
+    // A client that takes nothing any more never comes to the end.
+    setTimeout(() => channel.close(), GOODBYE_MS).unref();
+  }
+
+  #cleanUp(why: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#silence);
+    this.#attachment.detach();
+    // What the client still sends is nobody's.
+    this.#options.channel.resume();
+    this.#options.onEnd(why);
+  }
+}
+
+const help = [
+  '~.  leaves the console',
+  '~B  sends a break',
+  '~~  sends a tilde',
+  '~?  prints this',
+  'each at the start of a line; after Ctrl-] (twice: Ctrl-] itself) at any time; an ssh with a terminal takes ~. for itself, as ~~. it comes here',
+];

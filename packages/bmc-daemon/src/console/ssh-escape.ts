@@ -1,0 +1,68 @@
+/**
+ * What is typed, and what is meant for the console service itself: `~` at the start of a line, as with OpenSSH and cu, or Ctrl-] anywhere, for
+ * OpenSSH's own client takes `~.` for itself where it has a terminal.
+ */
+
+export type EscapeAction = 'leave' | 'help' | 'break';
+
+export type Typed = { readonly bytes: Buffer } | { readonly action: EscapeAction };
+
+const TILDE = 0x7e;
+const BRACKET = 0x1d; // Ctrl-]
+const CR = 0x0d;
+const LF = 0x0a;
+
+const actions: ReadonlyMap<number, EscapeAction> = new Map([
+  [0x2e, 'leave'], // .
+  [0x3f, 'help'], // ?
+  [0x42, 'break'], // B
+]);
+
+/** Reads on from where the last bytes ended. */
+export class EscapeReader {
+  #atLineStart = true;
+  /** The escape that waits for its second key. */
+  #escape: number | undefined;
+
+  /** @returns what it was, in order; an escape whose second key has not come yet is in none. */
+  read(bytes: Buffer): readonly Typed[] {
+    const typed: Typed[] = [];
+    let plain: number[] = [];
+    const flush = (): void => {
+      if (plain.length > 0) typed.push({ bytes: Buffer.from(plain) });
+      plain = [];
+    };
+    for (const byte of bytes) {
+      const escape = this.#escape;
+      this.#escape = undefined;
+      if (escape === undefined) {
+        if (byte === BRACKET || (byte === TILDE && this.#atLineStart)) this.#escape = byte;
+        else this.#take(byte, plain);
+        continue;
+      }
+      const action = actions.get(byte);
+      if (action !== undefined) {
+        flush();
+        typed.push({ action });
+        continue;
+      }
+      // Twice is once, and what is no escape is what was typed.
+      if (byte !== escape) this.#take(escape, plain);
+      this.#take(byte, plain);
+    }
+    flush();
+    return typed;
+  }
+
+  /** What waits for a key that will not come any more. */
+  end(): Buffer {
+    const rest = this.#escape === undefined ? [] : [this.#escape];
+    this.#escape = undefined;
+    return Buffer.from(rest);
+  }
+
+  #take(byte: number, plain: number[]): void {
+    plain.push(byte);
+    this.#atLineStart = byte === CR || byte === LF;
+  }
+}

@@ -1,0 +1,166 @@
+/** Serial consoles over SSH: the port, and how many may be there at a time. */
+import { createServer, type Server, type Socket } from 'node:net';
+import ssh2, { type Connection } from 'ssh2';
+import type { Log } from '@rackless/daemon/log.js';
+import type { Access } from '../auth/access.js';
+import { networkOf } from '../auth/login.js';
+import type { HypervisorDriver, SystemRef } from '../drivers/driver.js';
+import type { ConsoleHub } from './console-hub.js';
+import { sshAlgorithms } from './ssh-algorithms.js';
+import { SshConnection } from './ssh-connection.js';
+import type { HostKey } from './ssh-host-keys.js';
+
+export interface SshServerOptions {
+  /** Host name or address, `0.0.0.0`; empty: every address. */
+  readonly ip: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly hostKeys: readonly HostKey[];
+  readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
+  readonly hub: ConsoleHub;
+  readonly driver: Pick<HypervisorDriver, 'listSystems'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
+  /** Default: {@link sshLimits}. */
+  readonly limits?: Partial<SshLimits>;
+}
+
+/** How much of anything there may be at a time. */
+export interface SshLimits {
+  readonly loginMs: number;
+  readonly connections: number;
+  readonly strangers: number;
+  /** Of one network: an IPv4 address, or an IPv6 /64. */
+  readonly strangersOfOne: number;
+  readonly consoles: number;
+}
+
+export const sshLimits: SshLimits = {
+  loginMs: 60_000,
+  connections: 100,
+  strangers: 30,
+  strangersOfOne: 10,
+  consoles: 64,
+};
+
+export interface SshServer {
+  /** That it listens at. */
+  readonly port: number;
+  /** Ends every console, which is told so, and stops listening. */
+  close(): Promise<void>;
+}
+
+const KEEPALIVE_MS = 30_000;
+const MOST_MISSED_KEEPALIVES = 3;
+/** For goodbyes to go out. */
+const CLOSE_MS = 500;
+
+/** @throws what node:net has against the address. */
+export async function openSshServer(options: SshServerOptions): Promise<SshServer> {
+  const { log, hostKeys } = options;
+  const limits = { ...sshLimits, ...options.limits };
+  /** Sockets by their other end, which is how the library names a client. */
+  const sockets = new Map<string, Socket>();
+  const strangers = new Map<Socket, NodeJS.Timeout>();
+  const connections = new Map<Socket, SshConnection>();
+  let consoles = 0;
+  let known: readonly SystemRef[] = [];
+
+  const machines = async (): Promise<readonly SystemRef[]> => {
+    known = await options.driver.listSystems().catch(() => known);
+    return known;
+  };
+  const takePlace = (): (() => void) | undefined => {
+    if (consoles >= limits.consoles) return undefined;
+    consoles += 1;
+    return () => {
+      consoles -= 1;
+    };
+  };
+  const isNoStranger = (socket: Socket): void => {
+    clearTimeout(strangers.get(socket));
+    strangers.delete(socket);
+  };
+
+  const ssh = new ssh2.Server({
+    hostKeys: hostKeys.map(({ privateKey }) => privateKey),
+    algorithms: sshAlgorithms,
+    ident: 'Rackless',
+    keepaliveInterval: KEEPALIVE_MS,
+    keepaliveCountMax: MOST_MISSED_KEEPALIVES,
+  });
+  ssh.on('connection', (client: Connection, { ip, port }) => {
+    const socket = sockets.get(endOf(ip, port));
+    if (socket === undefined) {
+      client.on('error', () => undefined).end();
+      return;
+    }
+    connections.set(
+      socket,
+      new SshConnection({
+        ...options,
+        client,
+        socket,
+        machines,
+        takePlace,
+        onReady: () => isNoStranger(socket),
+      }),
+    );
+  });
+
+  const server = createServer((socket) => {
+    const { remoteAddress: address = '', remotePort = 0 } = socket;
+    const network = networkOf(address);
+    const ofOne = [...strangers.keys()].filter((other) => networkOf(other.remoteAddress ?? '') === network).length;
+    if (sockets.size >= limits.connections || strangers.size >= limits.strangers || ofOne >= limits.strangersOfOne) {
+      log.debug('an SSH connection was refused: there are too many', { address });
+      socket.destroy();
+      return;
+    }
+    const name = endOf(address, remotePort);
+    sockets.set(name, socket);
+    strangers.set(
+      socket,
+      setTimeout(() => socket.destroy(), limits.loginMs),
+    );
+    socket.setNoDelay(true);
+    socket.once('close', () => {
+      sockets.delete(name);
+      isNoStranger(socket);
+      connections.delete(socket);
+    });
+    // The library listens to errors once the client has said hello.
+    socket.on('error', () => undefined);
+    ssh.injectSocket(socket);
+  });
+  await listen(server, options);
+  server.on('error', (error) => log.error('accepting an SSH connection', { error }));
+
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const connection of connections.values()) connection.close('the service ends');
+      const timer = setTimeout(() => {
+        for (const socket of sockets.values()) socket.destroy();
+      }, CLOSE_MS);
+      for (const socket of strangers.keys()) socket.destroy();
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function endOf(address: string | undefined, port: number | undefined): string {
+  return `${address ?? ''} ${port ?? 0}`;
+}
+
+function listen(server: Server, { ip, port }: SshServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...(ip === '' ? {} : { host: ip }), port }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}

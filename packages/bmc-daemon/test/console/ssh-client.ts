@@ -1,0 +1,130 @@
+/** OpenSSH's own client against an SSH server under test, and what it says. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** Waits are bounded by this; a healthy server needs a fraction of it. */
+const PATIENCE_MS = 60_000;
+
+export interface SshOptions {
+  /** `admin/node-1`. */
+  readonly user: string;
+  readonly port: number;
+  /** What is answered to the prompts, in order; default: none, so that a prompt ends the attempt. */
+  readonly answers?: readonly string[];
+  /** Further options: `-tt`, `-o…`. */
+  readonly options?: readonly string[];
+  readonly command?: readonly string[];
+}
+
+/** One run of `ssh`. */
+export class SshClient {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #exit: Promise<number | null>;
+  readonly #folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-'));
+  #wake: (() => void)[] = [];
+  /** How much of stdout and stderr was looked at. */
+  #seen = 0;
+  stdout = '';
+  stderr = '';
+  /** Both, in the order of their coming. */
+  said = '';
+
+  constructor({ user, port, answers = [], options = [], command = [] }: SshOptions) {
+    // Without a terminal to ask at, the client asks a program: this one gives an answer for each question.
+    const askpass = path.join(this.#folder, 'askpass');
+    const file = path.join(this.#folder, 'answers');
+    writeFileSync(file, answers.map((answer) => `${answer}\n`).join(''));
+    writeFileSync(askpass, `#!/bin/sh\nhead -n 1 '${file}' | grep . && sed -i 1d '${file}'\n`);
+    chmodSync(askpass, 0o700);
+    const known = path.join(this.#folder, 'known_hosts');
+    this.#child = spawn(
+      'ssh',
+      [
+        ...['-F', 'none', '-p', String(port), '-l', user],
+        // The first of two equal options holds.
+        ...options,
+        ...['-o', 'StrictHostKeyChecking=no', '-o', `UserKnownHostsFile=${known}`, '-o', 'LogLevel=ERROR'],
+        ...['-o', `NumberOfPasswordPrompts=${answers.length === 0 ? 1 : answers.length}`],
+        '127.0.0.1',
+        ...command,
+      ],
+      {
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: this.#folder,
+          SSH_ASKPASS: askpass,
+          SSH_ASKPASS_REQUIRE: 'force',
+        },
+      },
+    );
+    const { stdout, stderr, stdin } = this.#child;
+    stdout.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stdout'));
+    stderr.setEncoding('latin1').on('data', (text: string) => this.#hear(text, 'stderr'));
+    // It has gone: whoever waits for it sees that.
+    stdin.on('error', () => undefined);
+    this.#exit = once(this.#child, 'close').then(([code]) => {
+      rmSync(this.#folder, { recursive: true, force: true });
+      for (const wake of this.#wake.splice(0)) wake();
+      return code as number | null; // documented for this event
+    });
+  }
+
+  /** Types. */
+  type(text: string): void {
+    this.#child.stdin.write(text, 'latin1');
+  }
+
+  /** Closes its standard input. */
+  endOfInput(): void {
+    this.#child.stdin.end();
+  }
+
+  /** Its own standard output is not read any more, so that it takes nothing more from the server. */
+  stopReading(): void {
+    this.#child.stdout.pause();
+  }
+
+  resumeReading(): void {
+    this.#child.stdout.resume();
+  }
+
+  /** Waits until it has said this, behind what was found the last time. */
+  async says(wanted: string | RegExp): Promise<void> {
+    const deadline = AbortSignal.timeout(PATIENCE_MS);
+    for (;;) {
+      const rest = this.said.slice(this.#seen);
+      const found = typeof wanted === 'string' ? rest.indexOf(wanted) : rest.search(wanted);
+      if (found >= 0) {
+        const length = typeof wanted === 'string' ? wanted.length : (wanted.exec(rest)?.[0].length ?? 0);
+        this.#seen += found + length;
+        return;
+      }
+      if (this.#child.exitCode !== null || deadline.aborted)
+        throw new Error(`ssh never said ${String(wanted)}, but ${JSON.stringify(this.said)}`);
+      await new Promise<void>((resolve) => {
+        this.#wake.push(resolve);
+        deadline.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+  }
+
+  /** Waits until it ends. @returns its exit status. */
+  async exit(): Promise<number | null> {
+    return await this.#exit;
+  }
+
+  /** Ends it. */
+  async dispose(): Promise<void> {
+    this.#child.kill();
+    await this.#exit;
+  }
+
+  #hear(text: string, from: 'stdout' | 'stderr'): void {
+    this[from] += text;
+    this.said += text;
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}

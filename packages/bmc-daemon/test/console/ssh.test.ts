@@ -1,0 +1,390 @@
+/** Serial consoles over SSH, on machines in memory: what OpenSSH's own client sees of them. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { openAccess, type Access } from '../../src/auth/access.js';
+import { initialAccessState } from '../../src/auth/access-state.js';
+import { createConsoleHub, type ConsoleHub } from '../../src/console/console-hub.js';
+import { openHostKeys, type HostKey } from '../../src/console/ssh-host-keys.js';
+import { openSshServer, type SshServer, type SshServerOptions } from '../../src/console/ssh-server.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { stateInMemory } from '../support/services.js';
+import { SshClient, type SshOptions } from './ssh-client.js';
+
+jest.setTimeout(120_000);
+
+const USERS = {
+  admin: 'secret words',
+  olga: 'operates all',
+  rick: 'reads a lot',
+  nora: 'has to change',
+  dora: 'is out',
+};
+
+let folder: string;
+let driver: FakeDriver;
+let hub: ConsoleHub;
+let access: Access;
+let server: SshServer;
+let hostKeys: readonly HostKey[];
+let logged: string[];
+const clients: SshClient[] = [];
+
+const note =
+  (level: string) =>
+  (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    // What is another one each time.
+    const rest = Object.entries(fields).filter(([name]) => name !== 'session' && name !== 'address');
+    logged.push(`${level} ${message} ${JSON.stringify(Object.fromEntries(rest))}`);
+  };
+const log = { info: note('info'), warn: note('warn'), error: note('error'), debug: () => undefined };
+
+/** @param open without a password file. */
+async function start({ open = false, ...options }: Partial<SshServerOptions> & { open?: boolean } = {}): Promise<void> {
+  const file = path.join(folder, 'users');
+  access = openAccess({
+    authFile: open ? null : file,
+    state: stateInMemory({
+      ...initialAccessState,
+      accounts: [
+        { user: 'olga', roleId: 'Operator', enabled: true, passwordChangeRequired: false },
+        { user: 'rick', roleId: 'ReadOnly', enabled: true, passwordChangeRequired: false },
+        { user: 'nora', roleId: 'Administrator', enabled: true, passwordChangeRequired: true },
+        { user: 'dora', roleId: 'Administrator', enabled: false, passwordChangeRequired: false },
+      ],
+    }),
+    log,
+    login: { sleep: () => Promise.resolve() },
+  });
+  hub = createConsoleHub({ driver, log, retryMs: 20 });
+  server = await openSshServer({ ip: '127.0.0.1', port: 0, hostKeys, access, hub, driver, log, ...options });
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-console-'));
+  const file = path.join(folder, 'users');
+  writeFileSync(file, '');
+  for (const [user, password] of Object.entries(USERS))
+    execFileSync('htpasswd', ['-bB', '-C', '4', file, user, password], { stdio: 'pipe' });
+  hostKeys = openHostKeys(folder);
+  driver = new FakeDriver();
+  logged = [];
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.dispose()));
+  await server.close();
+  hub.close();
+  await driver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function ssh(user: string, options: Omit<SshOptions, 'user' | 'port'> = {}): SshClient {
+  const client = new SshClient({ user, port: server.port, ...options });
+  clients.push(client);
+  return client;
+}
+
+/** Waits until it is so: what a client has done reaches the server a moment later. */
+async function becomes<T>(look: () => T, wanted: T): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (look() !== wanted && Date.now() < deadline) await delay(10);
+  expect(look()).toBe(wanted);
+}
+
+/** With a terminal at the other end, and OpenSSH's own escape out of the way. */
+const terminal = ['-tt', '-e', 'none'];
+const admin = { answers: [USERS.admin] };
+const greeting = 'escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps';
+
+describe('the way to a console', () => {
+  it('is an account and a machine in one name, with the password alone (D2)', async () => {
+    await start();
+    const client = ssh('admin/node-2', { ...admin, options: terminal });
+    await client.says(`Connected to node-2, ${greeting}]\r\n`);
+    client.type('hi\r');
+    await client.says('hi\r\nnode-2 login: ');
+    client.type('~.');
+    expect(await client.exit()).toBe(0);
+    expect(client.stdout.endsWith('\r\n[left the console of node-2]\r\n')).toBe(true);
+    expect(logged).toEqual([
+      'info session created {"type":"HostConsole","account":"admin"}',
+      'info console opened {"machine":"node-2","account":"admin","readOnly":false}',
+      'info console closed {"machine":"node-2","account":"admin","reason":"left the console of node-2"}',
+    ]);
+    await becomes(() => access.sessions.list().length, 0);
+  });
+
+  it('is a machine as the user, who is then asked for account and password (D2)', async () => {
+    await start();
+    const { uuid } = await driver.getSystem('node-2');
+    for (const user of ['node-2', uuid.toUpperCase()]) {
+      const client = ssh(user, { answers: ['admin', USERS.admin], options: ['-T'] });
+      await client.says('Connected to node-2');
+      client.type('~.');
+      expect(await client.exit()).toBe(0);
+    }
+  });
+
+  it('is an account as the user and a machine as the command (D2)', async () => {
+    await start();
+    for (const method of ['keyboard-interactive', 'password']) {
+      const options = ['-T', '-o', `PreferredAuthentications=${method}`];
+      const client = ssh('admin', { ...admin, options, command: ['node-2'] });
+      await client.says('Connected to node-2');
+      client.type('\x1d.');
+      expect(await client.exit()).toBe(0);
+    }
+  });
+
+  it('is told to who names no machine, or one that there is not (D2)', async () => {
+    await start();
+    const lost = ssh('admin', admin);
+    expect(await lost.exit()).toBe(1);
+    expect([lost.stdout, lost.stderr]).toEqual([
+      '',
+      'which console? ssh admin@HOST NAME, or ssh admin/NAME@HOST, with the name or the UUID of a machine:\nnode-1\nnode-2\nnode-3\n',
+    ]);
+    const wrong = ssh('admin/node-9', admin);
+    expect([await wrong.exit(), wrong.stderr]).toEqual([1, 'there is no machine "node-9"\n']);
+  });
+
+  it('leads nowhere else: no files, no commands, no forwarding, no environment (D2)', async () => {
+    await start();
+    const copy = ssh('admin/node-2', { ...admin, command: ['scp', '-t', '/tmp'] });
+    expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it takes no files\n']);
+    const command = ssh('admin/node-2', { ...admin, command: ['reboot'] });
+    expect([await command.exit(), command.stderr]).toEqual([
+      1,
+      'this is the serial console of node-2: it runs no commands\n',
+    ]);
+    const sftp = ssh('admin/node-2', { ...admin, options: ['-s'], command: ['sftp'] });
+    expect([await sftp.exit(), sftp.stderr]).toEqual([255, 'subsystem request failed on channel 0\r\n']);
+    const forward = ssh('admin/node-2', {
+      ...admin,
+      options: ['-N', '-o', 'ExitOnForwardFailure=yes', '-R', '0:127.0.0.1:1'],
+    });
+    expect(await forward.exit()).toBe(255);
+    const through = ssh('admin/node-2', { ...admin, options: ['-W', '127.0.0.1:1'] });
+    expect(await through.exit()).toBe(255);
+    const greedy = ssh('admin/node-2', { ...admin, options: ['-T', '-A', '-X', '-o', 'SetEnv=A=B'] });
+    await greedy.says('Connected to node-2');
+  });
+
+  it('is open to everybody where there is no password file (D2)', async () => {
+    await start({ open: true });
+    const client = ssh('node-2', { options: ['-T'] });
+    await client.says(`Connected to node-2, ${greeting}\n`);
+    expect(access.sessions.list()).toEqual([expect.objectContaining({ user: null, type: 'HostConsole' })]);
+    const other = ssh('whoever', { command: ['node-2'] });
+    await other.says('Connected to node-2');
+  });
+});
+
+describe('who may be at a console', () => {
+  it('is nobody with a wrong password, one that is to be changed, or a closed account (D2)', async () => {
+    await start();
+    const asked = ['-o', 'PreferredAuthentications=keyboard-interactive', '-o', 'LogLevel=INFO'];
+    const once = [...asked, '-o', 'NumberOfPasswordPrompts=1'];
+    const wrong = ssh('admin/node-2', { answers: ['wrong', 'wrong again'], options: asked });
+    expect(await wrong.exit()).toBe(255);
+    const nobody = ssh('node-2', { answers: ['secret typed as a name', USERS.admin], options: once });
+    expect(await nobody.exit()).toBe(255);
+    const change = ssh('nora/node-2', { answers: [USERS.nora], options: once });
+    expect(await change.exit()).toBe(255);
+    expect(change.said).toContain('The password of this account has to be changed first');
+    const plain = ['-o', 'PreferredAuthentications=password'];
+    expect(await ssh('nora/node-2', { answers: [USERS.nora], options: plain }).exit()).toBe(255);
+    expect(await ssh('dora/node-2', { answers: [USERS.dora], options: once }).exit()).toBe(255);
+    expect(logged.filter((line) => line.startsWith('warn'))).toEqual([
+      'warn log-in to a console refused {"account":"admin","reason":"wrong password"}',
+      'warn log-in to a console refused {"account":"admin","reason":"wrong password"}',
+      'warn log-in to a console refused {"account":null,"reason":"unknown user"}',
+      'warn log-in to a console refused {"account":"nora","reason":"the password has to be changed first"}',
+      'warn log-in to a console refused {"account":"nora","reason":"the password has to be changed first"}',
+      'warn log-in to a console refused {"account":"dora","reason":"the account is disabled"}',
+    ]);
+    expect(access.sessions.list()).toEqual([]);
+  });
+
+  it('watches without ConfigureComponents, and types with it (D2)', async () => {
+    await start();
+    const operator = ssh('olga/node-2', { answers: [USERS.olga], options: terminal });
+    await operator.says('Connected to node-2, escape');
+    const reader = ssh('rick/node-2', { answers: [USERS.rick], options: terminal });
+    await reader.says('Connected to node-2, read-only (the role of rick may not type)');
+    reader.type('rm\r\x1dB');
+    await reader.says('[what is typed goes nowhere: the role of rick may not type]');
+    operator.type('ls\r');
+    await reader.says('ls\r\nnode-2 login: ');
+    expect(reader.stdout).not.toContain('rm');
+    expect(operator.stdout).not.toContain('rm');
+    await access.accounts?.change('rick', { roleId: 'Operator' });
+    reader.type('rick\r');
+    await operator.says('rick\r\nnode-2 login: ');
+  });
+
+  it('is out when its session is deleted or its account is closed (D2)', async () => {
+    await start();
+    const ended = ssh('olga/node-2', { answers: [USERS.olga], options: ['-T'] });
+    const closed = ssh('rick/node-2', { answers: [USERS.rick], options: ['-T'] });
+    await ended.says('Connected');
+    await closed.says('Connected');
+    const session = access.sessions.list().find(({ user }) => user === 'olga');
+    expect(session).toMatchObject({ type: 'HostConsole', address: '127.0.0.1' });
+    access.sessions.end(session?.id ?? '');
+    await ended.says('the session was ended\n');
+    expect(await ended.exit()).toBe(1);
+    await access.accounts?.change('rick', { enabled: false });
+    await closed.says('the session was ended\n');
+    expect(await closed.exit()).toBe(1);
+  });
+});
+
+describe('a console', () => {
+  it('waits for a machine that is off, goes on with its next start, and ends with the machine (D2)', async () => {
+    await start();
+    const client = ssh('admin/node-1', { ...admin, options: terminal });
+    await client.says('[node-1: the machine is off; this goes on by itself, escape is');
+    await driver.power('node-1', 'create');
+    await client.says('[connected to node-1]');
+    await client.says('Rackless made-up firmware');
+    const leave = driver.console.seize('node-1');
+    await client.says('[node-1: somebody else is connected to it]');
+    leave();
+    await client.says('[connected to node-1]');
+    await driver.power('node-1', 'destroy');
+    await client.says('[node-1: the machine is off]');
+    driver.undefine('node-1');
+    await client.says('[node-1: there is no such machine]');
+    expect(await client.exit()).toBe(1);
+  });
+
+  it('is shared, also by one connection with several channels (D2)', async () => {
+    await start();
+    const control = path.join(folder, 'control');
+    const first = ssh('admin/node-2', { ...admin, options: [...terminal, '-M', '-S', control] });
+    await first.says('Connected');
+    const second = ssh('admin/node-2', { options: [...terminal, '-S', control] });
+    await second.says('Connected');
+    const third = ssh('olga', { answers: [USERS.olga], options: ['-T'], command: ['node-2'] });
+    await third.says('Connected');
+    third.type('who\n');
+    for (const client of [first, second, third]) await client.says('who\r\nnode-2 login: ');
+    second.type('~.');
+    expect(await second.exit()).toBe(0);
+    first.type('\r');
+    await third.says('\r\nnode-2 login: ');
+    expect(access.sessions.list()).toHaveLength(2);
+  });
+
+  it('knows its escapes: help, a break, a tilde (D2)', async () => {
+    await start();
+    const client = ssh('admin/node-2', { ...admin, options: terminal });
+    await client.says('Connected');
+    client.type('~?');
+    await client.says('[~.  leaves the console]');
+    client.type('~B');
+    await client.says('sysrq: HELP');
+    await client.says('[break sent]');
+    client.type('~~x\x1d\x1d~.\r');
+    await client.says('~x\x1d~.\r\nnode-2 login: ');
+    client.type('half a line\x1d.');
+    expect(await client.exit()).toBe(0);
+  });
+
+  it("ends well by OpenSSH's own ~. and by a client that is killed (D2)", async () => {
+    await start();
+    // With a terminal the client takes the escape for itself.
+    const client = ssh('admin/node-2', { ...admin, options: ['-tt'] });
+    await client.says('Connected');
+    client.type('\r~.');
+    expect(await client.exit()).toBe(255);
+    const killed = ssh('admin/node-2', { ...admin, options: terminal });
+    await killed.says('Connected');
+    await killed.dispose();
+    await becomes(() => logged.filter((line) => line.includes('the client has gone')).length, 2);
+    await becomes(() => access.sessions.list().length, 0);
+    // The port is free again: nobody is connected.
+    await expect(driver.console.open('node-2')).resolves.toBeDefined();
+  });
+
+  it('answers who sends lines through a pipe, and shows who sends none what the guest says (D2)', async () => {
+    await start();
+    const asking = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    asking.type('hello\nworld\r\n');
+    asking.endOfInput();
+    expect(await asking.exit()).toBe(0);
+    expect(asking.stdout).toBe('hello\r\nnode-2 login: world\r\nnode-2 login: ');
+    const lost = ssh('admin/node-1', { ...admin, options: ['-T'] });
+    lost.type('hello\n');
+    lost.endOfInput();
+    expect(await lost.exit()).toBe(1);
+    expect(lost.stderr.split('\n')).toEqual([
+      expect.stringMatching(/^node-1: the machine is off; this goes on by itself, escape/),
+      '6 bytes that were sent went nowhere: the console was not open',
+      '',
+    ]);
+    const watching = ssh('admin/node-2', { ...admin, options: ['-n'] });
+    await watching.says('Connected');
+    await driver.power('node-2', 'reset');
+    await watching.says('Booting from hard disk');
+    await watching.dispose();
+  });
+
+  it('gives away no more room than it has (D2)', async () => {
+    await start({ limits: { consoles: 1, strangersOfOne: 2, loginMs: 500 } });
+    const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await only.says('Connected');
+    const other = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    expect([await other.exit(), other.stderr]).toEqual([1, 'too many consoles are open\n']);
+    // Two that never log in, and one more: the third is not let in at all, the others for a while.
+    const silent = [1, 2, 3].map(() => connect(server.port, '127.0.0.1').resume());
+    await Promise.all(silent.map((socket) => once(socket, 'close')));
+    only.type('~.');
+    expect(await only.exit()).toBe(0);
+    const next = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await next.says('Connected');
+  });
+
+  it('says goodbye when the service ends (D2)', async () => {
+    await start();
+    const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await client.says('Connected');
+    await server.close();
+    await client.says('the service ends\n');
+    expect(await client.exit()).toBe(1);
+    await start();
+  });
+});
+
+describe('the host key', () => {
+  it('is made once, for its owner alone, and is what clients are told (D2)', async () => {
+    await start();
+    expect(openHostKeys(folder)).toEqual(hostKeys);
+    expect(hostKeys.map(({ type }) => type)).toEqual(['ssh-ed25519', 'ecdsa-sha2-nistp256']);
+    for (const file of ['ssh_host_ed25519_key', 'ssh_host_ecdsa_key'])
+      expect(statSync(path.join(folder, file)).mode & 0o777).toBe(0o600);
+    const printed = execFileSync('ssh-keygen', ['-l', '-f', path.join(folder, 'ssh_host_ed25519_key')], {
+      encoding: 'utf8',
+    });
+    expect(printed.split(' ')[1]).toBe(hostKeys[0]?.fingerprint);
+    for (const type of ['ssh-ed25519', 'ecdsa-sha2-nistp256']) {
+      const options = ['-T', '-o', `HostKeyAlgorithms=${type}`];
+      await ssh('admin/node-2', { ...admin, options }).says('Connected');
+    }
+  });
+
+  it('is never made anew in place of one that can not be read (D2)', async () => {
+    await start();
+    const file = path.join(folder, 'ssh_host_ed25519_key');
+    writeFileSync(file, 'no key\n');
+    expect(() => openHostKeys(folder)).toThrow(
+      `${file} is no private key: correct it, or move it away to have a new one made`,
+    );
+  });
+});
