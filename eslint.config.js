@@ -43,7 +43,7 @@ const floors = {
       'config/',
     ],
     ['resources/'],
-    ['redfish/', 'auth/', 'console/', 'events/', 'manager-network/'],
+    ['redfish/', 'auth/', 'console/', 'events/', 'telemetry/', 'manager-network/'],
     ['drivers/'],
     ['media/', 'certificates/', 'ssdp/'],
     [

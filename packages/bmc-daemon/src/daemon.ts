@@ -29,9 +29,10 @@ import type { Controller } from './resources/controller.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
-import { resources, streams, type Services } from './resources/index.js';
+import { resourcesOf, streams, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
 import { StateFileError } from './state-file.js';
+import { openTelemetry } from './telemetry/telemetry.js';
 import { version } from './version.js';
 
 export interface DaemonOptions {
@@ -92,7 +93,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
   const nameServers = createNameServers();
   const driver = createDriver(settings, nameServers.lookup, log, at);
-  const served = selectFeatures(resources, settings.featureSet);
+  const served = selectFeatures(resourcesOf(driver), settings.featureSet);
   const present = { addresses: [] as readonly string[], lastReset: new Date(), reload: (): void => undefined };
   let core: Core;
   let network: ManagerNetworkService;
@@ -101,11 +102,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const base = createCore(settings, stateDir, access, driver, log);
     const hostNetwork = () => readHostNetwork({ addresses: present.addresses });
     network = openManagerNetwork({ driver, hostNetwork, nameServers, stateDir, serviceUuid: base.serviceUuid, log });
-    core = { ...base, managerNetwork: network.network, controller: createController(present) };
+    const telemetry = openTelemetry({ driver, stateDir, serviceUuid: base.serviceUuid, now: base.now, log });
+    core = { ...base, telemetry, managerNetwork: network.network, controller: createController(present) };
     events = openEventServices({
       bus: core.events,
       driver,
       tasks: core.operations.tasks,
+      reports: core.telemetry,
       resources: served,
       stateDir,
       serviceUuid: core.serviceUuid,
@@ -166,6 +169,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     addresses: present.addresses,
     reload: () => present.reload(),
     close: async () => {
+      core.telemetry?.close();
       await close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000);
       // Last: clients are answered at these addresses until then.
       await network.close();
@@ -256,7 +260,7 @@ function createCore(
   access: Access,
   driver: HypervisorDriver,
   log: Log,
-): Omit<Core, 'controller' | 'managerNetwork'> {
+): Omit<Core, 'controller' | 'managerNetwork' | 'telemetry'> {
   const now = () => new Date();
   return {
     driver,

@@ -19,11 +19,14 @@ import type { TaskStore } from './redfish/task-store.js';
 import { resourceTypesOf } from './resources/resource-types.js';
 import type { NameLookup } from './name-lookup.js';
 import { openStateFile } from './state-file.js';
+import type { ReportSource } from './telemetry/report.js';
 
 export interface EventServicesOptions<Services> {
   readonly bus: EventBus;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
   readonly tasks: Pick<TaskStore, 'onChange'>;
+  /** Where metric reports come from; undefined: there are none. */
+  readonly reports: ReportSource | undefined;
   /** What is served. */
   readonly resources: readonly Resource<Services>[];
   readonly stateDir: string;
@@ -59,13 +62,14 @@ const KEEP_ALIVE_MS = 15_000;
  * @throws {StateFileError} where the subscriptions can not be read.
  */
 export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
-  const { bus, driver, tasks, resources, stateDir, serviceUuid, log } = options;
+  const { bus, driver, tasks, reports, resources, stateDir, serviceUuid, log } = options;
   const types = resourceTypesOf(resources);
   const sender = createEventPost(options.lookup);
   const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
   const subscriptions = createSubscriptions({
     feed: createEventFeed({ bus, typeOf: types.at, kept: KEPT_FOR_REPLAY }),
     bus,
+    reports,
     state: openStateFile({
       folder: stateDir,
       name: `subscriptions-${serviceUuid}`,

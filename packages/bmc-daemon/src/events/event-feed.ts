@@ -30,6 +30,8 @@ export interface EventFeed {
    * @param next the event that it will stand before, if there is one.
    */
   lossOf(count: number, next: FeedEvent | undefined): FeedEvent;
+  /** An id for what is sent beside the events: unique, and who comes back with it goes on behind the last event. */
+  asideId(): string;
   close(): void;
 }
 
@@ -48,7 +50,7 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
   const subscribers = new Set<Subscriber>();
   const ring: (FeedEvent | undefined)[] = Array.from({ length: kept });
   let sequence = 0;
-  let losses = 0;
+  let asides = 0;
 
   const place = (event: ServiceEvent, number: number, id: string): FeedEvent => ({
     sequence: number,
@@ -84,7 +86,7 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
       return { events, missed: oldest - after };
     },
     lossOf(count, next) {
-      losses += 1;
+      asides += 1;
       // Who comes back with the id of this one goes on behind what is lost.
       const before = next === undefined ? sequence : next.sequence - 1;
       const event: ServiceEvent = {
@@ -97,7 +99,11 @@ export function createEventFeed({ bus, typeOf, kept }: EventFeedOptions): EventF
         time: new Date(),
         detail: `${count} events were lost.`,
       };
-      return place(event, before, `${run}-${before}-${losses}`);
+      return place(event, before, `${run}-${before}-${asides}`);
+    },
+    asideId() {
+      asides += 1;
+      return `${run}-${sequence}-${asides}`;
     },
     close: () => leave(),
   };

@@ -5,6 +5,10 @@ import type { Severity } from '../redfish/base-registry.js';
 /** Whether an event is for a subscriber. */
 export type EventFilter = (event: FeedEvent) => boolean;
 
+/** DMTF's EventFormatType: what a subscriber is sent. */
+export const eventFormats = ['Event', 'MetricReport'] as const;
+export type EventFormat = (typeof eventFormats)[number];
+
 /** What a subscription names. An empty list restricts nothing. */
 export interface Wanted {
   /** An event passes if its registry is in the one list or its message in the other (EventDestination, MessageIds). */

@@ -1,11 +1,13 @@
 /** Server-Sent Events to one client (HTML Living Standard, server-sent events; DSP0266, Server-Sent Events). */
 import type { Writable } from 'node:stream';
+import type { ReportMessage } from '../telemetry/report.js';
 import { EventBacklog } from './event-backlog.js';
 import type { EventFeed, Replay } from './event-feed.js';
 import { renderEvents, type FeedEvent } from './event-record.js';
+import { ReportQueue } from './payload-queue.js';
 
 export interface EventStreamOptions {
-  readonly feed: Pick<EventFeed, 'lossOf'>;
+  readonly feed: Pick<EventFeed, 'lossOf' | 'asideId'>;
   readonly context: string | null;
   /** How many events wait for a client at most. */
   readonly limit: number;
@@ -26,6 +28,7 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #output: Writable;
   readonly #backlog: EventBacklog;
+  readonly #reports = new ReportQueue();
   readonly #keepAlive: NodeJS.Timeout;
   /** The client's side is full since then; undefined while it takes what comes. */
   #fullSince: number | undefined;
@@ -56,6 +59,16 @@ export class EventStream {
   deliver(event: FeedEvent): void {
     if (this.#ended) return;
     this.#backlog.push(event);
+    this.#schedule();
+  }
+
+  deliverReport(message: ReportMessage): void {
+    if (this.#ended) return;
+    this.#reports.push(message);
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#scheduled || this.#fullSince !== undefined) return;
     this.#scheduled = true;
     // In the next turn: who publishes does not write to sockets, and what it publishes next goes along.
@@ -81,6 +94,10 @@ export class EventStream {
       const { events, dropped } = this.#backlog.take(MOST_AT_ONCE);
       const loss = dropped > 0 ? [this.#options.feed.lossOf(dropped, events[0])] : [];
       this.#write([...loss, ...events].map((event) => this.#format(event)).join(''));
+    }
+    while (!this.#ended && this.#fullSince === undefined && !this.#reports.isEmpty) {
+      const { feed, context } = this.#options;
+      this.#write(`id: ${feed.asideId()}\ndata: ${this.#reports.take().render(context)}\n\n`);
     }
   }
 

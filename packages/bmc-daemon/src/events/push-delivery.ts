@@ -1,8 +1,6 @@
-/** The delivery of events to one listener: in order, one payload at a time, again where it failed, as its policy says. */
-import { EventBacklog } from './event-backlog.js';
-import type { EventFeed } from './event-feed.js';
+/** The delivery of payloads to one listener: in order, one at a time, again where it failed, as its policy says. */
 import type { EventPost, Listener } from './event-post.js';
-import { renderEvents, type FeedEvent } from './event-record.js';
+import type { PayloadQueue } from './payload-queue.js';
 
 /** DMTF's DeliveryRetryPolicy. */
 export const deliveryRetryPolicies = [
@@ -21,7 +19,8 @@ export interface RetrySettings {
 }
 
 export interface PushDeliveryOptions {
-  readonly feed: Pick<EventFeed, 'lossOf'>;
+  /** What waits; its owner puts it in, and then tells with {@link PushDelivery.notify}. */
+  readonly queue: PayloadQueue;
   readonly post: EventPost;
   /** Read anew for each delivery: clients may change them. */
   readonly listener: () => Listener;
@@ -32,18 +31,13 @@ export interface PushDeliveryOptions {
   readonly onHealth: (failure: Error | null) => void;
   /** The policy says that it is over: for good, or until the client resumes it. */
   readonly onGivenUp: (end: 'terminate' | 'suspend') => void;
-  /** How many events wait for a listener at most. */
-  readonly limit: number;
 }
 
-/** Events that go with one payload. */
-const MOST_AT_ONCE = 50;
 /** The longest pause of RetryForeverWithBackoff. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
 export class PushDelivery {
   readonly #options: PushDeliveryOptions;
-  readonly #backlog: EventBacklog;
   readonly #closing = new AbortController();
   #running = false;
   #suspended = false;
@@ -54,12 +48,10 @@ export class PushDelivery {
 
   constructor(options: PushDeliveryOptions) {
     this.#options = options;
-    this.#backlog = new EventBacklog(options.limit);
   }
 
-  /** Takes an event into the queue; it is sent when its turn comes. */
-  deliver(event: FeedEvent): void {
-    this.#backlog.push(event);
+  /** There is something in the queue; it is sent when its turn comes. */
+  notify(): void {
     this.#pump();
   }
 
@@ -90,7 +82,7 @@ export class PushDelivery {
 
   #pump(): void {
     if (this.#running || this.#suspended || this.#timer !== undefined || this.#isClosed()) return;
-    if (this.#backlog.size === 0) return;
+    if (this.#options.queue.isEmpty) return;
     this.#running = true;
     // In the next turn: who publishes is not to render payloads, and what it publishes next goes along.
     setImmediate(() => {
@@ -103,17 +95,16 @@ export class PushDelivery {
 
   async #send(): Promise<void> {
     if (this.#suspended || this.#isClosed()) return;
-    const { feed, post, listener, context, onHealth } = this.#options;
-    const batch = this.#backlog.take(MOST_AT_ONCE);
-    const loss = batch.dropped > 0 ? [feed.lossOf(batch.dropped, batch.events[0])] : [];
+    const { queue, post, listener, context, onHealth } = this.#options;
+    const payload = queue.take();
     try {
-      await post(listener(), renderEvents([...loss, ...batch.events], context()), this.#closing.signal);
+      await post(listener(), payload.render(context()), this.#closing.signal);
       if (!this.#isWell) onHealth(null);
       this.#isWell = true;
       this.#failed = 0;
     } catch (error) {
       if (this.#isClosed()) return;
-      this.#backlog.putBack(batch);
+      payload.putBack();
       this.#onFailure(error instanceof Error ? error : new Error(String(error)));
     }
   }

@@ -7,12 +7,16 @@ import { refuse } from '../redfish/errors.js';
 import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
 import type { StreamSource } from '../redfish/stream.js';
 import type { StateFile } from '../state-file.js';
+import type { ReportMessage, ReportSource } from '../telemetry/report.js';
 import type { Actor, EventBus } from './event-bus.js';
 import type { EventFeed } from './event-feed.js';
-import { createFilter, everything, type EventFilter } from './event-filter.js';
+import { createFilter, eventFormats, type EventFormat } from './event-filter.js';
 import type { EventPost } from './event-post.js';
+import type { FeedEvent } from './event-record.js';
 import { EventStream } from './event-stream.js';
+import { EventQueue, ReportQueue, type PayloadQueue } from './payload-queue.js';
 import { deliveryRetryPolicies, PushDelivery } from './push-delivery.js';
+import { everyEvent, type StreamWants } from './stream-filter.js';
 
 const strings = z.array(z.string());
 
@@ -28,6 +32,10 @@ const pushRecord = z.object({
   suspended: z.boolean(),
   /** Who made it; null where there are no accounts. */
   owner: z.string().nullable(),
+  /** Files of before there were metric reports have neither of these two. */
+  format: z.enum(eventFormats).default('Event'),
+  /** URIs, canonical; empty: whichever definition a report is of. */
+  reportDefinitions: strings.default([]),
   wanted: z.object({
     registryPrefixes: strings,
     messageIds: strings,
@@ -65,6 +73,7 @@ export interface StreamSubscription {
   /** `redfish-sse://192.0.2.1:40112`. */
   readonly destination: string;
   readonly owner: string | null;
+  readonly format: EventFormat;
 }
 
 /** A value; a change makes a new one. */
@@ -74,7 +83,8 @@ export type Subscription = PushSubscription | StreamSubscription;
 export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
 
 export interface StreamRequest {
-  readonly wants: EventFilter | null;
+  /** Null: every event. */
+  readonly wants: StreamWants | null;
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   readonly actor: Actor;
@@ -114,6 +124,8 @@ export interface Subscriptions {
 export interface SubscriptionsOptions {
   readonly feed: EventFeed;
   readonly bus: EventBus;
+  /** Where metric reports come from; undefined: there are none. */
+  readonly reports: ReportSource | undefined;
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -142,7 +154,7 @@ const STALLED_MS = 120_000;
 
 /** Takes up the listeners that are kept. */
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { feed, bus, state, post, log, limit } = options;
+  const { feed, bus, reports, state, post, log, limit } = options;
   const pushes = new Map<string, Push>();
   const streams = new Map<string, Stream>();
   let listed: readonly Subscription[] | undefined;
@@ -189,8 +201,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   const start = (record: PushRecord): Push => {
     const shown = maskUrl(record.destination);
+    const { queue, listen } = waiting(record);
     const delivery = new PushDelivery({
-      feed,
+      queue,
       post,
       listener: () => {
         const { destination, httpHeaders, verifyCertificate } = push.subscription.record;
@@ -199,7 +212,6 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       context: () => push.subscription.record.context,
       policy: () => push.subscription.record.policy,
       retries: () => ({ attempts: state.state.retryAttempts, intervalMs: state.state.retryIntervalSeconds * 1000 }),
-      limit: options.backlog,
       onHealth: (failure) => {
         set(push, { ...push.subscription, failing: failure !== null });
         if (failure === null) log.info(`events are delivered again to ${shown}`, { subscription: record.id });
@@ -217,11 +229,37 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       },
     });
     if (record.suspended) delivery.suspend();
-    const leave = feed.add({ wants: createFilter(record.wanted), deliver: (event) => delivery.deliver(event) });
+    const leave = listen(() => delivery.notify());
     const push: Push = { subscription: { kind: 'push', record, failing: false }, delivery, leave };
     pushes.set(record.id, push);
     listed = undefined;
     return push;
+  };
+  /** What is for a listener, as it comes, and the queue that it waits in. */
+  const waiting = (record: PushRecord): { queue: PayloadQueue; listen: (notify: () => void) => () => void } => {
+    if (record.format === 'MetricReport') {
+      const queue = new ReportQueue();
+      const definitions = new Set(record.reportDefinitions);
+      const wants = (definition: string | null): boolean =>
+        definitions.size === 0 || (definition !== null && definitions.has(definition));
+      const listen = (notify: () => void): (() => void) => {
+        const deliver = (message: ReportMessage): void => {
+          queue.push(message);
+          notify();
+        };
+        return reports?.subscribe({ wants, deliver }) ?? (() => undefined);
+      };
+      return { queue, listen };
+    }
+    const queue = new EventQueue(feed, options.backlog);
+    const listen = (notify: () => void): (() => void) => {
+      const deliver = (event: FeedEvent): void => {
+        queue.push(event);
+        notify();
+      };
+      return feed.add({ wants: createFilter(record.wanted), deliver });
+    };
+    return { queue, listen };
   };
   const stop = (id: string, push: Push): void => {
     push.leave();
@@ -283,7 +321,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       push.delivery.resume();
     },
     remove,
-    openStream({ wants, lastEventId, actor, peer, isWelcome }) {
+    openStream({ wants: wanted, lastEventId, actor, peer, isWelcome }) {
+      const wants = wanted ?? everyEvent;
       if (closed) throw refuse('ServiceShuttingDown');
       checkRoom();
       const id = randomUUID();
@@ -297,6 +336,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
           isWelcome,
           onEnd: () => {
             leave();
+            leaveReports?.();
             streams.delete(id);
             listed = undefined;
             if (!closed) tell('ResourceRemoved', id, actor);
@@ -304,11 +344,17 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         });
         const missed = lastEventId === undefined ? undefined : feed.since(lastEventId);
         if (missed !== undefined) {
-          const events = missed.events.filter(wants ?? createFilter(everything));
+          const events = missed.events.filter(wants.events);
           stream.replay({ ...missed, events });
         }
-        const leave = feed.add({ wants: wants ?? createFilter(everything), deliver: (event) => stream.deliver(event) });
-        const subscription = { kind: 'stream', id, destination: `redfish-sse://${peer}`, owner: actor.user } as const;
+        const leave = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
+        const leaveReports = reports?.subscribe({
+          wants: wants.reports,
+          deliver: (message) => stream.deliverReport(message),
+        });
+        const { format } = wants;
+        const destination = `redfish-sse://${peer}`;
+        const subscription = { kind: 'stream', id, destination, owner: actor.user, format } as const;
         streams.set(id, { subscription, close: () => stream.close() });
         listed = undefined;
         // Which is also the first event that a client sees, and how it knows that the stream is open.

@@ -15,6 +15,7 @@ const areas: readonly (readonly [segment: string, title: string])[] = [
   ['AccountService', 'Accounts and roles'],
   ['SessionService', 'Sessions'],
   ['EventService', 'Events'],
+  ['TelemetryService', 'Telemetry'],
   ['TaskService', 'Tasks'],
 ];
 

@@ -2,13 +2,19 @@
 import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { isForbidden } from '../events/event-post.js';
-import { eventTypes } from '../events/event-filter.js';
+import { eventFormats, eventTypes, type EventFormat } from '../events/event-filter.js';
 import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
 import { deliveryRetryPolicies } from '../events/push-delivery.js';
-import { subscriptionUri, type PushSubscription, type Subscription } from '../events/subscriptions.js';
-import { refuse } from '../redfish/errors.js';
-import { message, withDetail } from '../redfish/messages.js';
+import {
+  subscriptionUri,
+  type PushSubscription,
+  type StreamSubscription,
+  type Subscription,
+} from '../events/subscriptions.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
+import { telemetryUri } from '../telemetry/report.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
@@ -76,9 +82,16 @@ const newSubscription = z.strictObject({
   Destination: destination,
   Protocol: z.literal('Redfish'),
   SubscriptionType: z.literal('RedfishEvent').optional(),
-  EventFormatType: z.literal('Event').optional(),
-  // Deprecated, and what Ironic sends.
-  EventTypes: z.array(z.enum(eventTypes)).max(MOST).optional(),
+  EventFormatType: z.enum(eventFormats).optional(),
+  MetricReportDefinitions: z
+    .array(z.object({ '@odata.id': text.startsWith(`${telemetryUri}/MetricReportDefinitions/`) }))
+    .max(MOST)
+    .optional(),
+  // Deprecated, and what Ironic sends; with MetricReport, what scripts of before EventFormatType ask for reports by.
+  EventTypes: z
+    .array(z.enum([...eventTypes, 'MetricReport']))
+    .max(MOST)
+    .optional(),
   RegistryPrefixes: prefixes.optional(),
   MessageIds: messageIds.optional(),
   ExcludeRegistryPrefixes: prefixes.optional(),
@@ -95,6 +108,36 @@ const newSubscription = z.strictObject({
     .optional(),
   IncludeOriginOfCondition: z.literal(false).optional(),
 });
+
+type NewSubscription = z.infer<typeof newSubscription>;
+
+/** What restricts events says nothing of reports, and the other way round: it is refused, for it would be without effect. */
+const ofEvents = [
+  'RegistryPrefixes',
+  'MessageIds',
+  'ExcludeRegistryPrefixes',
+  'ExcludeMessageIds',
+  'ResourceTypes',
+  'OriginResources',
+  'Severities',
+] as const;
+
+/** @throws {RedfishError} 400. */
+function formatOf(body: NewSubscription, { telemetry }: Services): EventFormat {
+  const isByType = body.EventTypes?.length === 1 && body.EventTypes[0] === 'MetricReport';
+  const format = body.EventFormatType ?? (isByType ? 'MetricReport' : 'Event');
+  if (format === 'MetricReport' && telemetry === undefined) {
+    throw refuse('PropertyValueNotInList', 'MetricReport', 'EventFormatType');
+  }
+  const contradicting = format === 'Event' ? (['MetricReportDefinitions'] as const) : ofEvents;
+  const faults = contradicting
+    .filter((name) => (body[name] ?? []).length > 0)
+    .map((name) => about(message('PropertyValueConflict', name, 'EventFormatType'), `#/${name}`));
+  if (faults.length > 0) throw new RedfishError(400, faults);
+  return format;
+}
+
+const canonical = (link: { readonly '@odata.id': string }): string => link['@odata.id'].replace(/\/+$/, '');
 
 function find(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);
@@ -123,13 +166,15 @@ const subscriptions = defineResource({
         verifyCertificate: body.VerifyCertificate ?? false,
         policy: body.DeliveryRetryPolicy ?? 'RetryForever',
         owner: requester.user,
+        format: formatOf(body, services),
+        reportDefinitions: (body.MetricReportDefinitions ?? []).map(canonical),
         wanted: {
           registryPrefixes: body.RegistryPrefixes ?? [],
           messageIds: body.MessageIds ?? [],
           excludeRegistryPrefixes: body.ExcludeRegistryPrefixes ?? [],
           excludeMessageIds: body.ExcludeMessageIds ?? [],
           resourceTypes: body.ResourceTypes ?? [],
-          originResources: (body.OriginResources ?? []).map((link) => link['@odata.id'].replace(/\/+$/, '')),
+          originResources: (body.OriginResources ?? []).map(canonical),
           subordinateResources: body.SubordinateResources ?? false,
           severities: body.Severities ?? [],
           eventTypes: body.EventTypes ?? [],
@@ -150,7 +195,7 @@ const subscription = defineResource({
     return owner !== null && owner === requester.user;
   },
   load: ({ params, services }) => find(services, params.subscriptionId),
-  render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity.id, entity.destination)),
+  render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity)),
   patch: {
     body: z.strictObject(changeable),
     apply: (entity, body, { services }) => {
@@ -205,7 +250,13 @@ function renderPush({ record, failing }: PushSubscription): JsonObject {
     Destination: withoutCredentials(record.destination),
     Protocol: 'Redfish',
     SubscriptionType: 'RedfishEvent',
-    EventFormatType: 'Event',
+    EventFormatType: record.format,
+    ...(record.reportDefinitions.length === 0
+      ? {}
+      : {
+          MetricReportDefinitions: record.reportDefinitions.map(reference),
+          'MetricReportDefinitions@odata.count': record.reportDefinitions.length,
+        }),
     ...list('EventTypes', wanted.eventTypes),
     ...list('RegistryPrefixes', wanted.registryPrefixes),
     ...list('MessageIds', wanted.messageIds),
@@ -228,15 +279,15 @@ function renderPush({ record, failing }: PushSubscription): JsonObject {
   };
 }
 
-function renderStream(id: string, client: string): JsonObject {
+function renderStream({ id, destination, format }: StreamSubscription): JsonObject {
   return {
     Id: id,
     Name: `Event Stream ${id}`,
     Context: '',
-    Destination: client,
+    Destination: destination,
     Protocol: 'Redfish',
     SubscriptionType: 'SSE',
-    EventFormatType: 'Event',
+    EventFormatType: format,
     Status: { State: 'Enabled', Health: 'OK' },
   };
 }

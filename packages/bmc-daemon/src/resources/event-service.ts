@@ -1,8 +1,8 @@
 /** The event service: what can be subscribed to, test events, and the stream. */
 import { z } from 'zod';
 import { eventRegistryPrefixes, prefixOf } from '../events/event-record.js';
-import { parseStreamFilter, streamFilterProperties } from '../events/stream-filter.js';
-import { eventTypes, type EventFilter } from '../events/event-filter.js';
+import { parseStreamFilter, streamFilterProperties, type StreamWants } from '../events/stream-filter.js';
+import { eventFormats, eventTypes } from '../events/event-filter.js';
 import { RedfishError } from '../redfish/errors.js';
 import { message, withDetail } from '../redfish/messages.js';
 import { FilterSyntaxError } from '../redfish/query/filter.js';
@@ -34,15 +34,19 @@ const eventService = defineResource({
   entity: 'EventService',
   odataType: '#EventService.v1_12_0.EventService',
   uri: '/redfish/v1/EventService',
-  load: ({ services }) => ({ ...services.subscriptions.retries, types: services.resourceTypes }),
-  render: ({ attempts, intervalSeconds, types }, { self }): JsonObject => ({
+  load: ({ services }) => ({
+    ...services.subscriptions.retries,
+    types: services.resourceTypes,
+    hasReports: services.telemetry !== undefined,
+  }),
+  render: ({ attempts, intervalSeconds, types, hasReports }, { self }): JsonObject => ({
     Id: 'EventService',
     Name: 'Event Service',
     ServiceEnabled: true,
     Status: enabled,
     DeliveryRetryAttempts: attempts,
     DeliveryRetryIntervalSeconds: intervalSeconds,
-    EventFormatTypes: ['Event'],
+    EventFormatTypes: hasReports ? eventFormats : ['Event'],
     RegistryPrefixes: eventRegistryPrefixes,
     ResourceTypes: types,
     Severities: severities,
@@ -56,7 +60,7 @@ const eventService = defineResource({
       ...Object.fromEntries(streamFilterProperties.map((name) => [name, true])),
       // Deprecated; it works, and need not be advertised.
       EventType: undefined,
-      MetricReportDefinition: false,
+      MetricReportDefinition: hasReports,
     },
     Subscriptions: reference(`${self}/Subscriptions`),
   }),
@@ -110,7 +114,7 @@ const eventService = defineResource({
 });
 
 /** @throws {RedfishError} 400 where it is no filter. */
-function filterOf(text: string | null): EventFilter | null {
+function filterOf(text: string | null): StreamWants | null {
   if (text === null) return null;
   try {
     return parseStreamFilter(text);

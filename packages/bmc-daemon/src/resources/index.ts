@@ -2,6 +2,8 @@
 import { certificateResources } from './certificate.js';
 import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
+import type { HypervisorDriver } from '../drivers/driver.js';
+import { telemetryUri } from '../telemetry/report.js';
 import { accountService } from './account-service.js';
 import { biosRegistry } from './attribute-registry.js';
 import { biosResources } from './bios.js';
@@ -20,6 +22,9 @@ import { managerInterfaceResources } from './manager-ethernet-interface.js';
 import { networkProtocol } from './network-protocol.js';
 import { managerAccountResources } from './manager-account.js';
 import { memoryResources } from './memory.js';
+import { metricDefinitionResources } from './metric-definition.js';
+import { metricReportDefinitionResources } from './metric-report-definition.js';
+import { metricReportResources } from './metric-report.js';
 import { messageRegistries, registryResources } from './message-registry.js';
 import { powerResources } from './power.js';
 import { processorResources } from './processor.js';
@@ -32,6 +37,7 @@ import { sessionServiceResources } from './session-service.js';
 import { simpleStorageResources } from './simple-storage.js';
 import { storageResources } from './storage.js';
 import { taskResources } from './task.js';
+import { telemetryServiceResources } from './telemetry-service.js';
 import { thermalResources } from './thermal.js';
 import { updateServiceResources } from './update-service.js';
 import { virtualMediaResources } from './virtual-media.js';
@@ -66,6 +72,10 @@ const served: readonly Resource<Services>[] = [
   ...eventServiceResources,
   ...eventDestinationResources,
   ...logServiceResources,
+  ...telemetryServiceResources,
+  ...metricDefinitionResources,
+  ...metricReportDefinitionResources,
+  ...metricReportResources,
   ...updateServiceResources,
   ...firmwareInventoryResources,
   ...sessionServiceResources,
@@ -77,6 +87,11 @@ const served: readonly Resource<Services>[] = [
 
 /** With the schemas of all the others. */
 export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];
+
+/** Those of a driver: where the hypervisor counts nothing, there is no telemetry. */
+export function resourcesOf({ statistics }: Pick<HypervisorDriver, 'statistics'>): readonly Resource<Services>[] {
+  return statistics === undefined ? resources.filter(({ uri }) => !uri.startsWith(telemetryUri)) : resources;
+}
 
 /** What is answered with a stream. */
 export const streams: readonly StreamDefinition<Services>[] = [eventStream];

@@ -8,6 +8,7 @@ import type { ManagerNetwork } from '../manager-network/manager-network.js';
 import type { Subscriptions } from '../events/subscriptions.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
+import type { Telemetry } from '../telemetry/telemetry.js';
 import type { Controller } from './controller.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
@@ -40,6 +41,8 @@ export interface Services {
   readonly events: EventBus;
   readonly subscriptions: Subscriptions;
   readonly logs: EventLogs;
+  /** Undefined where the hypervisor counts nothing. */
+  readonly telemetry: Telemetry | undefined;
   /** Types of the resources that are served, sorted. */
   readonly resourceTypes: readonly string[];
   /** Accounts, roles and sessions. */

@@ -68,6 +68,7 @@ export async function openLab(
     bus,
     driver,
     tasks,
+    reports: plain.telemetry,
     resources,
     stateDir,
     serviceUuid: plain.serviceUuid,

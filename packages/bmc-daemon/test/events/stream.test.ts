@@ -146,7 +146,7 @@ describe('the stream of events', () => {
     ["$filter=OriginResource eq '/redfish/v1/Systems'", []],
     ["$filter=OriginResource eq '/redfish/v1/Systems' and SubordinateResources eq true", ['ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
     ["$filter=SubordinateResources eq true and not (OriginResource eq '/redfish/v1/Systems')", ['ResourceCreated']],
-    ["$filter=EventFormatType eq 'MetricReport'", []],
+    ['$filter=EventFormatType eq Event and EventType eq StatusChange', ['ResourcePaused', 'ResourcePoweredOff']],
   ])('brings what its filter lets through: %s (S10)', async (filter, expected) => {
     const stream = await open(`?${encodeURI(filter)}`);
     const all = await open();
@@ -161,8 +161,10 @@ describe('the stream of events', () => {
   it('refuses a filter that is none, an Accept that it can not serve, and other methods (S10)', async () => {
     const path = '/redfish/v1/EventService/SSE';
     const accept = { Accept: 'text/event-stream' };
-    const filter = await lab.client.get(`${path}?$filter=MessageId%20eq`, accept);
-    expect([filter.status, filter.text]).toEqual([400, expect.stringContaining('QueryParameterValueFormatError')]);
+    for (const wrong of ['MessageId%20eq', "Foo%20eq%20'a'", "MessageId/Foo%20eq%20'a'", 'Origin0%20eq%20true']) {
+      const filter = await lab.client.get(`${path}?$filter=${wrong}`, accept);
+      expect([filter.status, filter.text]).toEqual([400, expect.stringContaining('QueryParameterValueFormatError')]);
+    }
     const json = await lab.client.get(path, { Accept: 'application/json' });
     expect([json.status, json.json]).toEqual([406, { error: expect.any(Object) }]);
     const unknown = await lab.client.get(`${path}?$top=1`, accept);

@@ -16,6 +16,8 @@ import { resources, type ResourceSettings, type Services } from '../../src/resou
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/indicator-store.js';
 import type { StateFile } from '../../src/state-file.js';
+import { initialTelemetry } from '../../src/telemetry/report-definitions.js';
+import { createTelemetry } from '../../src/telemetry/telemetry.js';
 import { addressesInMemory } from './host-addresses.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -53,6 +55,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     createEventBus((error) => {
       throw error;
     });
+  const telemetry = createTelemetry({ driver, state: stateInMemory(initialTelemetry), now, log: silent });
   return {
     driver,
     controller: {
@@ -68,6 +71,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     subscriptions: createSubscriptions({
       feed: createEventFeed({ bus: events, typeOf: resourceTypesOf(resources).at, kept: 100 }),
       bus: events,
+      reports: telemetry,
       state: stateInMemory(noSubscriptions),
       post: () => Promise.resolve(),
       log: silent,
@@ -77,6 +81,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     }),
     // Nowhere: such a log is in memory alone.
     logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
+    telemetry,
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),

@@ -26,9 +26,19 @@ type Token =
 /** Brackets within brackets: the parser's own depth, which a URI of 16 KiB could exhaust. */
 const deepest = 50;
 
-/** @throws {FilterSyntaxError} */
-export function parseFilter(text: string): Filter {
-  const parser = new Parser(tokens(text));
+/**
+ * @param names the first names of properties that may be compared. Default: any; what a member does not have is null.
+ * @throws {FilterSyntaxError}
+ */
+export function parseFilter(text: string, names?: ReadonlySet<string>): Filter {
+  const all = tokens(text);
+  for (const token of all) {
+    const [name = ''] = token.kind === 'path' ? token.names : [];
+    if (names !== undefined && token.kind === 'path' && !(names.has(name) && token.names.length === 1)) {
+      throw new FilterSyntaxError(`${token.names.join('/')} is no property that can be compared`);
+    }
+  }
+  const parser = new Parser(all);
   const filter = parser.disjunction(0);
   if (!parser.atEnd) throw new FilterSyntaxError('there is more behind the expression');
   return filter;

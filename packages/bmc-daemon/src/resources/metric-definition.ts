@@ -1,0 +1,51 @@
+/** What each metric is. */
+import { refuse } from '../redfish/errors.js';
+import { metrics } from '../telemetry/metric-table.js';
+import { telemetryUri } from '../telemetry/report.js';
+import { renderCollection } from './reference.js';
+import { defineResource } from './services.js';
+import { telemetryOf } from './telemetry-service.js';
+
+const metricDefinitionCollection = defineResource({
+  entity: 'MetricDefinitionCollection',
+  odataType: '#MetricDefinitionCollection.MetricDefinitionCollection',
+  uri: '/redfish/v1/TelemetryService/MetricDefinitions',
+  load: ({ services }) => {
+    telemetryOf(services);
+    return metrics;
+  },
+  render: (all) =>
+    renderCollection(
+      'Metric Definition Collection',
+      all.map(({ id }) => `${telemetryUri}/MetricDefinitions/${id}`),
+    ),
+});
+
+const metricDefinition = defineResource({
+  entity: 'MetricDefinition',
+  odataType: '#MetricDefinition.v1_3_5.MetricDefinition',
+  uri: '/redfish/v1/TelemetryService/MetricDefinitions/{metricId}',
+  load: ({ params, services }) => {
+    telemetryOf(services);
+    const found = metrics.find(({ id }) => id === params.metricId);
+    if (found === undefined) throw refuse('ResourceNotFound', 'MetricDefinition', params.metricId);
+    return found;
+  },
+  render: ({ id, name, description, type, dataType, units, min, max, summable }) => ({
+    Id: id,
+    Name: name,
+    Description: description,
+    MetricType: type,
+    MetricDataType: dataType,
+    Units: units,
+    // A counter is the hypervisor's own; a gauge may be made of two of them.
+    Implementation: type === 'Counter' ? 'DigitalMeter' : 'Synthesized',
+    Calculable: summable ? 'Summable' : 'NonSummable',
+    IsLinear: true,
+    ...(min === undefined ? {} : { MinReadingRange: min }),
+    ...(max === undefined ? {} : { MaxReadingRange: max }),
+  }),
+});
+
+/** The collection of metric definitions and its members. */
+export const metricDefinitionResources = [metricDefinitionCollection, metricDefinition];

@@ -1,0 +1,112 @@
+/** When the report of a machine is made: one definition for each machine, under its UUID. */
+import { z } from 'zod';
+import type { SystemRef } from '../drivers/driver.js';
+import { refuse } from '../redfish/errors.js';
+import { message, withDetail } from '../redfish/messages.js';
+import { metrics } from '../telemetry/metric-table.js';
+import {
+  MAX_INTERVAL_SECONDS,
+  MIN_INTERVAL_SECONDS,
+  type DefinitionChange,
+  type ReportDefinition,
+} from '../telemetry/report-definitions.js';
+import { definitionUri, reportUri } from '../telemetry/report.js';
+import { durationSeconds, durationText } from './duration.js';
+import { reference, renderCollection } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
+import { telemetryOf } from './telemetry-service.js';
+
+/**
+ * A machine by UUID or name, without reading its definition: its reports need no more.
+ * @throws {RedfishError} 404. @throws {DriverError} unavailable.
+ */
+export async function findMachine({ driver }: Services, id: string, entity: string): Promise<SystemRef> {
+  const all = await driver.listSystems();
+  const lower = id.toLowerCase();
+  const found = all.find(({ uuid }) => uuid === lower) ?? all.find(({ name }) => name === id);
+  if (found === undefined) throw refuse('ResourceNotFound', entity, id);
+  return found;
+}
+
+const interval = z.string().superRefine((value, context) => {
+  const seconds = durationSeconds(value);
+  const fault =
+    seconds === undefined
+      ? message('PropertyValueFormatError', value, 'Schedule/RecurrenceInterval')
+      : message('PropertyValueOutOfRange', value, 'Schedule/RecurrenceInterval');
+  const isUsable = seconds !== undefined && seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS;
+  if (isUsable) return;
+  const range = `From ${durationText(MIN_INTERVAL_SECONDS)} to ${durationText(MAX_INTERVAL_SECONDS)}.`;
+  context.addIssue({ code: 'custom', params: { message: withDetail(fault, range) } });
+});
+
+const types = { Periodic: 'periodic', OnRequest: 'onRequest' } as const;
+
+const metricReportDefinitionCollection = defineResource({
+  entity: 'MetricReportDefinitionCollection',
+  odataType: '#MetricReportDefinitionCollection.MetricReportDefinitionCollection',
+  uri: '/redfish/v1/TelemetryService/MetricReportDefinitions',
+  load: ({ services }) => {
+    telemetryOf(services);
+    return services.driver.listSystems();
+  },
+  render: (all) =>
+    renderCollection(
+      'Metric Report Definition Collection',
+      all.map(({ uuid }) => definitionUri(uuid)),
+    ),
+});
+
+interface DefinitionEntity {
+  readonly machine: SystemRef;
+  readonly definition: ReportDefinition;
+  readonly isServiceEnabled: boolean;
+}
+
+const metricReportDefinition = defineResource({
+  entity: 'MetricReportDefinition',
+  odataType: '#MetricReportDefinition.v1_4_7.MetricReportDefinition',
+  uri: '/redfish/v1/TelemetryService/MetricReportDefinitions/{definitionId}',
+  load: async ({ params, services }): Promise<DefinitionEntity> => {
+    const telemetry = telemetryOf(services);
+    const machine = await findMachine(services, params.definitionId, 'MetricReportDefinition');
+    return { machine, definition: telemetry.definition(machine.uuid), isServiceEnabled: telemetry.enabled };
+  },
+  canonicalParams: ({ machine }) => ({ definitionId: machine.uuid }),
+  render: ({ machine: { uuid, name }, definition, isServiceEnabled }) => ({
+    Id: uuid,
+    Name: `Metric Report Definition of ${name}`,
+    MetricReportDefinitionEnabled: definition.enabled,
+    MetricReportDefinitionType: definition.type === 'periodic' ? 'Periodic' : 'OnRequest',
+    Schedule: { RecurrenceInterval: durationText(definition.intervalSeconds) },
+    ReportActions: ['LogToMetricReportsCollection', 'RedfishEvent'],
+    ReportUpdates: 'Overwrite',
+    SuppressRepeatedMetricValue: false,
+    Metrics: metrics.map(({ id }) => ({ MetricId: id })),
+    MetricReport: reference(reportUri(uuid)),
+    Status: definition.enabled && isServiceEnabled ? enabled : { State: 'Disabled' },
+  }),
+  patch: {
+    body: z.strictObject({
+      MetricReportDefinitionEnabled: z.boolean().optional(),
+      MetricReportDefinitionType: z.enum(['Periodic', 'OnRequest']).optional(),
+      Schedule: z.strictObject({ RecurrenceInterval: interval.optional() }).optional(),
+    }),
+    tells: ['MetricReportDefinitionEnabled', 'MetricReportDefinitionType', 'Schedule.RecurrenceInterval'],
+    apply: ({ machine }, body, { services }) => {
+      const { MetricReportDefinitionEnabled: isEnabled, MetricReportDefinitionType: type, Schedule: schedule } = body;
+      const seconds = durationSeconds(schedule?.RecurrenceInterval ?? '');
+      const change: DefinitionChange = {
+        ...(isEnabled === undefined ? {} : { enabled: isEnabled }),
+        ...(type === undefined ? {} : { type: types[type] }),
+        ...(seconds === undefined ? {} : { intervalSeconds: seconds }),
+      };
+      if (Object.keys(change).length > 0) telemetryOf(services).change(machine.uuid, change);
+      return undefined;
+    },
+  },
+});
+
+/** The collection of metric report definitions and its members. */
+export const metricReportDefinitionResources = [metricReportDefinitionCollection, metricReportDefinition];

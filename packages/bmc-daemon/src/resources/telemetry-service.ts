@@ -1,0 +1,89 @@
+/** Telemetry: what is measured of the machines, and how clients are told. */
+import { z } from 'zod';
+import type { Telemetry } from '../telemetry/telemetry.js';
+import { MIN_INTERVAL_SECONDS } from '../telemetry/report-definitions.js';
+import { payloadOf, telemetryUri } from '../telemetry/report.js';
+import { refuse } from '../redfish/errors.js';
+import { encodeSegment } from '../redfish/rendering.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { durationText } from './duration.js';
+import { reference } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { enabled } from './status.js';
+
+/** Where the driver counts nothing, nothing below is served. */
+export function telemetryOf({ telemetry }: Services): Telemetry {
+  if (telemetry === undefined) throw refuse('ResourceMissingAtURI', telemetryUri);
+  return telemetry;
+}
+
+const text = z.string().max(500);
+
+/** Members of a test's MetricValues. */
+const testValue = z.strictObject({
+  MetricDefinition: z.strictObject({ '@odata.id': text.startsWith('/redfish/v1') }).optional(),
+  MetricId: text.nullable().optional(),
+  MetricProperty: text.startsWith('/redfish/v1').nullable().optional(),
+  MetricValue: text.nullable().optional(),
+  Timestamp: z.iso.datetime({ offset: true }).nullable().optional(),
+});
+
+/** Parameters of SubmitTestMetricReport. */
+const testReport = z.strictObject({
+  MetricReportName: z.string().min(1).max(100),
+  GeneratedMetricReportValues: z.array(testValue).max(1_000),
+});
+
+const telemetryService = defineResource({
+  entity: 'TelemetryService',
+  odataType: '#TelemetryService.v1_4_1.TelemetryService',
+  uri: '/redfish/v1/TelemetryService',
+  load: ({ services }) => {
+    const telemetry = telemetryOf(services);
+    return { isEnabled: telemetry.enabled };
+  },
+  render: ({ isEnabled }, { self }): JsonObject => ({
+    Id: 'TelemetryService',
+    Name: 'Telemetry Service',
+    Description: 'CPU, memory, disk and network figures of the machines, as the hypervisor counts them.',
+    ServiceEnabled: isEnabled,
+    Status: isEnabled ? enabled : { State: 'Disabled' },
+    MinCollectionInterval: durationText(MIN_INTERVAL_SECONDS),
+    // A report shows what is counted and how fast that grows; nothing else is worked out of it.
+    SupportedCollectionFunctions: [],
+    MetricDefinitions: reference(`${self}/MetricDefinitions`),
+    MetricReportDefinitions: reference(`${self}/MetricReportDefinitions`),
+    MetricReports: reference(`${self}/MetricReports`),
+  }),
+  patch: {
+    body: z.strictObject({ ServiceEnabled: z.boolean().optional() }),
+    tells: ['ServiceEnabled'],
+    apply: (_entity, { ServiceEnabled: wanted }, { services }) => {
+      if (wanted !== undefined) telemetryOf(services).setEnabled(wanted);
+      return undefined;
+    },
+  },
+  actions: {
+    '#TelemetryService.SubmitTestMetricReport': {
+      body: testReport,
+      summary: () => null,
+      run: ({ isEnabled }, { MetricReportName: name, GeneratedMetricReportValues: values }, { services }) => {
+        if (!isEnabled) throw refuse('ServiceDisabled', telemetryUri);
+        const now = services.now().toISOString();
+        telemetryOf(services).sendTest({
+          key: `test ${name}`,
+          body: payloadOf(`${telemetryUri}/MetricReports/${encodeSegment(name)}`, {
+            Id: name,
+            Name: name,
+            Timestamp: now,
+            MetricValues: values,
+          }),
+        });
+        return undefined;
+      },
+    },
+  },
+});
+
+/** The telemetry service. */
+export const telemetryServiceResources = [telemetryService];

@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MachineStatistics } from '../drivers/statistics-control.js';
+import { figures } from './figures.js';
+import { metrics } from './metric-table.js';
+import type { Measurement } from './sampler.js';
+
+const machine: MachineStatistics = {
+  uuid: '00000000-0000-4000-8000-000000000001',
+  run: '1',
+  processors: { timeNs: 5e9, vcpus: { timeNs: 4e9, count: 2 } },
+  memory: {
+    currentKiB: 2_048,
+    residentKiB: 1_024,
+    guest: { availableKiB: 2_000, usableKiB: 500, at: new Date('2026-11-20T19:59:00Z') },
+  },
+  disks: new Map([
+    [
+      'vda',
+      { readBytes: 1_000, readRequests: 2, readTimeNs: 30, writeBytes: 10_000, writeRequests: 4, writeTimeNs: 50 },
+    ],
+    ['vdb', { readBytes: 500, readRequests: 1, readTimeNs: 10, writeBytes: 0, writeRequests: 0, writeTimeNs: 0 }],
+  ]),
+  interfaces: new Map([
+    ['52:54:00:00:00:01', { rxBytes: 70, rxPackets: 7, rxErrors: 0, rxDrops: 1, txBytes: 60, txPackets: 6, txErrors: 0, txDrops: 0 }], // prettier-ignore
+  ]),
+};
+const at = new Date('2026-11-20T20:00:00Z');
+
+const measured = (seconds: number, change: Partial<MachineStatistics> = {}, tookMs = 0): Measurement => ({
+  at,
+  clockMs: seconds * 1000,
+  tookMs,
+  statistics: { ...machine, ...change },
+});
+const values = (now: Measurement, before?: Measurement): Readonly<Record<string, number>> =>
+  Object.fromEntries(figures(now, before).map(({ metricId, value }) => [metricId, value]));
+
+const counted = {
+  CPUTime: 5e9,
+  MemoryAllocated: 2_097_152,
+  MemoryResident: 1_048_576,
+  MemoryUtilization: 75,
+  DiskReadBytes: 1_500,
+  DiskWriteBytes: 10_000,
+  DiskReadRequests: 3,
+  DiskWriteRequests: 4,
+  DiskReadTime: 40,
+  DiskWriteTime: 50,
+  NetworkReceivedBytes: 70,
+  NetworkTransmittedBytes: 60,
+  NetworkReceivedPackets: 7,
+  NetworkTransmittedPackets: 6,
+  NetworkReceiveErrors: 0,
+  NetworkTransmitErrors: 0,
+  NetworkReceiveDrops: 1,
+  NetworkTransmitDrops: 0,
+};
+
+describe('figures of a machine', () => {
+  const later: Partial<MachineStatistics> = {
+    processors: { timeNs: 9e9, vcpus: { timeNs: 9e9, count: 2 } },
+    disks: new Map([
+      ['vda', { readBytes: 3_000, writeBytes: 10_001 }],
+      ['vdb', { readBytes: 600, writeBytes: 0 }],
+    ]),
+    interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 1_070, txBytes: 60 }]]),
+  };
+
+  it('are counters alone after the first measurement: no rate, and no 0 in its place (D3)', () => {
+    expect(values(measured(0))).toEqual(counted);
+  });
+
+  it('have rates over the time between two measurements, of all disks, interfaces and CPUs (D3)', () => {
+    expect(values(measured(10, later), measured(0))).toMatchObject({
+      CPUUtilization: 25,
+      DiskReadRate: 210,
+      DiskWriteRate: 0.1,
+      NetworkReceiveRate: 100,
+      NetworkTransmitRate: 0,
+    });
+  });
+
+  it('have no rates across a start of the machine, nor where a counter has fallen (D3)', () => {
+    expect(values(measured(10, { run: '2' }), measured(0))).toEqual(counted);
+    // The host was restarted, and numbers its machines anew.
+    const fallen: Partial<MachineStatistics> = {
+      processors: { vcpus: { timeNs: 1e9, count: 2 } },
+      disks: new Map([['vda', { readBytes: 0 }]]),
+      interfaces: new Map([['52:54:00:00:00:01', { rxBytes: 0 }]]),
+    };
+    const found = Object.keys(values(measured(10, fallen), measured(0, { ...fallen, ...later })));
+    expect(found.filter((id) => /Rate$|CPUUtilization/.test(id))).toEqual([]);
+  });
+
+  it('leave the rate of all disks out where one has come or gone, and of the CPUs where their number has changed (D3)', () => {
+    const one: Partial<MachineStatistics> = {
+      processors: { vcpus: { timeNs: 9e9, count: 1 } },
+      disks: new Map([['vda', { readBytes: 3_000 }]]),
+    };
+    const found = values(measured(10, one), measured(0));
+    expect([found['CPUUtilization'], found['DiskReadRate'], found['NetworkReceiveRate']]).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+
+  it('have no rates where the host took so long that nobody knows when it looked (D3)', () => {
+    expect(values(measured(10, later, 2_500), measured(0, {}, 2_500))['DiskReadRate']).toBe(210);
+    expect(values(measured(10, later, 2_600), measured(0, {}, 2_500))['DiskReadRate']).toBeUndefined();
+  });
+
+  it('never say more than all of the CPUs, for the kernel counts in steps (D3)', () => {
+    const full: Partial<MachineStatistics> = { processors: { vcpus: { timeNs: 24.01e9, count: 2 } } };
+    expect(values(measured(10, full), measured(0))['CPUUtilization']).toBe(100);
+  });
+
+  it('are none of a machine that does not run, and what nobody counts is left out (D3)', () => {
+    expect(figures({ ...measured(0), statistics: null }, measured(0))).toEqual([]);
+    const nothing = { processors: {}, memory: {}, disks: new Map(), interfaces: new Map() };
+    expect(figures(measured(10, nothing), measured(0, nothing))).toEqual([]);
+  });
+
+  it('say of when they are: what the guest told, when it told it (D3)', () => {
+    const times = new Map(figures(measured(0), undefined).map((figure) => [figure.metricId, figure.at]));
+    expect(times.get('CPUTime')).toBe(at);
+    expect(times.get('MemoryUtilization')).toEqual(new Date('2026-11-20T19:59:00Z'));
+  });
+
+  it('are all in the table, each once (D3)', () => {
+    const ids = metrics.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const all = figures(measured(10, { ...machine, ...later }), measured(0)).map(({ metricId }) => metricId);
+    expect(ids).toEqual(expect.arrayContaining(all));
+  });
+});

@@ -1,0 +1,242 @@
+/** The metrics of a machine: what each is, and how it comes from what the hypervisor counts. */
+import type { DiskCounter, InterfaceCounter, MachineStatistics } from '../drivers/statistics-control.js';
+
+/** What a value is made of. */
+export interface View {
+  readonly now: MachineStatistics;
+  /** The same run of the machine some time before; undefined: there is nothing to compare with. */
+  readonly before: MachineStatistics | undefined;
+  /** Between the two. */
+  readonly seconds: number;
+}
+
+/** A value, and when it was obtained where that is not when the sample was taken. */
+export interface Reading {
+  readonly value: number;
+  readonly at?: Date;
+}
+
+export interface Metric {
+  /** Id of its MetricDefinition, and MetricId of its values. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** DMTF's: a counter begins at 0 with each start of the machine. */
+  readonly type: 'Counter' | 'Gauge';
+  readonly dataType: 'Integer' | 'Decimal';
+  /** UCUM, case sensitive. */
+  readonly units: '%' | 'By' | 'By/s' | 'ns' | '{request}' | '{packet}';
+  readonly min?: number;
+  readonly max?: number;
+  /** Whether it makes sense to add up those of several machines. */
+  readonly summable: boolean;
+  /** undefined: not known, and left out. */
+  readonly read: (view: View) => Reading | undefined;
+}
+
+const known = (value: number | undefined): Reading | undefined => (value === undefined ? undefined : { value });
+
+const cpu: readonly Metric[] = [
+  {
+    id: 'CPUUtilization',
+    name: 'CPU Utilization',
+    description: 'Share of the time since the last report that the virtual CPUs ran, over all of them.',
+    type: 'Gauge',
+    dataType: 'Decimal',
+    units: '%',
+    min: 0,
+    max: 100,
+    summable: false,
+    read: ({ now, before, seconds }) => {
+      const [present, past] = [now.processors.vcpus, before?.processors.vcpus];
+      // With another number of CPUs the two sums are not of the same.
+      if (present === undefined || past?.count !== present.count) return undefined;
+      const share = ((present.timeNs - past.timeNs) / (seconds * 1e9 * present.count)) * 100;
+      // The kernel counts in steps of 10 ms, which may make a little more than all of it.
+      return share < 0 ? undefined : { value: rounded(Math.min(share, 100)) };
+    },
+  },
+  {
+    id: 'CPUTime',
+    name: 'CPU Time',
+    description: 'CPU time of the host that the machine has used, the work of its devices included.',
+    type: 'Counter',
+    dataType: 'Integer',
+    units: 'ns',
+    min: 0,
+    summable: true,
+    read: ({ now }) => known(now.processors.timeNs),
+  },
+];
+
+const memory: readonly Metric[] = [
+  {
+    id: 'MemoryAllocated',
+    name: 'Memory Allocated',
+    description: 'Memory that the machine has at the moment, by its balloon.',
+    type: 'Gauge',
+    dataType: 'Integer',
+    units: 'By',
+    min: 0,
+    summable: true,
+    read: ({ now }) => known(bytes(now.memory.currentKiB)),
+  },
+  {
+    id: 'MemoryResident',
+    name: 'Memory Resident',
+    description: "Memory of the host that the machine's process takes.",
+    type: 'Gauge',
+    dataType: 'Integer',
+    units: 'By',
+    min: 0,
+    summable: true,
+    read: ({ now }) => known(bytes(now.memory.residentKiB)),
+  },
+  {
+    id: 'MemoryUtilization',
+    name: 'Memory Utilization',
+    description: "Share of the guest's memory that it could not use without swapping, as its balloon driver tells it.",
+    type: 'Gauge',
+    dataType: 'Decimal',
+    units: '%',
+    min: 0,
+    max: 100,
+    summable: false,
+    read: ({ now }) => {
+      const { guest } = now.memory;
+      if (guest === undefined || guest.usableKiB > guest.availableKiB) return undefined;
+      return { value: rounded((1 - guest.usableKiB / guest.availableKiB) * 100), at: guest.at };
+    },
+  },
+];
+
+/** A total of all disks or interfaces. */
+const total = (
+  id: string,
+  name: string,
+  what: string,
+  units: Metric['units'],
+  read: (machine: MachineStatistics) => Devices,
+): Metric => ({
+  id,
+  name,
+  description: `${what}, since the machine was started.`,
+  type: 'Counter',
+  dataType: 'Integer',
+  units,
+  min: 0,
+  summable: true,
+  read: ({ now }) => known(sum(read(now))),
+});
+
+/** How fast such a total grows. */
+const rate = (id: string, name: string, what: string, read: (machine: MachineStatistics) => Devices): Metric => ({
+  id,
+  name,
+  description: `${what}, since the last report.`,
+  type: 'Gauge',
+  dataType: 'Decimal',
+  units: 'By/s',
+  min: 0,
+  summable: true,
+  read: ({ now, before, seconds }) => {
+    const grown = before === undefined ? undefined : growth(read(before), read(now));
+    return grown === undefined ? undefined : { value: rounded(grown / seconds) };
+  },
+});
+
+const disk = (counter: DiskCounter) => (machine: MachineStatistics) => devices(machine.disks, counter);
+const nic = (counter: InterfaceCounter) => (machine: MachineStatistics) => devices(machine.interfaces, counter);
+
+const disks: readonly Metric[] = [
+  rate('DiskReadRate', 'Disk Read Rate', 'Bytes per second that the machine read from its disks', disk('readBytes')),
+  rate('DiskWriteRate', 'Disk Write Rate', 'Bytes per second that the machine wrote to its disks', disk('writeBytes')),
+  total('DiskReadBytes', 'Disk Read Bytes', 'Bytes that the machine read from its disks', 'By', disk('readBytes')),
+  total('DiskWriteBytes', 'Disk Write Bytes', 'Bytes that the machine wrote to its disks', 'By', disk('writeBytes')),
+  total('DiskReadRequests', 'Disk Read Requests', 'Reads of its disks', '{request}', disk('readRequests')),
+  total('DiskWriteRequests', 'Disk Write Requests', 'Writes to its disks', '{request}', disk('writeRequests')),
+  total('DiskReadTime', 'Disk Read Time', 'Time that reads of its disks took in all', 'ns', disk('readTimeNs')),
+  total('DiskWriteTime', 'Disk Write Time', 'Time that writes to its disks took in all', 'ns', disk('writeTimeNs')),
+];
+
+const network: readonly Metric[] = [
+  rate('NetworkReceiveRate', 'Network Receive Rate', 'Bytes per second that the machine received', nic('rxBytes')),
+  rate('NetworkTransmitRate', 'Network Transmit Rate', 'Bytes per second that the machine sent', nic('txBytes')),
+  total('NetworkReceivedBytes', 'Network Received Bytes', 'Bytes that the machine received', 'By', nic('rxBytes')),
+  total('NetworkTransmittedBytes', 'Network Transmitted Bytes', 'Bytes that the machine sent', 'By', nic('txBytes')),
+  total('NetworkReceivedPackets', 'Network Received Packets', 'Packets that it received', '{packet}', nic('rxPackets')),
+  total(
+    'NetworkTransmittedPackets',
+    'Network Transmitted Packets',
+    'Packets that it sent',
+    '{packet}',
+    nic('txPackets'),
+  ),
+  total(
+    'NetworkReceiveErrors',
+    'Network Receive Errors',
+    'Packets that it could not receive',
+    '{packet}',
+    nic('rxErrors'),
+  ),
+  total(
+    'NetworkTransmitErrors',
+    'Network Transmit Errors',
+    'Packets that it could not send',
+    '{packet}',
+    nic('txErrors'),
+  ),
+  total('NetworkReceiveDrops', 'Network Receive Drops', 'Packets to it that were dropped', '{packet}', nic('rxDrops')),
+  total(
+    'NetworkTransmitDrops',
+    'Network Transmit Drops',
+    'Packets from it that were dropped',
+    '{packet}',
+    nic('txDrops'),
+  ),
+];
+
+/** All of them, in the order of a report. */
+export const metrics: readonly Metric[] = [...cpu, ...memory, ...disks, ...network];
+
+/** One counter of each device that has it. */
+type Devices = ReadonlyMap<string, number>;
+
+function devices<Name extends string>(
+  all: ReadonlyMap<string, Readonly<Partial<Record<Name, number>>>>,
+  counter: Name,
+): Devices {
+  const found = new Map<string, number>();
+  for (const [device, counters] of all) {
+    const value = counters[counter];
+    if (value !== undefined) found.set(device, value);
+  }
+  return found;
+}
+
+function sum(all: Devices): number | undefined {
+  if (all.size === 0) return undefined;
+  let whole = 0;
+  for (const value of all.values()) whole += value;
+  return whole;
+}
+
+/** How much was counted in between; undefined where a device came, went or began anew: of that one nobody knows. */
+function growth(before: Devices, now: Devices): number | undefined {
+  if (now.size === 0 || now.size !== before.size) return undefined;
+  let whole = 0;
+  for (const [device, value] of now) {
+    const past = before.get(device);
+    if (past === undefined || past > value) return undefined;
+    whole += value - past;
+  }
+  return whole;
+}
+
+function bytes(kiB: number | undefined): number | undefined {
+  return kiB === undefined ? undefined : kiB * 1024;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,90 @@
+/** When the reports of machines are made: as clients have set it, kept over restarts. */
+import { z } from 'zod';
+import type { StateFile } from '../state-file.js';
+
+/** `periodic`: at its interval, for whoever is subscribed to it or reads it; `onRequest`: when it is read. */
+export type ReportType = 'periodic' | 'onRequest';
+
+/** Of one machine's report. */
+export interface ReportDefinition {
+  readonly enabled: boolean;
+  readonly type: ReportType;
+  readonly intervalSeconds: number;
+}
+
+/** Absent members stay as they are. */
+export type DefinitionChange = Partial<ReportDefinition>;
+
+const change = z.object({
+  enabled: z.boolean().optional(),
+  type: z.enum(['periodic', 'onRequest']).optional(),
+  intervalSeconds: z.number().positive().optional(),
+});
+
+/** What is kept in the state file: what differs from the default, by UUID. */
+export const telemetryState = z.object({
+  enabled: z.boolean(),
+  definitions: z.record(z.string(), change),
+});
+export type TelemetryState = z.infer<typeof telemetryState>;
+
+export const initialTelemetry: TelemetryState = { enabled: true, definitions: {} };
+
+const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
+
+/** The shortest interval, and how long a sample serves. */
+export const MIN_INTERVAL_SECONDS = 1;
+export const MAX_INTERVAL_SECONDS = 86_400;
+
+export interface ReportDefinitions {
+  /** Whether there are reports at all. */
+  readonly enabled: boolean;
+  /** @throws {StateFileError} */
+  setEnabled(enabled: boolean): void;
+  /** The same object until it is changed. */
+  of(uuid: string): ReportDefinition;
+  /** @throws {StateFileError} */
+  change(uuid: string, change: DefinitionChange): void;
+  /** Forgets what was set for machines that are not among these. @throws {StateFileError} */
+  retain(uuids: ReadonlySet<string>): void;
+}
+
+/** Takes up what is kept. */
+export function openReportDefinitions(file: StateFile<TelemetryState>): ReportDefinitions {
+  const known = new Map<string, ReportDefinition>();
+  return {
+    get enabled() {
+      return file.state.enabled;
+    },
+    setEnabled: (enabled) => file.update((state) => (state.enabled === enabled ? state : { ...state, enabled })),
+    of(uuid) {
+      const found = known.get(uuid);
+      if (found !== undefined) return found;
+      const kept = Object.hasOwn(file.state.definitions, uuid) ? file.state.definitions[uuid] : undefined;
+      if (kept === undefined) return usual;
+      const { enabled, type, intervalSeconds } = kept;
+      const definition = {
+        enabled: enabled ?? usual.enabled,
+        type: type ?? usual.type,
+        intervalSeconds: intervalSeconds ?? usual.intervalSeconds,
+      };
+      known.set(uuid, definition);
+      return definition;
+    },
+    change(uuid, wanted) {
+      file.update((state) => ({
+        ...state,
+        definitions: { ...state.definitions, [uuid]: { ...state.definitions[uuid], ...wanted } },
+      }));
+      known.delete(uuid);
+    },
+    retain(uuids) {
+      for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
+      file.update((state) => {
+        const left = Object.entries(state.definitions).filter(([uuid]) => uuids.has(uuid));
+        if (left.length === Object.keys(state.definitions).length) return state;
+        return { ...state, definitions: Object.fromEntries(left) };
+      });
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { DriverError, type SystemRef } from '../drivers/driver.js';
+import type { MachineStatistics } from '../drivers/statistics-control.js';
+import { openReportDefinitions, type ReportDefinitions, type TelemetryState } from './report-definitions.js';
+import { definitionUri, type Report, type ReportMessage } from './report.js';
+import { ReportSchedule } from './report-schedule.js';
+import { Sampler } from './sampler.js';
+
+const web: SystemRef = { uuid: '00000000-0000-4000-8000-000000000001', name: 'web' };
+const db: SystemRef = { uuid: '00000000-0000-4000-8000-000000000002', name: 'db' };
+
+let machines: readonly SystemRef[];
+/** Those that run. */
+let running: Set<string>;
+let samples: number;
+/** What the next samples do in place of answering. */
+let host: 'up' | 'down' | 'slow';
+let answerSlow: () => void;
+let health: unknown[];
+let definitions: ReportDefinitions;
+let schedule: ReportSchedule;
+
+const clock = () => performance.now();
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  machines = [web, db];
+  running = new Set([web.uuid, db.uuid]);
+  [samples, host, health] = [0, 'up', []];
+  let state: TelemetryState = { enabled: true, definitions: {} };
+  definitions = openReportDefinitions({
+    path: 'memory',
+    get state() {
+      return state;
+    },
+    update: (change) => void (state = change(state)),
+  });
+  const statistics = (uuid: string): MachineStatistics => ({
+    uuid,
+    run: '1',
+    processors: { timeNs: 1, vcpus: { timeNs: clock() * 0.5e6, count: 1 } },
+    memory: {},
+    disks: new Map(),
+    interfaces: new Map(),
+  });
+  const all = async (): Promise<readonly MachineStatistics[]> => {
+    samples += 1;
+    if (host === 'down') throw new DriverError('unavailable', 'it is down');
+    if (host === 'slow') await new Promise<void>((resolve) => (answerSlow = resolve));
+    return [...running].map(statistics);
+  };
+  schedule = new ReportSchedule({
+    driver: { listSystems: () => Promise.resolve(machines) },
+    definitions,
+    sampler: new Sampler({ statistics: { all }, now: () => new Date(), clock, minAgeMs: 900 }),
+    clock,
+    waitMs: 4_000,
+    onHealth: (failure) => health.push(failure),
+  });
+});
+afterEach(() => {
+  schedule.close();
+  jest.useRealTimers();
+});
+
+const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
+const utilization = ({ figures }: Report) => figures.find(({ metricId }) => metricId === 'CPUUtilization')?.value;
+const ageSeconds = ({ measurement }: Report) => (clock() - (measurement?.clockMs ?? Number.NaN)) / 1000;
+const subscribe = (wants: (definition: string | null) => boolean) => {
+  const got: ReportMessage[] = [];
+  const leave = schedule.subscribe({ wants, deliver: (message) => got.push(message) });
+  return { got, leave };
+};
+
+describe('reports that are read', () => {
+  it('are of this moment for the first reader, and have rates a second later; then they are a minute old at most (D3)', async () => {
+    await pass(7);
+    const first = await schedule.read(web);
+    expect([ageSeconds(first), utilization(first)]).toEqual([0, undefined]);
+    await pass(1.5);
+    const second = await schedule.read(web);
+    expect(second).not.toBe(first);
+    expect(utilization(second)).toBe(50);
+    for (let minute = 0; minute < 4; minute += 1) {
+      await pass(59);
+      expect(ageSeconds(await schedule.read(web))).toBeLessThanOrEqual(60);
+    }
+    expect(samples).toBe(6);
+    expect(await schedule.read(web)).toBe(await schedule.read(web));
+  });
+
+  it('cost nothing while nobody looks, and are of this moment again for the next who does (D3)', async () => {
+    await pass(600);
+    expect(samples).toBe(0);
+    await schedule.read(web);
+    await pass(3_600);
+    const taken = samples;
+    expect(taken).toBeLessThan(9);
+    await pass(3_600);
+    expect(samples).toBe(taken);
+    const next = await schedule.read(web);
+    // The last one is of an hour ago: no rate is over that.
+    expect([ageSeconds(next), utilization(next)]).toEqual([0, undefined]);
+  });
+
+  it('share samples: the first reader of another machine finds what was measured of it, rates included (D3)', async () => {
+    await schedule.read(web);
+    await pass(10);
+    const other = await schedule.read(db);
+    expect([samples, utilization(other)]).toEqual([2, 50]);
+    await pass(60);
+    const [one, two] = [await schedule.read(web), await schedule.read(db)];
+    expect([samples, one.measurement?.clockMs]).toEqual([3, two.measurement?.clockMs]);
+  });
+
+  it('on request are of the moment of each reading, a second apart, with rates since the last (D3)', async () => {
+    definitions.change(web.uuid, { type: 'onRequest' });
+    const first = await schedule.read(web);
+    await pass(0.5);
+    expect(await schedule.read(web)).toBe(first);
+    await pass(9.5);
+    const second = await schedule.read(web);
+    expect([ageSeconds(second), utilization(second), samples]).toEqual([0, 50, 2]);
+    await pass(300);
+    expect(samples).toBe(2);
+    // Ten minutes are the longest that a rate is over.
+    await pass(400);
+    expect(utilization(await schedule.read(web))).toBeUndefined();
+  });
+
+  it('of a host that is down are the last one, and none where there is none (D3)', async () => {
+    const last = await schedule.read(web);
+    host = 'down';
+    await pass(90);
+    expect(await schedule.read(web)).toBe(last);
+    expect(schedule.kept(web.uuid)).toBe(last);
+    await expect(schedule.read(db)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(health).toContainEqual(expect.any(DriverError));
+    host = 'up';
+    await pass(6);
+    expect(ageSeconds(await schedule.read(web))).toBeLessThan(60);
+    expect(health.at(-1)).toBeNull();
+  });
+
+  it('of a host that is slow are waited for by all together, and not for long (D3)', async () => {
+    host = 'slow';
+    const readers = [schedule.read(web), schedule.read(db), schedule.read(web)];
+    const outcomes = Promise.allSettled(readers);
+    await pass(4.1);
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    await pass(60);
+    expect(samples).toBe(1);
+    host = 'up';
+    answerSlow();
+    await pass(0.1);
+    expect(utilization(await schedule.read(web))).toBeUndefined();
+  });
+
+  it('stay as they are while they, or all of them, are switched off (D3)', async () => {
+    const last = await schedule.read(web);
+    definitions.change(web.uuid, { enabled: false });
+    await pass(300);
+    expect([await schedule.read(web), samples]).toEqual([last, 1]);
+    definitions.setEnabled(false);
+    expect(await schedule.read(db)).toEqual({ machine: db, measurement: null, figures: [] });
+    expect(samples).toBe(1);
+  });
+});
+
+describe('reports that are sent', () => {
+  it('come at once, again a second later with rates, and then at the interval of each definition (D3)', async () => {
+    definitions.change(db.uuid, { intervalSeconds: 10 });
+    const { got, leave } = subscribe((uri) => uri === definitionUri(db.uuid));
+    await pass(0);
+    expect(got.map(({ key }) => key)).toEqual([db.uuid]);
+    await pass(1.1);
+    expect(got).toHaveLength(2);
+    expect(JSON.stringify(got[1]?.body)).toContain('"MetricId":"CPUUtilization","MetricValue":"50"');
+    await pass(40);
+    expect(got).toHaveLength(6);
+    leave();
+    await pass(120);
+    expect([got.length, samples]).toEqual([6, 6]);
+  });
+
+  it('come to who subscribes later, too, and go with nobody (D3)', async () => {
+    const first = subscribe(() => true);
+    await pass(5);
+    const second = subscribe(() => true);
+    expect(second.got.map(({ key }) => key)).toEqual([web.uuid, db.uuid]);
+    expect(second.got.map(({ body }) => body)).toEqual(first.got.slice(2).map(({ body }) => body));
+  });
+
+  it('are not those that are made on request; nor is a second one sent that says nothing (D3)', async () => {
+    definitions.change(web.uuid, { type: 'onRequest' });
+    running = new Set();
+    const { got } = subscribe(() => true);
+    await pass(200);
+    await schedule.read(web);
+    expect(got.map(({ key }) => key)).toEqual([db.uuid]);
+    running = new Set([db.uuid]);
+    await pass(60);
+    running = new Set();
+    await pass(120);
+    expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 0]);
+  });
+
+  it('are of machines that come, no longer of those that go, and go on when the host is back (D3)', async () => {
+    machines = [web];
+    const { got } = subscribe(() => true);
+    await pass(2);
+    machines = [db];
+    schedule.forget(web.uuid);
+    schedule.changed();
+    await pass(2);
+    expect(got.slice(2).map(({ key }) => key)).toEqual([db.uuid, db.uuid].slice(0, got.length - 2));
+    host = 'down';
+    await pass(120);
+    const sent = got.length;
+    host = 'up';
+    await pass(10);
+    expect(got.length).toBeGreaterThan(sent);
+    expect(got.at(-1)?.key).toBe(db.uuid);
+  });
+});

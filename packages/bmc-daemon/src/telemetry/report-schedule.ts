@@ -1,0 +1,275 @@
+/**
+ * Makes the reports of machines: those that are periodic at their intervals, while anybody is subscribed to them or has read them
+ * a short time ago, and all others when they are read. Nobody who looks finds a periodic report older than its interval; while
+ * nobody looks, the host is left alone.
+ */
+import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import { figures } from './figures.js';
+import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
+import {
+  definitionUri,
+  reportMessage,
+  type Report,
+  type ReportMessage,
+  type ReportSource,
+  type ReportSubscriber,
+} from './report.js';
+import type { Measurement, Sample, Sampler } from './sampler.js';
+
+export interface ReportScheduleOptions {
+  readonly driver: Pick<HypervisorDriver, 'listSystems'>;
+  readonly definitions: ReportDefinitions;
+  readonly sampler: Sampler;
+  /** The sampler's. */
+  readonly clock: () => number;
+  /** How long a reader waits for a host that is slow, before it gets what there is. */
+  readonly waitMs: number;
+  /** Told of every failure to make what is due, and null when it went well. */
+  readonly onHealth: (failure: unknown) => void;
+}
+
+/** The last report of a machine. */
+interface Kept {
+  readonly report: Report;
+  readonly measurement: Measurement;
+  /** By the steady clock; the measurement may be older. */
+  readonly madeAt: number;
+  /** Nothing was there to compare it with: the next one comes soon, so that there are rates. */
+  readonly isFirst: boolean;
+}
+
+interface Subscription {
+  readonly subscriber: ReportSubscriber;
+  /** Machines whose last report to it had nothing in it: another one like that is not worth sending. */
+  readonly empty: Set<string>;
+}
+
+/** After a reading, a periodic report is made for so long, and for as many intervals at least. */
+const WATCHED_MS = 300_000;
+const WATCHED_INTERVALS = 3;
+/** Rates are over no more than this, or two intervals. */
+const LONGEST_WINDOW_MS = 600_000;
+const SHORTEST_MS = MIN_INTERVAL_SECONDS * 1000;
+/** Between two attempts at a host that does not answer. */
+const RETRY_MS = 5_000;
+/** Between two looks for machines that are new. */
+const LONGEST_SLEEP_MS = 60_000;
+
+export class ReportSchedule implements ReportSource {
+  readonly #options: ReportScheduleOptions;
+  readonly #kept = new Map<string, Kept>();
+  /** By UUID, until when its last reader counts. */
+  readonly #watched = new Map<string, number>();
+  readonly #subscriptions = new Set<Subscription>();
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+  /** Counts what makes another look worth it, while one is under way. */
+  #changes = 0;
+  #closed = false;
+
+  constructor(options: ReportScheduleOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * What a reader gets: a report no older than its definition says, or the last one of a host that does not answer.
+   * @throws {DriverError} where the host does not answer, and nothing was measured before.
+   */
+  async read(machine: SystemRef): Promise<Report> {
+    const { uuid } = machine;
+    const { clock, definitions } = this.#options;
+    const kept = this.#kept.get(uuid);
+    if (!this.#isOn(uuid)) return kept?.report ?? { machine, measurement: null, figures: [] };
+    const { type, intervalSeconds } = definitions.of(uuid);
+    const isNew = type === 'periodic' && !this.#isObserved(uuid);
+    if (type === 'periodic') {
+      this.#watched.set(uuid, clock() + Math.max(WATCHED_MS, WATCHED_INTERVALS * intervalSeconds * 1000));
+    }
+    try {
+      return kept !== undefined && clock() < this.#dueAt(uuid) ? kept.report : await this.#makeNow(machine);
+    } catch (error) {
+      // Its Timestamp says how old it is.
+      if (kept !== undefined) return kept.report;
+      throw error;
+    } finally {
+      if (isNew) this.changed();
+    }
+  }
+
+  subscribe(subscriber: ReportSubscriber): () => void {
+    const subscription: Subscription = { subscriber, empty: new Set() };
+    this.#subscriptions.add(subscription);
+    for (const [uuid, { report }] of this.#kept) {
+      if (this.#isPeriodic(uuid) && this.#options.clock() < this.#dueAt(uuid)) this.#send([subscription], report);
+    }
+    this.changed();
+    return () => void this.#subscriptions.delete(subscription);
+  }
+
+  /** Sends what is no machine's report to everybody who has not asked for those of certain definitions alone. */
+  sendTest(message: ReportMessage): void {
+    for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
+  }
+
+  /** The last report of a machine, however old. */
+  kept(uuid: string): Report | undefined {
+    return this.#kept.get(uuid)?.report;
+  }
+
+  /** A machine is gone. */
+  forget(uuid: string): void {
+    this.#kept.delete(uuid);
+    this.#watched.delete(uuid);
+    for (const { empty } of this.#subscriptions) empty.delete(uuid);
+  }
+
+  /** A definition has, or a machine is new: what is due, and when, is worked out again. */
+  changed(): void {
+    this.#changes += 1;
+    this.#sleep(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#subscriptions.clear();
+  }
+
+  #isOn(uuid: string): boolean {
+    const { definitions } = this.#options;
+    return definitions.enabled && definitions.of(uuid).enabled;
+  }
+
+  #isPeriodic(uuid: string): boolean {
+    return this.#isOn(uuid) && this.#options.definitions.of(uuid).type === 'periodic';
+  }
+
+  /** Whether somebody would see a report that is made now. */
+  #isObserved(uuid: string): boolean {
+    if (!this.#isPeriodic(uuid)) return false;
+    if ((this.#watched.get(uuid) ?? 0) > this.#options.clock()) return true;
+    const uri = definitionUri(uuid);
+    return [...this.#subscriptions].some(({ subscriber }) => subscriber.wants(uri));
+  }
+
+  /** When a machine's next report is to be made, by the steady clock. */
+  #dueAt(uuid: string): number {
+    const kept = this.#kept.get(uuid);
+    if (kept === undefined) return -Infinity;
+    const { type, intervalSeconds } = this.#options.definitions.of(uuid);
+    const { madeAt, measurement, isFirst } = kept;
+    if (type === 'onRequest' || (isFirst && measurement.statistics !== null)) return measurement.clockMs + SHORTEST_MS;
+    const intervalMs = intervalSeconds * 1000;
+    // At multiples of the interval: machines whose first readers came at any time share their samples from then on.
+    const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;
+    return next - madeAt < SHORTEST_MS / 2 ? next + intervalMs : next;
+  }
+
+  /** Makes one for a reader, who does not wait for longer than is bearable. */
+  async #makeNow(machine: SystemRef): Promise<Report> {
+    const { sampler, definitions, clock, waitMs } = this.#options;
+    const { type, intervalSeconds } = definitions.of(machine.uuid);
+    const { sample } = sampler.last;
+    // Every sample is of all machines: the first reader of this one may find one that was made for another.
+    const serves =
+      type === 'periodic' && !this.#kept.has(machine.uuid) && sample !== undefined
+        ? clock() - sample.clockMs < intervalSeconds * 1000
+        : false;
+    if (serves && sample !== undefined) return this.#make(machine, sample);
+    return this.#make(machine, await within(sampler.sample(), waitMs));
+  }
+
+  #make(machine: SystemRef, sample: Sample): Report {
+    const { definitions, clock, sampler } = this.#options;
+    const { uuid } = machine;
+    const measurement = sample.of(uuid);
+    const last = this.#kept.get(uuid);
+    if (last?.measurement.clockMs === measurement.clockMs) {
+      this.#kept.set(uuid, { ...last, madeAt: clock() });
+      return last.report;
+    }
+    const longest = Math.max(LONGEST_WINDOW_MS, 2 * definitions.of(uuid).intervalSeconds * 1000);
+    const before = [last?.measurement, sampler.last.before?.of(uuid)].find(
+      (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, longest),
+    );
+    const report = { machine, measurement, figures: figures(measurement, before) };
+    this.#kept.set(uuid, { report, measurement, madeAt: clock(), isFirst: before === undefined });
+    if (this.#isPeriodic(uuid)) this.#send(this.#subscriptions, report);
+    return report;
+  }
+
+  #send(subscriptions: Iterable<Subscription>, report: Report): void {
+    const { uuid } = report.machine;
+    const uri = definitionUri(uuid);
+    let message: ReportMessage | undefined;
+    for (const { subscriber, empty } of subscriptions) {
+      if (!subscriber.wants(uri)) continue;
+      if (report.figures.length > 0) empty.delete(uuid);
+      else if (empty.has(uuid)) continue;
+      else empty.add(uuid);
+      subscriber.deliver((message ??= reportMessage(report)));
+    }
+  }
+
+  #sleep(ms: number): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#run(), ms);
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    // One at a time: a host that is slow is not asked again before it has answered.
+    if (this.#running || this.#closed) return;
+    this.#running = true;
+    const changes = this.#changes;
+    const next = await this.#makeDue();
+    this.#running = false;
+    if (this.#changes !== changes) this.#sleep(0);
+    else if (next !== undefined) this.#sleep(next);
+  }
+
+  /** @returns how long there is nothing to do; undefined: nobody looks. */
+  async #makeDue(): Promise<number | undefined> {
+    const { driver, sampler, clock, onHealth } = this.#options;
+    if (this.#subscriptions.size === 0 && ![...this.#watched.values()].some((until) => until > clock())) {
+      this.#watched.clear();
+      sampler.forget();
+      return undefined;
+    }
+    try {
+      const machines = await driver.listSystems();
+      const observed = machines.filter(({ uuid }) => this.#isObserved(uuid));
+      const due = observed.filter(({ uuid }) => this.#dueAt(uuid) <= clock());
+      if (due.length > 0) {
+        const sample = await sampler.sample();
+        for (const machine of due) this.#make(machine, sample);
+      }
+      onHealth(null);
+      const next = Math.min(...observed.map(({ uuid }) => this.#dueAt(uuid)));
+      return Math.min(Math.max(0, next - clock()), LONGEST_SLEEP_MS);
+    } catch (error) {
+      onHealth(error);
+      return RETRY_MS;
+    }
+  }
+}
+
+function isWithin(window: number, longest: number): boolean {
+  return window > 0 && window <= longest;
+}
+
+/** @throws {DriverError} unavailable, after so long; what goes on then goes on for the next who asks. */
+async function within(sampling: Promise<Sample>, ms: number): Promise<Sample> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new DriverError('unavailable', 'reading the statistics of the machines: the host takes long to answer'));
+    }, ms);
+  });
+  try {
+    return await Promise.race([sampling, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

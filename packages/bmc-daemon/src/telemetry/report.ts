@@ -1,0 +1,70 @@
+/** A report of one machine, how clients read it, and what a subscriber is sent. */
+import type { SystemRef } from '../drivers/driver.js';
+import type { JsonObject } from '../redfish/json.js';
+import type { Figure } from './figures.js';
+import type { Measurement } from './sampler.js';
+
+/** A value; a newer report is another object. */
+export interface Report {
+  readonly machine: SystemRef;
+  /** What it was made from; null: nothing was measured yet. */
+  readonly measurement: Measurement | null;
+  readonly figures: readonly Figure[];
+}
+
+/** A report on its way to subscribers. */
+export interface ReportMessage {
+  /** A newer one with the same key takes its place. */
+  readonly key: string;
+  /** The MetricReport, but for the subscriber's Context. */
+  readonly body: JsonObject;
+}
+
+/** One that is sent reports. */
+export interface ReportSubscriber {
+  /** @param definition URI of a MetricReportDefinition; null: of a test, which has none. */
+  wants(definition: string | null): boolean;
+  /** Returns at once. */
+  deliver(message: ReportMessage): void;
+}
+
+export interface ReportSource {
+  /**
+   * Sends what there is, and from now on what is made.
+   * @returns a function that ends it.
+   */
+  subscribe(subscriber: ReportSubscriber): () => void;
+}
+
+export const telemetryUri = '/redfish/v1/TelemetryService';
+export const metricReportType = '#MetricReport.v1_5_2.MetricReport';
+export const reportUri = (uuid: string): string => `${telemetryUri}/MetricReports/${uuid}`;
+export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
+
+/** Everything but the annotations of the resource. */
+export function renderReport({ machine, measurement, figures }: Report): JsonObject {
+  return {
+    Id: machine.uuid,
+    Name: `Metric Report of ${machine.name}`,
+    MetricReportDefinition: { '@odata.id': definitionUri(machine.uuid) },
+    // Without one, nothing was measured; the schema has no other way to say so.
+    ...(measurement === null ? {} : { Timestamp: measurement.at.toISOString() }),
+    MetricValues: figures.map(({ metricId, value, at }) => ({
+      MetricId: metricId,
+      // A string, whatever it is (MetricReport, MetricValue).
+      MetricValue: String(value),
+      Timestamp: at.toISOString(),
+    })),
+  };
+}
+
+/** The report as it is sent. */
+export function reportMessage(report: Report): ReportMessage {
+  const { uuid } = report.machine;
+  return { key: uuid, body: payloadOf(reportUri(uuid), renderReport(report)) };
+}
+
+/** The body of a MetricReport that is sent and not read: the resource, with its annotations. */
+export function payloadOf(uri: string, body: JsonObject): JsonObject {
+  return { '@odata.id': uri, '@odata.type': metricReportType, ...body };
+}

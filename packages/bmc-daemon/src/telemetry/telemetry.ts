@@ -1,0 +1,130 @@
+/** Telemetry, put together: what is sampled, which reports there are and when they are made. */
+import { performance } from 'node:perf_hooks';
+import type { Log } from '@rackless/daemon/log.js';
+import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import { openStateFile, type StateFile } from '../state-file.js';
+import {
+  initialTelemetry,
+  openReportDefinitions,
+  telemetryState,
+  type DefinitionChange,
+  type ReportDefinition,
+  type TelemetryState,
+} from './report-definitions.js';
+import type { Report, ReportMessage, ReportSource } from './report.js';
+import { ReportSchedule } from './report-schedule.js';
+import { Sampler } from './sampler.js';
+
+export interface Telemetry extends ReportSource {
+  readonly enabled: boolean;
+  /** @throws {StateFileError} */
+  setEnabled(enabled: boolean): void;
+  /** The same object until it is changed. */
+  definition(uuid: string): ReportDefinition;
+  /** @throws {StateFileError} */
+  change(uuid: string, change: DefinitionChange): void;
+  /**
+   * The report of a machine, no older than its definition says, or the last one where the host does not answer.
+   * @throws {DriverError} where there is none, either.
+   */
+  report(machine: SystemRef): Promise<Report>;
+  /** The last one of a machine that can not be looked up, by its UUID. */
+  kept(uuid: string): Report | undefined;
+  sendTest(message: ReportMessage): void;
+  close(): void;
+}
+
+export interface TelemetryOptions {
+  readonly driver: Pick<HypervisorDriver, 'listSystems' | 'onChange' | 'statistics'>;
+  readonly now: () => Date;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Milliseconds of a steady clock. Default: performance.now. */
+  readonly clock?: () => number;
+}
+
+export interface OpenTelemetryOptions extends TelemetryOptions {
+  readonly stateDir: string;
+  /** Two services that share a folder have definitions of their own. */
+  readonly serviceUuid: string;
+}
+
+/** A reader of a host that is slow gets what there is after this. */
+const WAIT_MS = 4_000;
+/** A sample serves for as long as the shortest interval, or nearly: timers fire a little early or late. */
+const SAMPLE_SERVES_MS = 900;
+
+/**
+ * Begins, with what is kept in EMULATOR_STATE_DIR; nothing is sampled before somebody looks.
+ * @returns undefined where the driver counts nothing.
+ * @throws {StateFileError} where the definitions can not be read.
+ */
+export function openTelemetry(options: OpenTelemetryOptions): Telemetry | undefined {
+  const { stateDir: folder, serviceUuid, log } = options;
+  const name = `telemetry-${serviceUuid}`;
+  const file = { folder, name, schema: telemetryState, initial: initialTelemetry, log, broken: 'setAside' } as const;
+  return createTelemetry({ ...options, state: openStateFile(file) });
+}
+
+/** @see openTelemetry */
+export function createTelemetry(
+  options: TelemetryOptions & { readonly state: StateFile<TelemetryState> },
+): Telemetry | undefined {
+  const { driver, now, log } = options;
+  const { statistics } = driver;
+  if (statistics === undefined) return undefined;
+  const clock = options.clock ?? (() => performance.now());
+  const definitions = openReportDefinitions(options.state);
+  let isWell = true;
+  const schedule = new ReportSchedule({
+    driver,
+    definitions,
+    sampler: new Sampler({ statistics, now, clock, minAgeMs: SAMPLE_SERVES_MS }),
+    clock,
+    waitMs: WAIT_MS,
+    onHealth: (failure) => {
+      if (failure === null && !isWell) log.info('metric reports are made again');
+      // Once, and not every few seconds for as long as the host is down.
+      if (failure !== null && isWell) log.warn('metric reports can not be made', { error: failure });
+      isWell = failure === null;
+    },
+  });
+  const leave = driver.onChange(({ kind, uuid }) => {
+    if (kind === 'defined') schedule.changed();
+    if (kind === 'undefined') void tidy(uuid);
+  });
+  /** A machine that is renamed is undefined and defined again: it keeps what was set. */
+  const tidy = async (uuid: string): Promise<void> => {
+    try {
+      const uuids = new Set((await driver.listSystems()).map((machine) => machine.uuid));
+      if (uuids.has(uuid)) return;
+      schedule.forget(uuid);
+      definitions.retain(uuids);
+    } catch (error) {
+      // A host that does not answer says nothing of its machines; the next one that goes takes this one along.
+      if (!(error instanceof DriverError)) log.warn('forgetting the metric reports of a machine failed', { error });
+    }
+  };
+
+  return {
+    get enabled() {
+      return definitions.enabled;
+    },
+    setEnabled(enabled) {
+      definitions.setEnabled(enabled);
+      schedule.changed();
+    },
+    definition: (uuid) => definitions.of(uuid),
+    change(uuid, change) {
+      definitions.change(uuid, change);
+      schedule.changed();
+    },
+    report: (machine) => schedule.read(machine),
+    kept: (uuid) => schedule.kept(uuid),
+    subscribe: (subscriber) => schedule.subscribe(subscriber),
+    sendTest: (message) => schedule.sendTest(message),
+    close() {
+      leave();
+      schedule.close();
+    },
+  };
+}
