@@ -10,11 +10,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { replaceFile } from './replace-file.js';
+import { FileChangedError, replaceFile } from './replace-file.js';
 
 let folder: string;
 let file: string;
@@ -54,6 +55,18 @@ describe('replacing a file', () => {
     rmSync(file);
     expect(() => replaceFile(file, 'three', { basedOn: 'theirs' })).toThrow(`${file} was changed meanwhile`);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('does not replace what another process is replacing, but for one that ended in the middle of it (S2)', () => {
+    replaceFile(file, 'one');
+    const lock = path.join(folder, '.file.lock');
+    writeFileSync(lock, '');
+    expect(() => replaceFile(file, 'two', { basedOn: 'one' })).toThrow(FileChangedError);
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['one', ['.file.lock', 'file']]);
+    const longAgo = Date.now() / 1000 - 60;
+    utimesSync(lock, longAgo, longAgo);
+    replaceFile(file, 'two', { basedOn: 'one' });
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['two', ['file']]);
   });
 
   it('leaves nothing behind where it can not be written (S2)', () => {

@@ -24,8 +24,8 @@ export class FileChangedError extends Error {
  * Replaces the text of a file, or makes it for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it
  * stays a link. Done when it returns, also for the disk: a few milliseconds.
  * @param basedOn the old text (`''`: there was none) that the new one was made from.
- * @throws {FileChangedError} where the file says something else by now. There is no lock that `htpasswd` or an editor would
- *   keep to, so a write within the same few microseconds is not seen.
+ * @throws {FileChangedError} where the file says something else by now, or somebody else is replacing it by this function. There is
+ *   no lock that `htpasswd` or an editor would keep to, so what they write within the same few microseconds is not seen.
  * @throws what node:fs throws; the old file is as it was then, and nothing is left beside it.
  */
 export function replaceFile(file: string, text: string, { basedOn }: { readonly basedOn?: string } = {}): void {
@@ -47,11 +47,39 @@ export function replaceFile(file: string, text: string, { basedOn }: { readonly 
       if (old.uid !== mine.uid || old.gid !== mine.gid) chownSync(next, old.uid, old.gid);
       chmodSync(next, old.mode & 0o7777);
     }
-    if (basedOn !== undefined && textOf(target) !== basedOn)
-      throw new FileChangedError(`${file} was changed meanwhile`);
-    renameSync(next, target);
+    if (basedOn === undefined) renameSync(next, target);
+    else replaceIfUnchanged(next, target, basedOn, file);
   } finally {
     rmSync(next, { force: true });
+  }
+}
+
+/** Of two processes that find the file unchanged at the same moment one alone may replace it. @param file its name, for people. */
+function replaceIfUnchanged(next: string, target: string, basedOn: string, file: string): void {
+  const changed = new FileChangedError(`${file} was changed meanwhile`);
+  const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);
+  if (!takeLock(lock)) throw changed;
+  try {
+    if (textOf(target) !== basedOn) throw changed;
+    renameSync(next, target);
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** A lock is held for microseconds: one that is older is what a crash has left. */
+const LOCK_HOLDS_MS = 10_000;
+
+/** @returns false where somebody else has it. */
+function takeLock(lock: string): boolean {
+  const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  if (heldSince !== undefined && Date.now() - heldSince > LOCK_HOLDS_MS) rmSync(lock, { force: true });
+  try {
+    closeSync(openSync(lock, 'wx', 0o600));
+    return true;
+  } catch (error) {
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
   }
 }
 
