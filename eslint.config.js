@@ -34,6 +34,7 @@ const floors = {
     ['daemon.ts'],
     [
       'app.ts',
+      'console-services.ts',
       'event-services.ts',
       'machine-scope.ts',
       'manager-network-service.ts',

@@ -10,6 +10,7 @@ import { openAccessState } from './auth/access-state.js';
 import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
+import { openConsoleServices, type ConsoleServices } from './console-services.js';
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
@@ -119,8 +120,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     if (error instanceof StateFileError) throw at('stateDir', error.message, error);
     throw error;
   }
+  const consoles = openConsoleServices({
+    driver,
+    // What can not be read need not be kept.
+    isLogged: settings.consoleLog && settings.featureSet === 'full',
+    stateDir,
+    serviceUuid: core.serviceUuid,
+    log,
+  });
   const { subscriptions, logs, resourceTypes } = events;
-  const services: Services = { ...core, subscriptions, logs, resourceTypes };
+  const services: Services = { ...core, subscriptions, logs, resourceTypes, consoleLogs: consoles.logs };
   const app = createApp<Services>({
     resources: served,
     // Where the service of events is not served, nor is its stream.
@@ -148,6 +157,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     });
   } catch (error) {
     await events.close();
+    await consoles.close();
     await network.close();
     await driver.close();
     if (!(error instanceof ListenError)) throw error;
@@ -161,6 +171,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
   await driver.start();
+  consoles.start();
   void tidyLogs(driver, logs);
   await network.start(listener);
   for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
@@ -170,7 +181,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     reload: () => present.reload(),
     close: async () => {
       core.telemetry?.close();
-      await close(listener, events, driver, app, settings.shutdownWaitSeconds * 1000);
+      await close(listener, events, consoles, driver, app, settings.shutdownWaitSeconds * 1000);
       // Last: clients are answered at these addresses until then.
       await network.close();
     },
@@ -252,7 +263,7 @@ function createHostDriver(
 }
 
 /** What stands on no event. */
-type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes'>;
+type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes' | 'consoleLogs'>;
 
 function createCore(
   settings: Settings,
@@ -298,6 +309,7 @@ async function tidyLogs(driver: HypervisorDriver, logs: EventServices['logs']): 
 async function close(
   listener: Listener,
   events: EventServices,
+  consoles: ConsoleServices,
   driver: HypervisorDriver,
   app: App,
   waitMs: number,
@@ -306,6 +318,7 @@ async function close(
   events.subscriptions.closeStreams();
   await closing;
   await events.close();
+  await consoles.close();
   await driver.close();
   app.close();
 }

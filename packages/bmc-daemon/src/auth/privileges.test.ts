@@ -20,11 +20,16 @@ describe('the table of privileges', () => {
     expect(requirementOf('ComputerSystem', systems, 'TRACE')).toEqual({ any: [] });
   });
 
-  it('tells a manager’s parts from a machine’s, and a password from the rest of an account (S2)', () => {
+  it('tells a manager’s parts from a machine’s, a password from the rest of an account, a console’s log from others (S2, D2)', () => {
     expect(requirementOf('EthernetInterface', systems, 'PATCH')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('EthernetInterface', managers, 'PATCH')).toEqual({ any: ['ConfigureManager'] });
     expect(requirementOf('LogService', systems, 'POST')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('LogService', managers, 'POST')).toEqual({ any: ['ConfigureManager'] });
+    const entries = '/redfish/v1/Systems/{id}/LogServices/ConsoleLog/Entries';
+    for (const uri of [entries, `${entries}/{entryId}`]) {
+      expect(requirementOf('LogEntry', uri, 'GET')).toEqual({ any: ['ConfigureComponents'] });
+      expect(requirementOf('LogEntry', uri.replace('ConsoleLog', 'EventLog'), 'GET')).toEqual({ any: ['Login'] });
+    }
     expect(requirementOf('Certificate', systems, 'GET')).toEqual({ any: ['ConfigureComponents'] });
     expect(requirementOf('Certificate', managers, 'GET')).toEqual({ any: ['ConfigureManager'] });
     expect(requirementOf('ManagerAccount', '/redfish/v1/AccountService/Accounts/{id}', 'PATCH')).toEqual({

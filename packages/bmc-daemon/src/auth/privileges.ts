@@ -35,6 +35,8 @@ interface Row {
   readonly patchProperties?: Readonly<Record<string, Alternatives>>;
   /** Where the resource stands below another one: by the segment of the URI after /redfish/v1. The first that fits. */
   readonly below?: Readonly<Record<string, { readonly read?: Alternatives; readonly write: Alternatives }>>;
+  /** Where some of them hold what not everybody may read: URIs, and what reading asks for there. Narrower than the registry. */
+  readonly secret?: { readonly at: RegExp; readonly read: Alternatives };
 }
 
 const login: Alternatives = ['Login'];
@@ -50,7 +52,12 @@ const certificates: Row = {
   write: manager,
   below: { Systems: { read: components, write: components } },
 };
-const logs: Row = { ...byManager, below: { Systems: { write: components }, Chassis: { write: components } } };
+const logs: Row = {
+  ...byManager,
+  below: { Systems: { write: components }, Chassis: { write: components } },
+  // What a console prints may be a password, and is for whoever may type there.
+  secret: { at: /^\/redfish\/v1\/Systems\/[^/]+\/LogServices\/ConsoleLog\/Entries(?:\/|$)/, read: components },
+};
 const interfaces: Row = { ...byComponents, below: { Managers: { write: manager } } };
 const metrics: Row = { ...byManager, below: { Systems: { write: components } } };
 
@@ -117,11 +124,12 @@ export function requirementOf(entity: string, uri: string, method: string): Requ
   const row = table.get(entity);
   if (row === undefined) return nobody;
   const above = row.below?.[uri.split('/')[3] ?? ''];
+  const secret = row.secret?.at.test(uri) === true ? row.secret.read : undefined;
   switch (method) {
     case 'GET':
-      return { any: above?.read ?? row.read };
+      return { any: secret ?? above?.read ?? row.read };
     case 'HEAD':
-      return { any: above?.read ?? row.head ?? row.read };
+      return { any: secret ?? above?.read ?? row.head ?? row.read };
     case 'POST':
       return { any: above?.write ?? row.post ?? row.write };
     case 'DELETE':

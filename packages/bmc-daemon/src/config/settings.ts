@@ -130,6 +130,12 @@ export const settingsTable = {
     group: 'listen',
     doc: 'How long InsertMedia and other long actions are waited for before the answer is 202 with a Task. Many clients give up after 10 seconds.',
   }),
+  consoleLog: boolean({
+    name: 'EMULATOR_CONSOLE_LOG',
+    default: true,
+    group: 'listen',
+    doc: 'True: what the serial ports of the machines print is recorded, the last boots of each, and can be read as a log ([console.md](console.md)). **A serial port has room for one**: while the daemon records, `virsh console NAME` is refused; `virsh console --force NAME` takes the port, and the daemon waits until it is free again. False: nothing is recorded, and a port is connected only while somebody is there over SSH.',
+  }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',
     default: null,

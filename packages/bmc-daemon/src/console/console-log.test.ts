@@ -76,6 +76,7 @@ const open = async (bounds: Partial<ConsoleLogBounds> = {}): Promise<void> => {
     bounds: { ...consoleLogBounds, flushMs: 3_600_000, lookEveryMs: 5, ...bounds },
     now: () => (clock += 10),
   });
+  logs.start();
   await until(() => ports.machines.every((id) => ports.listeners.has(id)));
 };
 const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {

@@ -33,6 +33,8 @@ export interface ConsoleLogs {
   ofSystem(uuid: string): ConsoleLog;
   /** Records that {@link ConsoleLog.read} gives at most. */
   readonly limit: number;
+  /** Begins to record, as soon as the host says which machines there are. */
+  start(): void;
   /** Lets go of the ports, and resolves when everything is on the disk. */
   close(): Promise<void>;
 }
@@ -63,7 +65,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
   bytesPerSecond: 16 * KIB,
   burstBytes: 512 * KIB,
   retryMs: 10_000,
-  lookEveryMs: 10_000,
+  lookEveryMs: 5_000,
 };
 
 export interface ConsoleLogsOptions {
@@ -88,7 +90,7 @@ interface Recorded {
 /** Logs whose records are in memory: those that were read last. */
 const IN_MEMORY = 8;
 
-/** Begins to record, as soon as the host says which machines there are. */
+/** Listens to the driver; connects to nothing yet. */
 export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   const { driver, hub, folder: root, log, bounds = consoleLogBounds, now = Date.now } = options;
   const machines = new Map<string, Recorded>();
@@ -194,7 +196,6 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     const isThere = kind === 'defined' || kind === 'started';
     (isThere ? record(uuid) : machines.get(uuid))?.recording.changed(kind);
   });
-  void look();
 
   const read = async (uuid: string): Promise<readonly ConsoleLogRecord[]> => {
     const { recording } = record(uuid);
@@ -213,6 +214,7 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
 
   return {
     limit: bounds.records,
+    start: () => void look(),
     ofSystem: (uuid) => ({
       read: () => read(uuid),
       text: (boot) =>

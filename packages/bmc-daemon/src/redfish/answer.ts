@@ -48,6 +48,16 @@ export function streamAnswer(stream: StreamSource, contentType: string, headers:
   };
 }
 
+/** An answer with bytes as they are. */
+export function bytesAnswer(bytes: Buffer, contentType: string, headers: Headers = {}): Answer {
+  return {
+    status: 200,
+    headers: [...always, 'Content-Type', contentType, 'Content-Length', String(bytes.length), ...flatten(headers)],
+    body: undefined,
+    stream: (output) => void output.end(bytes),
+  };
+}
+
 /** An answer without a body: 204, 304. */
 export function emptyAnswer(status: number, headers: Headers = {}): Answer {
   return { status, headers: [...always, ...flatten(headers)], body: undefined };

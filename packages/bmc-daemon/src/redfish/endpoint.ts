@@ -1,6 +1,6 @@
 /** What a path does for each method, worked out from the resource, document or stream that declares it. */
 import type { AnnotateOptions } from './annotate.js';
-import { emptyAnswer, streamAnswer, type Answer } from './answer.js';
+import { bytesAnswer, emptyAnswer, streamAnswer, type Answer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
 import type { Document } from './documents.js';
@@ -103,6 +103,9 @@ export function resourceEndpoints<Services>(
   }));
   return [resource.uri, ...(resource.aliases ?? [])].flatMap((template) => [
     { template, target: own },
+    ...(resource.attachment === undefined
+      ? []
+      : [{ template: `${template}/attachment`, target: attachmentEndpoint(resource, own, options) }]),
     // DSP0266, POST (create): the Members of a collection take what the collection takes.
     ...(resource.post === undefined ? [] : [{ template: `${template}/Members`, target: postAlone(own) }]),
     ...actions.map(({ name, target }) => ({ template: actionUri(template, name), target })),
@@ -113,6 +116,39 @@ function postAlone({ route, open, guard, isOwn, operations }: Endpoint): Endpoin
   const post = [...operations].filter(([method]) => method === 'POST');
   const target = { route, open, isOwn, allow: 'POST', operations: new Map(post), isCollection: false };
   return guard === undefined ? target : { ...target, guard };
+}
+
+/** The path of what is attached to a resource: for whoever may read the resource. */
+function attachmentEndpoint<Services>(
+  resource: Resource<Services>,
+  { guard, isOwn }: Endpoint,
+  { viewOf }: EndpointOptions<Services>,
+): Endpoint {
+  const allow = 'GET, HEAD';
+  const get: Operation = async (exchange, params) => {
+    const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
+    const attachment = await resource.attachment?.(await resource.load(request), request);
+    if (attachment === undefined) throw refuse('ResourceMissingAtURI', exchange.path);
+    const { bytes, contentType, fileName } = attachment;
+    return bytesAnswer(bytes, contentType, {
+      Allow: allow,
+      // Whoever made it may have meant a browser to take it for a page of ours.
+      'Content-Disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
+      'X-Content-Type-Options': 'nosniff',
+    });
+  };
+  return {
+    route: `${resource.uri}/attachment`,
+    open: nothing,
+    ...(guard === undefined ? {} : { guard }),
+    isOwn,
+    allow,
+    operations: new Map([
+      ['GET', get],
+      ['HEAD', get],
+    ]),
+    isCollection: false,
+  };
 }
 
 /** The methods that change it, in the order of Allow. */

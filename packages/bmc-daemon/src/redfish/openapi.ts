@@ -14,6 +14,7 @@ export interface DeclaredPath {
   readonly post?: unknown;
   readonly patch?: unknown;
   readonly delete?: unknown;
+  readonly attachment?: unknown;
   readonly actions?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,6 +42,7 @@ function pathsOf({
   post,
   patch,
   delete: remove,
+  attachment,
   actions = {},
 }: DeclaredPath): readonly [string, JsonObject][] {
   const schema = schemaUri(odataType);
@@ -58,7 +60,11 @@ function pathsOf({
     `${uri}/Actions/${name.slice(1)}`,
     { ...parametersOf(uri), post: { requestBody: { content: anything }, ...operation('204', 'Done') } },
   ]);
-  return [[uri, own], ...ofActions];
+  const ofAttachment: readonly [string, JsonObject][] =
+    attachment === undefined
+      ? []
+      : [[`${uri}/attachment`, { ...parametersOf(uri), get: operation('200', 'The file') }]];
+  return [[uri, own], ...ofAttachment, ...ofActions];
 }
 
 function operation(status: string, description: string, schema?: string): JsonObject {

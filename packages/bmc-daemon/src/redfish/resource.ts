@@ -55,6 +55,15 @@ export interface GetStatus {
   readonly body?: JsonObject;
 }
 
+/** A file that belongs to a resource. */
+export interface Attachment {
+  readonly bytes: Buffer;
+  /** `text/plain; charset=utf-8`. */
+  readonly contentType: string;
+  /** What a browser calls it when it is saved. */
+  readonly fileName: string;
+}
+
 export interface RenderContext<Services, Params> {
   /** The canonical URI, which is `@odata.id`. */
   readonly self: string;
@@ -141,6 +150,11 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   readonly pageSize?: number;
   /** Default: 200. */
   status?(entity: Entity): GetStatus;
+  /**
+   * What `AdditionalDataURI` leads to: served at `<uri>/attachment`, under the resource's own privileges.
+   * @throws {RedfishError} 404 where this one has none.
+   */
+  attachment?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<Attachment>;
   delete?(entity: Entity, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 

@@ -42,6 +42,7 @@ function rowsOf(resource: Resource<Services>): readonly string[] {
     ...(resource.post === undefined ? [] : [row(uri, 'POST', 'adds a member', resource.post.open === true)]),
     ...(resource.patch === undefined ? [] : [row(uri, 'PATCH', 'changes it', false)]),
     ...('delete' in resource ? [row(uri, 'DELETE', 'removes it', false)] : []),
+    ...('attachment' in resource ? [row(`${uri}/attachment`, 'GET', 'its file', false)] : []),
     ...Object.keys(actions).map((name) =>
       row(`${uri}/Actions/${name.slice(1)}`, 'POST', `action ${code(name.slice(1))}`, false),
     ),

@@ -10,6 +10,7 @@ import { biosResources } from './bios.js';
 import { bootOptionResources } from './boot-option.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
+import { consoleLogResources } from './console-log.js';
 import { chassisDriveResources, drive } from './drive.js';
 import { firmwareInventoryResources } from './firmware-inventory.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
@@ -76,6 +77,7 @@ const served: readonly Resource<Services>[] = [
   ...metricDefinitionResources,
   ...metricReportDefinitionResources,
   ...metricReportResources,
+  ...consoleLogResources,
   ...updateServiceResources,
   ...firmwareInventoryResources,
   ...sessionServiceResources,

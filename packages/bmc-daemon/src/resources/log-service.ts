@@ -1,12 +1,14 @@
 /** The logs of a machine and of its manager: what happened, and who asked for it from where. */
 import { z } from 'zod';
 import { originAddress } from '../events/event-record.js';
+import type { SystemSnapshot } from '../drivers/driver.js';
 import type { EventLog, LogRecord } from '../events/event-logs.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
+import { consoleLogId, hasConsoleLog } from './console-log.js';
+import { logServiceBase } from './log-service-base.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
-import { enabled } from './status.js';
 
 /** Whose log: its place, and what it is called there. */
 interface Owner {
@@ -15,6 +17,8 @@ interface Owner {
   readonly name: string;
   readonly purposes: readonly string[];
   readonly log: (services: Services, uuid: string) => EventLog;
+  /** Ids of further logs at that place, each a resource of its own. */
+  readonly others: (services: Services, machine: SystemSnapshot) => readonly string[];
 }
 
 interface LogEntity {
@@ -28,6 +32,7 @@ const owners: readonly Owner[] = [
     name: 'Event Log of the Machine',
     purposes: ['Operations'],
     log: ({ logs }, uuid) => logs.ofSystem(uuid),
+    others: (services, machine) => (hasConsoleLog(services, machine) ? [consoleLogId] : []),
   },
   {
     collectionUri: '/redfish/v1/Managers/{ownerId}/LogServices',
@@ -36,12 +41,13 @@ const owners: readonly Owner[] = [
     // One service manages all machines, so every manager shows the same sessions, accounts and settings.
     purposes: ['Security', 'Operations'],
     log: ({ logs }) => logs.ofService,
+    others: () => [],
   },
 ];
 
 const entryType = '#LogEntry.v1_21_0.LogEntry';
 
-function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
+function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner) {
   const load = async (services: Services, ownerId: string): Promise<LogEntity> => {
     const { uuid } = await services.driver.getSystem(ownerId);
     return { uuid };
@@ -54,9 +60,16 @@ function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
     entity: 'LogServiceCollection',
     odataType: '#LogServiceCollection.LogServiceCollection',
     uri: collectionUri,
-    load: ({ params, services }) => load(services, params.ownerId),
+    load: async ({ params, services }) => {
+      const machine = await services.driver.getSystem(params.ownerId);
+      return { uuid: machine.uuid, ids: [id, ...others(services, machine)] };
+    },
     canonicalParams: ({ uuid }) => ({ ownerId: uuid }),
-    render: (_entity, { self }) => renderCollection('Log Service Collection', [`${self}/${id}`]),
+    render: ({ ids }, { self }) =>
+      renderCollection(
+        'Log Service Collection',
+        ids.map((one) => `${self}/${one}`),
+      ),
   });
 
   const service = defineResource({
@@ -70,21 +83,12 @@ function logServiceAt({ collectionUri, id, name, purposes, log }: Owner) {
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
     volatile: ['DateTime'],
     render: (_entity, { self, services }): JsonObject => ({
+      ...logServiceBase(self, services.now()),
       Id: id,
       Name: name,
-      ServiceEnabled: true,
       LogEntryType: 'Event',
       LogPurposes: purposes,
       MaxNumberOfRecords: services.logs.limit,
-      OverWritePolicy: 'WrapsWhenFull',
-      Persistency: true,
-      DateTime: services
-        .now()
-        .toISOString()
-        .replace(/\.\d+Z$/, '+00:00'),
-      DateTimeLocalOffset: '+00:00',
-      Status: enabled,
-      Entries: reference(`${self}/Entries`),
     }),
     actions: {
       '#LogService.ClearLog': {

@@ -1,6 +1,7 @@
 /** What the resources work with, and the `defineResource` that they are made by. */
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
+import type { ConsoleLogs } from '../console/console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
 import type { EventLogs } from '../events/event-logs.js';
@@ -43,6 +44,8 @@ export interface Services {
   readonly logs: EventLogs;
   /** Undefined where the hypervisor counts nothing. */
   readonly telemetry: Telemetry | undefined;
+  /** What the serial ports of the machines printed; null: it is not recorded. */
+  readonly consoleLogs: ConsoleLogs | null;
   /** Types of the resources that are served, sorted. */
   readonly resourceTypes: readonly string[];
   /** Accounts, roles and sessions. */

@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
@@ -17,10 +18,13 @@ import { currentUri } from '../../src/resources/current-uri.js';
 import { resourcesOf } from '../../src/resources/index.js';
 import { TestHost } from '../libvirt-driver/host.js';
 import { dmtfSchemas, type DmtfSchemas } from '../spec/dmtf-schemas.js';
+import { until } from '../events/event-lab.js';
 import { serve, type Client } from '../support/client.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 import { crawl, faultsOf, type Crawled } from './crawler.js';
 import { dmtfRules, type DmtfRules } from './dmtf-rules.js';
+
+const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
 
 interface Host {
   /** A started driver with so many machines. */
@@ -99,6 +103,7 @@ describe.each([
   // In this order: machines are only added.
   describe.each([0, 1, 200])('that are %i', (count) => {
     let driver: HypervisorDriver;
+    let consoles: ConsoleServices;
     let client: Client;
     let found: ReadonlyMap<string, Crawled>;
     let served: ReturnType<typeof resourcesOf>;
@@ -109,7 +114,15 @@ describe.each([
         throw error;
       });
       const access = accessWithAccount(join(state, 'htpasswd'));
-      const services = testServices(driver, { access, events });
+      consoles = openConsoleServices({
+        driver,
+        isLogged: true,
+        stateDir: state,
+        serviceUuid: String(count),
+        log: silent,
+      });
+      consoles.start();
+      const services = testServices(driver, { access, events, consoleLogs: consoles.logs });
       served = resourcesOf(driver);
       const pipeline = createPipeline({
         resources: served,
@@ -124,7 +137,7 @@ describe.each([
         body: { UserName: 'admin', Password: 'secret' },
       });
       const headers = { 'X-Auth-Token': String(session.headers['x-auth-token']) };
-      // What is there only after somebody has made it: a subscription, and an entry in a machine's log.
+      // What is there only after somebody has made it: a subscription, and entries in a machine's logs.
       expect(session.status).toBe(201);
       const subscriptions = '/redfish/v1/EventService/Subscriptions';
       if (served.some(({ uri }) => uri === subscriptions)) {
@@ -136,11 +149,19 @@ describe.each([
         const body = { IndicatorLED: 'Blinking' };
         const { status } = await client.send('PATCH', `/redfish/v1/Systems/${machine.uuid}`, { headers, body });
         expect(status).toBe(200);
+        if ((await driver.getSystem(machine.uuid)).hasConsole === true) await boot(machine.uuid);
       }
       found = await crawl(client.port, headers);
     });
+    /** Starts it, until its console has been heard. */
+    const boot = async (uuid: string): Promise<void> => {
+      await driver.power(uuid, 'create');
+      const log = consoles.logs?.ofSystem(uuid);
+      await until('the console log', async () => log === undefined || (await log.read()).length > 0);
+    };
     afterAll(async () => {
       await client.close();
+      await consoles.close();
       await driver.close();
     });
 

@@ -85,7 +85,8 @@ export class FakeConsoles implements ConsoleControl {
   #say(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
     if (port === undefined) this.#unheard.set(uuid, text);
-    else port.stream?.push(text);
+    // Not before everybody was told what happened: firmware takes a moment until it says something.
+    else queueMicrotask(() => port.stream?.push(text));
   }
 
   #running(id: string): SystemSnapshot {
