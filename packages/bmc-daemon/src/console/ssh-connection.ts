@@ -7,15 +7,17 @@ import type { SystemRef } from '../drivers/driver.js';
 import type { ConsoleHub } from './console-hub.js';
 import { SshConsole } from './ssh-console.js';
 import { privilegesOf, SshLogin, type SshUser } from './ssh-login.js';
-import { readWish } from './ssh-target.js';
+import { readWish, type Wish } from './ssh-target.js';
 
 export interface SshConnectionOptions {
   readonly client: Connection;
   readonly socket: Socket;
   readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
-  /** All machines, by their last known names where the host does not answer. */
+  /** The machines that it may name, by their last known names where the host does not answer. */
   readonly machines: () => Promise<readonly SystemRef[]>;
+  /** The only one that there is for it: it has connected to this machine's own address. Null: it may choose. */
+  readonly only: string | null;
   /** Takes a place among the consoles; undefined where there is none left. Gives it back when called. */
   readonly takePlace: () => (() => void) | undefined;
   /** Called when somebody has logged in. */
@@ -109,7 +111,7 @@ export class SshConnection {
     }
     const refuse = (...lines: readonly string[]): void => refuseChannel(channel, lines, terminal);
     const machines = await this.#options.machines();
-    const wish = readWish(user.target, user.account, command);
+    const wish = this.#atHome(readWish(user.target, user.account, command));
     switch (wish.kind) {
       case 'refused':
         refuse(wish.why);
@@ -125,8 +127,18 @@ export class SshConnection {
     else this.#connect(channel, machine, user, terminal);
   }
 
+  /** At a machine's own address it need not be named. */
+  #atHome(wish: Wish): Wish {
+    const { only } = this.#options;
+    return wish.kind === 'which' && only !== null ? { kind: 'console', machine: only } : wish;
+  }
+
   #connect(channel: ServerChannel, machine: SystemRef, user: SshUser, terminal: boolean): void {
     const { access, hub, log, socket, takePlace } = this.#options;
+    if (!mayUse(access, user)) {
+      refuseChannel(channel, [`the role of ${user.account ?? 'this account'} has no privilege for consoles`], terminal);
+      return;
+    }
     const giveBack = takePlace();
     if (giveBack === undefined) {
       refuseChannel(channel, ['too many consoles are open'], terminal);
@@ -139,17 +151,12 @@ export class SshConnection {
       address: socket.remoteAddress,
       session: user.session,
     };
-    const readOnly = (): string | null =>
-      privilegesOf(access, user.account)?.has('ConfigureComponents') === false
-        ? `the role of ${user.account ?? 'this account'} may not type`
-        : null;
-    log.info('console opened', { ...about, readOnly: readOnly() !== null });
+    log.info('console opened', about);
     const console: SshConsole = new SshConsole({
       channel,
       hub,
       machine,
       terminal,
-      readOnly,
       onEnd: (why) => {
         this.#consoles.delete(console);
         giveBack();
@@ -166,8 +173,8 @@ export class SshConnection {
     const user = this.#user;
     if (user === undefined) return;
     if (access.sessions.find(user.session) === undefined) this.close('the session was ended');
-    else if (privilegesOf(access, user.account)?.has('Login') === false)
-      this.close('the account may not be here any more');
+    else if (this.#consoles.size > 0 && !mayUse(access, user))
+      this.close('the role of the account has no privilege for consoles any more');
   }
 
   #startIdling(): void {
@@ -188,6 +195,14 @@ export class SshConnection {
     this.#user = undefined;
     if (user !== undefined) this.#options.access.sessions.end(user.session);
   }
+}
+
+/**
+ * Who reads a console may see passwords, and who types is in front of the machine: both are for whoever may switch it off. As for
+ * the log of what a console has said.
+ */
+function mayUse(access: Pick<Access, 'accounts'>, { account }: SshUser): boolean {
+  return privilegesOf(access, account)?.has('ConfigureComponents') !== false;
 }
 
 /** @param id a UUID or a name; a name that is also some machine's UUID loses, as with Redfish. */

@@ -9,8 +9,6 @@ export interface SshConsoleOptions {
   readonly machine: { readonly uuid: string; readonly name: string };
   /** Whether the client has a terminal, in raw mode: it sends Enter as it is, and needs both characters at the end of a line. */
   readonly terminal: boolean;
-  /** Null: it may type; else why not, for people. Asked anew each time. */
-  readonly readOnly: () => string | null;
   /** Called once, when it is over. */
   readonly onEnd: (why: string) => void;
 }
@@ -42,7 +40,6 @@ export class SshConsole {
   /** Bytes that were typed while there was no console. */
   #lost = 0;
   #wasReturn = false;
-  #toldReadOnly = false;
   /** Set once the client's end is closed and its answer is waited for. */
   #silence: NodeJS.Timeout | undefined;
 
@@ -77,13 +74,11 @@ export class SshConsole {
       const { channel } = this.#options;
       channel.on('data', (bytes: Buffer) => this.#type(bytes));
       channel.on('end', () => this.#endOfInput());
-      const readOnly = this.#options.readOnly();
       this.#notice(
         [
           state === 'open'
             ? `Connected to ${name}`
             : `${name}: ${why}${state === 'absent' ? '' : '; this goes on by itself'}`,
-          ...(readOnly === null ? [] : [`, read-only (${readOnly})`]),
           state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
         ].join(''),
       );
@@ -130,7 +125,7 @@ export class SshConsole {
 
   #send(bytes: Buffer): void {
     const { channel } = this.#options;
-    if (bytes.length === 0 || this.#isReadOnly()) return;
+    if (bytes.length === 0) return;
     this.#hasTyped = true;
     if (this.#state !== 'open') {
       this.#lost += bytes.length;
@@ -145,15 +140,6 @@ export class SshConsole {
     });
   }
 
-  #isReadOnly(): boolean {
-    const why = this.#options.readOnly();
-    if (why !== null && !this.#toldReadOnly) {
-      this.#toldReadOnly = true;
-      this.#notice(`what is typed goes nowhere: ${why}`);
-    }
-    return why !== null;
-  }
-
   #act(action: EscapeAction): void {
     const { name, uuid } = this.#options.machine;
     switch (action) {
@@ -164,7 +150,6 @@ export class SshConsole {
         for (const line of help) this.#notice(line);
         return;
       case 'break':
-        if (this.#isReadOnly()) return;
         this.#options.hub.sendBreak(uuid).then(
           () => this.#notice('break sent'),
           (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),

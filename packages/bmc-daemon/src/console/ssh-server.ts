@@ -11,7 +11,7 @@ import { SshConnection } from './ssh-connection.js';
 import type { HostKey } from './ssh-host-keys.js';
 
 export interface SshServerOptions {
-  /** Host name or address, `0.0.0.0`; empty: every address. */
+  /** Host name or address, as EMULATOR_LISTEN_IP. */
   readonly ip: string;
   /** 0: any free one. */
   readonly port: number;
@@ -19,6 +19,8 @@ export interface SshServerOptions {
   readonly access: Pick<Access, 'accounts' | 'openSession' | 'sessions'>;
   readonly hub: ConsoleHub;
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
+  /** UUID of the machine whose own address it is; null: the host's. */
+  readonly machineAt: (address: string) => string | null;
   readonly log: Pick<Log, 'info' | 'warn' | 'error' | 'debug'>;
   /** Default: {@link sshLimits}. */
   readonly limits?: Partial<SshLimits>;
@@ -45,6 +47,8 @@ export const sshLimits: SshLimits = {
 export interface SshServer {
   /** That it listens at. */
   readonly port: number;
+  /** Listens at another address, too. @returns what ends that. @throws as {@link openSshServer}. */
+  alsoAt(ip: string): Promise<() => void>;
   /** Ends every console, which is told so, and stops listening. */
   close(): Promise<void>;
 }
@@ -68,6 +72,11 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
   const machines = async (): Promise<readonly SystemRef[]> => {
     known = await options.driver.listSystems().catch(() => known);
     return known;
+  };
+  const atAddress = (address: string) => {
+    const only = options.machineAt(address.replace(/^::ffff:(?=\d+\.)/i, ''));
+    const ofOne = async () => (await machines()).filter(({ uuid }) => uuid === only);
+    return { only, machines: only === null ? machines : ofOne };
   };
   const takePlace = (): (() => void) | undefined => {
     if (consoles >= limits.consoles) return undefined;
@@ -100,14 +109,14 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
         ...options,
         client,
         socket,
-        machines,
+        ...atAddress(socket.localAddress ?? ''),
         takePlace,
         onReady: () => isNoStranger(socket),
       }),
     );
   });
 
-  const server = createServer((socket) => {
+  const accept = (socket: Socket): void => {
     const { remoteAddress: address = '', remotePort = 0 } = socket;
     const network = networkOf(address);
     const ofOne = [...strangers.keys()].filter((other) => networkOf(other.remoteAddress ?? '') === network).length;
@@ -131,15 +140,29 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     // The library listens to errors once the client has said hello.
     socket.on('error', () => undefined);
     ssh.injectSocket(socket);
-  });
-  await listen(server, options);
-  server.on('error', (error) => log.error('accepting an SSH connection', { error }));
+  };
+  const doors = new Set<Server>();
+  const openDoor = async (ip: string, port: number): Promise<Server> => {
+    const server = createServer(accept);
+    await listen(server, ip, port);
+    server.on('error', (error) => log.error('accepting an SSH connection', { error }));
+    doors.add(server);
+    return server;
+  };
+  const address = (await openDoor(options.ip, options.port)).address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
 
-  const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    port,
+    async alsoAt(ip) {
+      const door = await openDoor(ip, port);
+      return () => {
+        doors.delete(door);
+        door.close();
+      };
+    },
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
+      const closed = Promise.all([...doors].map((door) => new Promise((resolve) => door.close(resolve))));
       for (const connection of connections.values()) connection.close('the service ends');
       const timer = setTimeout(() => {
         for (const socket of sockets.values()) socket.destroy();
@@ -155,10 +178,10 @@ function endOf(address: string | undefined, port: number | undefined): string {
   return `${address ?? ''} ${port ?? 0}`;
 }
 
-function listen(server: Server, { ip, port }: SshServerOptions): Promise<void> {
+function listen(server: Server, ip: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ ...(ip === '' ? {} : { host: ip }), port }, () => {
+    server.listen({ host: ip === '' ? '0.0.0.0' : ip, port }, () => {
       server.removeListener('error', reject);
       resolve();
     });
