@@ -10,7 +10,14 @@ import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState, type AccountState } from './access-state.js';
 import type { HtpasswdEntry } from './htpasswd.js';
 import { createLockout } from './lockout.js';
-import { editPasswordFile, userLine, withoutUser, withUserLine } from './password-file-writer.js';
+import {
+  checkUser,
+  editPasswordFile,
+  userLine,
+  withoutUser,
+  withRenamedUser,
+  withUserLine,
+} from './password-file-writer.js';
 import type { PasswordFile } from './password-file.js';
 import type { Privilege } from './privileges.js';
 import { administrator, predefinedRoles, type Role } from './roles.js';
@@ -38,6 +45,8 @@ export interface NewAccount {
 
 /** What is left out stays. A new password takes `passwordChangeRequired` away unless it is given, too. */
 export interface AccountChange {
+  /** Another name; its sessions end, for they belong to the old one. */
+  readonly user?: string;
   readonly password?: string;
   readonly roleId?: string;
   readonly enabled?: boolean;
@@ -136,19 +145,27 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
       `the last enabled ${administrator} can not be removed, disabled or given another role`,
     );
   };
+  const setKept = (kept: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts: kept }));
   /** Role and flags before the password: a crash between the two must not leave an administrator behind. */
-  const write = (next: AccountState | undefined, user: string, edit: ((text: string) => string) | undefined): void => {
+  const write = ({ keep, forget, edit }: AccountWrite): void => {
     const before = state.state.accounts;
-    const others = before.filter((kept) => kept.user !== user);
-    if (next !== undefined) state.update((old) => ({ ...old, accounts: [...others, next] }));
+    if (keep !== undefined) setKept([...before.filter(({ user }) => user !== keep.user), keep]);
     try {
       if (edit !== undefined) editPasswordFile(file, edit);
     } catch (error) {
-      state.update((old) => ({ ...old, accounts: before }));
+      if (keep !== undefined) putBack(before, keep.user);
       throw error;
     }
     passwordFile.refresh();
-    if (next === undefined) state.update((old) => ({ ...old, accounts: others }));
+    if (forget !== undefined) setKept(state.state.accounts.filter(({ user }) => user !== forget));
+  };
+  /** What keeps the password file from being written may keep the state file, too: the client is told of the first fault. */
+  const putBack = (before: readonly AccountState[], user: string): void => {
+    try {
+      setKept(before);
+    } catch (error) {
+      log.error('putting an account back as it was failed', { account: user, error });
+    }
   };
   const keptOf = (user: string) => state.state.accounts.find((kept) => kept.user === user) ?? unlisted(user);
 
@@ -167,33 +184,40 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
         const line = await userLine(user, password);
         // Nothing waits from here on, and what was right before may not be any more.
         check();
-        write(account, user, (text) => withUserLine(text, user, line));
+        write({ keep: account, edit: (text) => withUserLine(text, user, line) });
         log.info('account created', { account: user, role: roleId });
       }),
-    change: (user, { password, locked, ...change }) =>
+    change: (user, { password, locked, user: name = user, ...change }) =>
       turns.run('', async () => {
         const old = need(user);
         if (password !== undefined && old.passwordChangeRequired && (await isPassword(password, old.hash)))
           throw new AccountError('samePassword', 'the new password is the old one');
-        const line = password === undefined ? undefined : await userLine(user, password);
+        if (name !== user) checkUser(name);
+        const line = password === undefined ? undefined : await userLine(name, password);
         const account = need(user);
+        if (name !== user && find(name) !== undefined)
+          throw new AccountError('exists', `there is a user ${name} already`);
         if (change.roleId !== undefined) needRole(change.roleId);
         const { lockedUntil, ...kept } = keptOf(user);
         const next: AccountState = {
           ...kept,
           ...(line === undefined ? {} : { passwordChangeRequired: false }),
           ...change,
+          user: name,
           ...(locked === false || lockedUntil === undefined ? {} : { lockedUntil }),
         };
         leaveAdministrator(account, next.enabled && next.roleId === administrator);
-        write(next, user, line === undefined ? undefined : (text) => withUserLine(text, user, line));
-        if (locked === false) lockout.forget(user);
-        log.info('account changed', { account: user, role: next.roleId, enabled: next.enabled });
+        write({ keep: next, ...(name === user ? {} : { forget: user }), ...editOf(user, name, line) });
+        // Taken out of the file at the same moment.
+        if (name !== user) need(name);
+        if (locked === false || name !== user) lockout.forget(user);
+        const renamed = name === user ? {} : { before: user };
+        log.info('account changed', { account: name, ...renamed, role: next.roleId, enabled: next.enabled });
       }),
     remove: (user) =>
       turns.run('', () => {
         leaveAdministrator(need(user), false);
-        write(undefined, user, (text) => withoutUser(text, user));
+        write({ forget: user, edit: (text) => withoutUser(text, user) });
         lockout.forget(user);
         log.info('account removed', { account: user });
         return Promise.resolve();
@@ -203,6 +227,22 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     },
     passwordWasRight: (user) => lockout.forget(user),
   };
+}
+
+/** One change of the two files. */
+interface AccountWrite {
+  /** What the state file is to keep of an account. */
+  readonly keep?: AccountState;
+  /** The account that the state file has to keep nothing of, afterwards. */
+  readonly forget?: string;
+  /** Of the text of the password file. */
+  readonly edit?: (text: string) => string;
+}
+
+/** @param line with a new password. */
+function editOf(user: string, name: string, line: string | undefined): Pick<AccountWrite, 'edit'> {
+  if (line !== undefined) return { edit: (text) => withUserLine(text, user, line) };
+  return name === user ? {} : { edit: (text) => withRenamedUser(text, user, name) };
 }
 
 function isAdministrator({ enabled, roleId }: Account): boolean {

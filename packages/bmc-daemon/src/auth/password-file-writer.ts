@@ -28,7 +28,7 @@ const COST = 12;
 const ATTEMPTS = 5;
 
 /** @throws {CredentialsError} for a name that the format can not hold. */
-function checkUser(user: string): void {
+export function checkUser(user: string): void {
   if (user === '') throw new CredentialsError('user', 'a user needs a name');
   if (user.includes(':'))
     throw new CredentialsError('user', "a user's name has no colon: it ends the name in HTTP and in the file");
@@ -66,6 +66,13 @@ export function withUserLine(text: string, user: string, line: string): string {
   if (first === -1) kept.push(line);
   else kept[first] = line;
   return `${kept.join('\n')}\n`;
+}
+
+/** The text of the file with the user by another name, and the same password; as it was where it has no such user. */
+export function withRenamedUser(text: string, user: string, name: string): string {
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${user}:`));
+  if (line === undefined) return text;
+  return withUserLine(text, user, `${name}${line.slice(user.length)}`);
 }
 
 /** The text of the file without the user's lines. */

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hash } from 'bcrypt';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { stateInMemory } from '../../test/support/services.js';
+import { StateFileError, type StateFile } from '../state-file.js';
+import { openAccess, type Access } from './access.js';
+import { initialAccessState, type AccessState } from './access-state.js';
+import type { Accounts } from './accounts.js';
+import { PasswordFileWriteError } from './password-file-writer.js';
+
+let folder: string;
+let file: string;
+let state: StateFile<AccessState>;
+let access: Access;
+const logged: string[] = [];
+const log = { info: () => undefined, warn: () => undefined, error: (text: string) => void logged.push(text) };
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-account-writes-'));
+  file = path.join(folder, 'users');
+  writeFileSync(
+    file,
+    `# ours\nadmin:${await hash('secret', 4)}\neve:${await hash('apple', 4)}:x\nbob:${await hash('b', 4)}\n`,
+  );
+  state = stateInMemory(initialAccessState);
+  access = openAccess({ authFile: file, state, log, login: { sleep: () => Promise.resolve() } });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function accounts(): Accounts {
+  if (access.accounts === null) throw new Error('there is a password file, so there are accounts');
+  return access.accounts;
+}
+const text = () => readFileSync(file, 'utf8');
+async function logIn(user: string, password: string): Promise<string> {
+  const answer = await access.openSession({ user, password }, { address: '192.0.2.1', gone: () => false });
+  return 'refused' in answer ? answer.refused : 'in';
+}
+
+describe('an account that is renamed', () => {
+  it('keeps its line but for the name, its password, role, flags and lock (S2)', async () => {
+    await accounts().change('eve', { roleId: 'Operator', enabled: true });
+    state.update((old) => ({ ...old, accounts: old.accounts.map((kept) => ({ ...kept, lockedUntil: null })) }));
+    const before = text();
+    await accounts().change('eve', { user: 'mallory' });
+    expect(text()).toBe(before.replace('eve:', 'mallory:'));
+    expect(state.state.accounts).toEqual([
+      { user: 'mallory', roleId: 'Operator', enabled: true, passwordChangeRequired: false, lockedUntil: null },
+    ]);
+    expect([accounts().find('eve'), accounts().find('mallory')?.locked]).toEqual([undefined, true]);
+    await accounts().change('mallory', { locked: false });
+    expect([await logIn('mallory', 'apple'), await logIn('eve', 'apple')]).toEqual(['in', 'unknown user']);
+  });
+
+  it('is no administrator at any moment that was none before (S2)', async () => {
+    await accounts().change('eve', { roleId: 'ReadOnly' });
+    // Of a user that the state file says nothing of, everything is allowed.
+    const roles: unknown[] = [];
+    const real = state.update.bind(state);
+    state.update = (change) => {
+      real(change);
+      roles.push(
+        accounts()
+          .list()
+          .map(({ user, roleId }) => `${user} ${roleId}`),
+      );
+    };
+    await accounts().change('eve', { user: 'mallory', password: 'new apple' });
+    roles.push(
+      accounts()
+        .list()
+        .map(({ user, roleId }) => `${user} ${roleId}`),
+    );
+    expect(JSON.stringify(roles)).not.toMatch(/(eve|mallory) Administrator/);
+    expect([await logIn('mallory', 'new apple'), await logIn('mallory', 'apple')]).toEqual(['in', 'wrong password']);
+  });
+
+  it('takes no name that another has or that the file has no room for, and stays as it was then (S2)', async () => {
+    const before = text();
+    await expect(accounts().change('eve', { user: 'bob' })).rejects.toMatchObject({ kind: 'exists' });
+    for (const user of ['', 'a:b', '#eve', '..']) {
+      await expect(accounts().change('eve', { user })).rejects.toMatchObject({
+        name: 'CredentialsError',
+        about: 'user',
+      });
+    }
+    await expect(accounts().change('carol', { user: 'dave' })).rejects.toMatchObject({ kind: 'gone' });
+    expect([text(), state.state]).toEqual([before, initialAccessState]);
+  });
+});
+
+describe('a change where neither file can be written', () => {
+  it('fails with what became of the password file, which comes first for whoever reads it (S2)', async () => {
+    await accounts().change('eve', { roleId: 'ReadOnly' });
+    const kept = state.state;
+    // Another process is writing it, and does not come to an end.
+    writeFileSync(path.join(folder, '.users.lock'), '');
+    const real = state.update.bind(state);
+    let left = 0;
+    state.update = (change) => {
+      if (left === 0) throw new StateFileError('writing access.json: there is no room left on the device');
+      left -= 1;
+      real(change);
+    };
+    await expect(accounts().remove('eve')).rejects.toBeInstanceOf(PasswordFileWriteError);
+    expect(state.state).toBe(kept);
+    // The first half of the change was kept, and could not be taken back.
+    left = 1;
+    await expect(accounts().change('eve', { password: 'pear' })).rejects.toBeInstanceOf(PasswordFileWriteError);
+    expect(logged).toEqual(['putting an account back as it was failed']);
+  });
+});
