@@ -68,7 +68,7 @@ const floors = {
     ['settings.ts'],
     ['providers/'],
     ['json/'],
-    ['errors.ts', 'in-flight.ts', 'metrics.ts', 'secret-names.ts', 'trace.ts', 'version.ts'],
+    ['errors.ts', 'in-flight.ts', 'metrics.ts', 'secret-names.ts', 'trace.ts', 'version.ts', 'webassembly/'],
   ],
 };
 
