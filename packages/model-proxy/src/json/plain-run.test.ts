@@ -1,19 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { endOfPlainRun, plainRuns } from './plain-run.js';
+import { webAssemblyEngine } from '../webassembly/engine.js';
+import { plainRuns, type PlainRuns } from './plain-run.js';
+import { CHUNK_BYTES, loadVectorSearch, VectorRuns } from './plain-run-vectors.js';
+import { WordRuns } from './plain-run-words.js';
+
+const search = loadVectorSearch(webAssemblyEngine());
+if (search === null) throw new Error('this engine has no WebAssembly');
+const ways: readonly (readonly [string, (bytes: Buffer) => PlainRuns])[] = [
+  ['by words', (bytes) => new WordRuns(bytes)],
+  ['by vectors', (bytes) => new VectorRuns(search, bytes)],
+];
 
 /** The same, said as an expression: slow, and nothing in it counts bytes. */
 const plain = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*/y;
 
-function expectAgreement(bytes: Buffer): void {
+/** Compares each run of a chunk, and what begins right behind where one ends. */
+function expectAgreement(found: (bytes: Buffer) => PlainRuns, bytes: Buffer): void {
   const text = bytes.toString('latin1');
-  const runs = plainRuns(bytes);
+  const runs = found(bytes);
   for (let from = 0; from <= bytes.length;) {
     plain.lastIndex = from;
     const passed = plain.exec(text)?.[0] ?? '';
+    const expected = from + passed.length;
     runs.escaped = false;
-    const end = endOfPlainRun(runs, from);
-    expect([from, end, runs.escaped]).toEqual([from, from + passed.length, passed.includes('\\')]);
+    const end = runs.endFrom(from);
+    expect([from, end, runs.escaped]).toEqual([from, expected, passed.includes('\\') || text[expected] === '\\']);
     from = end + 1;
   }
 }
@@ -22,6 +34,8 @@ const piece = fc.oneof(
   { weight: 4, arbitrary: fc.nat(40).map((length) => 'x'.repeat(length)) },
   { weight: 4, arbitrary: fc.constantFrom('\\n', '\\"', '\\\\', '\\/', '\\u0416', '\\uD83d\\uDe00') },
   { weight: 2, arbitrary: fc.constantFrom('"', '\\', '\\u', '\\u04', '\\u041g', '\\x', '\0', '\x1f') },
+  // Rows of backslashes, over the seams of what is looked at together, too.
+  { weight: 1, arbitrary: fc.nat(140).map((length) => '\\'.repeat(length)) },
   // Neighbours of the bytes that matter, and what becomes one of them where a bit is lost.
   { weight: 3, arbitrary: fc.constantFrom(' !#[]\x7f', '\x80\x9f\xa0\xa2\xdc\xff', '\xa2"', '\x80\0') },
   // Long enough for the search of long strings, which is another.
@@ -29,27 +43,94 @@ const piece = fc.oneof(
 );
 const pieces = fc.array(piece, { maxLength: 40, size: 'max' }).map((list) => Buffer.from(list.join(''), 'latin1'));
 
-describe('plain run', () => {
+describe.each(ways)('plain run, found %s,', (_, found) => {
   it('ends where the first byte is that matters, whole escapes passed by (C6)', () => {
-    fc.assert(fc.property(pieces, expectAgreement), { numRuns: 1000 });
+    fc.assert(
+      fc.property(pieces, (bytes) => expectAgreement(found, bytes)),
+      { numRuns: 1000 },
+    );
   });
 
   it('ends there in a chunk at any address, whatever lies around it (C6)', () => {
     const property = fc.property(pieces, fc.nat(8), fc.constantFrom(0, 0x22, 0x5c), (bytes, shift, around) => {
       const memory = Buffer.alloc(bytes.length + 32, around);
       bytes.copy(memory, shift);
-      expectAgreement(memory.subarray(shift, shift + bytes.length));
+      expectAgreement(found, memory.subarray(shift, shift + bytes.length));
     });
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('sees each byte for what it is, at each place of a word (C6)', () => {
+  it('ends there whatever the chunk before had at these places (C6)', () => {
+    const before = fc.constantFrom('"', '\\', '\0', 'n', 'u', '0').map((byte) => Buffer.alloc(4096, byte));
+    const property = fc.property(pieces, before, (bytes, earlier) => {
+      found(earlier);
+      expectAgreement(found, bytes);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('sees each byte for what it is, at each place of a word and of a vector (C6)', () => {
     for (let byte = 0; byte < 256; byte += 1) {
-      for (let at = 0; at < 36; at += 1) {
-        const bytes = Buffer.alloc(36, 0x61);
+      for (let at = 0; at < 70; at += 1) {
+        const bytes = Buffer.alloc(70, 0x61);
         bytes[at] = byte;
-        expectAgreement(bytes);
+        expectAgreement(found, bytes);
       }
     }
+  });
+
+  it('sees each byte behind a backslash and at each place of four digits for what it is (C6)', () => {
+    for (let byte = 0; byte < 256; byte += 1) {
+      for (let place = 1; place < 7; place += 1) {
+        for (const start of [0, 10, 57, 58, 59, 60, 61, 62, 63]) {
+          const bytes = Buffer.alloc(80, 0x61);
+          bytes.write('\\uaF09', start);
+          bytes[start + place] = byte;
+          expectAgreement(found, bytes);
+        }
+      }
+    }
+  });
+
+  it('takes an escape that is cut for none, wherever the chunk ends (C6)', () => {
+    for (let length = 1; length < 200; length += 1) {
+      for (const escape of ['\\n', '\\u0416', '\\\\', '\\u12']) {
+        for (let cut = 1; cut <= escape.length; cut += 1) {
+          expectAgreement(found, Buffer.from('x'.repeat(length) + escape.slice(0, cut)));
+        }
+      }
+    }
+  });
+});
+
+describe('plain run', () => {
+  it('is found by vectors in chunks as sockets deliver them (C6)', () => {
+    const ofLength = (length: number) => plainRuns(Buffer.alloc(length)).constructor;
+    expect([1_024, 4_095, 4_096, CHUNK_BYTES, CHUNK_BYTES + 1].map(ofLength)).toEqual([
+      WordRuns,
+      WordRuns,
+      VectorRuns,
+      VectorRuns,
+      WordRuns,
+    ]);
+  });
+
+  it('is found in the last bytes of the largest chunk (C6)', () => {
+    for (const tail of ['"', '\\', '\\n', '\\u041', '\\u0416', 'x']) {
+      const bytes = Buffer.alloc(CHUNK_BYTES, 'x');
+      bytes.write(tail, CHUNK_BYTES - tail.length);
+      for (const [, found] of ways) expectAgreement(found, bytes);
+    }
+  });
+
+  it('does without vectors where the process has no WebAssembly, or no room for it (C6)', () => {
+    const refuse = (): never => {
+      throw new RangeError('could not allocate memory');
+    };
+    class Refused {
+      readonly exports = refuse();
+    }
+    expect(loadVectorSearch(null)).toBeNull();
+    expect(loadVectorSearch({ Module: Uint8Array, Instance: Refused })).toBeNull();
   });
 });

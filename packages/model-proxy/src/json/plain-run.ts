@@ -1,143 +1,30 @@
-/**
- * How far a JSON string goes on without a byte that matters: the scanner's inner loop, and where all its time goes.
- *
- * Sixteen bytes at a time, as four words and by arithmetic on them: 0.18 ns a byte on Node 20, where one byte after the other takes
- * 0.7. A DataView reads words wherever they lie, so that short strings need no way to the next aligned one. In long
- * strings `Buffer.indexOf` finds quote and backslash (0.01 ns a byte each), and the words are searched for control characters
- * only: 0.1. A call of it costs 25 ns, so it pays from some hundred bytes on.
- */
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** From this many plain bytes on a string is taken for a long one. */
-const LONG_BYTES = 512;
+/** How far a JSON string goes on without a byte that matters: the scanner's inner loop, and where most of its time goes. */
+import { webAssemblyEngine } from '../webassembly/engine.js';
+import { CHUNK_BYTES, loadVectorSearch, VectorRuns, type VectorSearch } from './plain-run-vectors.js';
+import { WordRuns } from './plain-run-words.js';
 
 /** One chunk, and what the search remembers of it. */
 export interface PlainRuns {
-  readonly bytes: Buffer;
-  /** The same bytes. */
-  readonly view: DataView;
-  /** The first backslash at or behind the last place asked for; its search may pass many strings, hence it is done once. */
-  backslash: number;
-  /** Set when an escape has been passed by. */
+  /** Set when a backslash has been met; never reset here. */
   escaped: boolean;
+  /**
+   * Passes by plain characters and whole escapes: a Python client sends any text that is not English as `\u0416\u0438`.
+   * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
+   * @returns the index of the first quote, control character (below U+0020) or backslash of what is no escape, or none that ends in this
+   * chunk. Without any of them the chunk's length.
+   */
+  endFrom(from: number): number;
 }
 
-/** Sees a chunk as bytes and as words; nothing is copied. */
+/** Smaller chunks are not worth a copy, nor a process that sees no other the memory for one. */
+const VECTOR_BYTES = 4_096;
+
+/** undefined: nobody has needed it yet. null: it can not be had in this process. */
+let vectors: VectorSearch | null | undefined;
+
+/** How a chunk is searched; good until the next chunk is given. */
 export function plainRuns(bytes: Buffer): PlainRuns {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return { bytes, view, backslash: -1, escaped: false };
-}
-
-/**
- * Passes by plain characters and whole escapes: a Python client sends any text that is not English as `\u0416\u0438`.
- *
- * The high bit of each byte of (x - 0x20202020) & ~x is set where that byte of x is below 0x20, and likewise of x ^ q minus
- * 0x01010101 where it is the byte that q repeats. Behind the first such byte others may be reported wrongly, in front of it
- * none: the lowest bit tells. All in one function: between two escapes of a text there are some dozen bytes, and a call costs as much.
- * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
- * @returns the index of the first quote, control character (below U+0020) or backslash of what is no escape, or none that ends in this chunk.
- * Without any of them the chunk's length.
- */
-export function endOfPlainRun(runs: PlainRuns, from: number): number {
-  const { bytes, view } = runs;
-  const end = bytes.length;
-  let i = from;
-  for (;;) {
-    const nearby = Math.min(end, i + LONG_BYTES);
-    let hits = 0;
-    for (const last = nearby - 16; i <= last; i += 16) {
-      const a = view.getInt32(i, true);
-      const b = view.getInt32(i + 4, true);
-      const c = view.getInt32(i + 8, true);
-      const d = view.getInt32(i + 12, true);
-      const inA = ((a - 0x20202020) | ((a ^ 0x22222222) - 0x01010101) | ((a ^ 0x5c5c5c5c) - 0x01010101)) & ~a;
-      const inB = ((b - 0x20202020) | ((b ^ 0x22222222) - 0x01010101) | ((b ^ 0x5c5c5c5c) - 0x01010101)) & ~b;
-      const inC = ((c - 0x20202020) | ((c ^ 0x22222222) - 0x01010101) | ((c ^ 0x5c5c5c5c) - 0x01010101)) & ~c;
-      const inD = ((d - 0x20202020) | ((d ^ 0x22222222) - 0x01010101) | ((d ^ 0x5c5c5c5c) - 0x01010101)) & ~d;
-      if (((inA | inB | inC | inD) & 0x80808080) === 0) continue;
-      // The first word that has one, and its first byte.
-      if ((hits = inA & 0x80808080) === 0) {
-        i += 4;
-        if ((hits = inB & 0x80808080) === 0) {
-          i += 4;
-          if ((hits = inC & 0x80808080) === 0) {
-            i += 4;
-            hits = inD & 0x80808080;
-          }
-        }
-      }
-      i += (31 - Math.clz32(hits & -hits)) >> 3;
-      break;
-    }
-    if (hits === 0) {
-      i = endByBytes(bytes, i, nearby);
-      if (i === nearby && i < end) i = endOfLongRun(runs, i);
-      if (i >= end) return end;
-    }
-    if (bytes[i] !== BACKSLASH || i + 1 === end) return i;
-    const letter = bytes[i + 1] ?? 0;
-    if (isShortEscape(letter)) i += 2;
-    else if (letter === 0x75 && i + 6 <= end && areHex(bytes, i + 2)) i += 6;
-    else return i;
-    runs.escaped = true;
-  }
-}
-
-function areHex(bytes: Buffer, at: number): boolean {
-  return isHex(bytes[at] ?? 0) && isHex(bytes[at + 1] ?? 0) && isHex(bytes[at + 2] ?? 0) && isHex(bytes[at + 3] ?? 0);
-}
-
-/** Whether a byte is one of the digits of `\u00e9`. */
-export function isHex(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
-}
-
-/** Whether a letter makes an escape of its own behind a backslash: all but `u` do so. */
-export function isShortEscape(byte: number): boolean {
-  switch (byte) {
-    case 0x22:
-    case 0x5c:
-    case 0x2f:
-    case 0x62:
-    case 0x66:
-    case 0x6e:
-    case 0x72:
-    case 0x74:
-      return true;
-    default:
-      return false;
-  }
-}
-
-function endByBytes(bytes: Buffer, from: number, end: number): number {
-  for (let i = from; i < end; i++) {
-    const byte = bytes[i] ?? 0;
-    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return i;
-  }
-  return end;
-}
-
-/** As {@link endOfPlainRun} for images and the like, escapes not passed by. */
-function endOfLongRun(runs: PlainRuns, from: number): number {
-  const { bytes, view } = runs;
-  const quote = bytes.indexOf(QUOTE, from);
-  let stop = quote === -1 ? bytes.length : quote;
-  if (runs.backslash < from) {
-    const found = bytes.indexOf(BACKSLASH, from);
-    runs.backslash = found === -1 ? bytes.length : found;
-  }
-  if (runs.backslash < stop) stop = runs.backslash;
-
-  let i = from;
-  for (const last = stop - 16; i <= last; i += 16) {
-    const a = view.getInt32(i, true);
-    const b = view.getInt32(i + 4, true);
-    const c = view.getInt32(i + 8, true);
-    const d = view.getInt32(i + 12, true);
-    const hits = ((a - 0x20202020) & ~a) | ((b - 0x20202020) & ~b) | ((c - 0x20202020) & ~c) | ((d - 0x20202020) & ~d);
-    if ((hits & 0x80808080) !== 0) break;
-  }
-  return endByBytes(bytes, i, stop);
+  if (bytes.length < VECTOR_BYTES || bytes.length > CHUNK_BYTES) return new WordRuns(bytes);
+  vectors ??= vectors === undefined ? loadVectorSearch(webAssemblyEngine()) : vectors;
+  return vectors === null ? new WordRuns(bytes) : new VectorRuns(vectors, bytes);
 }

@@ -220,6 +220,35 @@ describe('JSON scanner', () => {
     expect(wellFormed.map((line) => typeof parsed(line))).toEqual(wellFormed.map(() => 'object'));
   });
 
+  it('reads large chunks as it does small ones, wherever the text is cut in two (C6, C11)', () => {
+    // Where the line's own brace was; and behind it, which may be nothing more.
+    const front = `{"front":"${'x'.repeat(5_000)}"`;
+    const fault = (chunks: readonly Buffer[]): JsonError | undefined => {
+      try {
+        scan(chunks);
+      } catch (error) {
+        if (error instanceof JsonError) return error;
+        throw error;
+      }
+      return undefined;
+    };
+    for (const line of [...malformed, ...wellFormed]) {
+      const rest = line.toString('latin1').replace(/^\s*\{\s*/, '');
+      const text = Buffer.from(`${front}${rest.startsWith('}') ? '' : ','}${rest}${' '.repeat(5_000)}`, 'latin1');
+      const small = Array.from({ length: Math.ceil(text.length / 1_000) }, (_, at) => (at + 1) * 1_000);
+      const expected = fault(cut(text, small));
+      for (let offset = front.length; offset <= text.length - 5_000; offset++) {
+        expectAgreement(text, [offset]);
+        const found = fault(cut(text, [offset]));
+        expect([line.toString(), found?.message, found?.offset]).toEqual([
+          line.toString(),
+          expected?.message,
+          expected?.offset,
+        ]);
+      }
+    }
+  });
+
   it('finds the members of any object, in whatever chunks it comes (C6)', () => {
     fc.assert(
       fc.property(text, offsets, (line, places) => expectAgreement(line, places)),

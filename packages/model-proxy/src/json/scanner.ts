@@ -1,14 +1,15 @@
 /**
- * Verifies a JSON object while it arrives, and notes where its own members lie. Nothing is parsed, nothing is copied: a request of
- * 10 MB takes about a millisecond and a half where `JSON.parse` blocks the process for fifty.
+ * Verifies a JSON object while it arrives, and notes where its own members lie. Nothing is parsed: a request of 10 MB takes less than a
+ * millisecond where `JSON.parse` blocks the process for fifty.
  *
  * It accepts exactly the objects that `JSON.parse` accepts (RFC 8259), with three limits: bytes that are no UTF-8 are refused, where
  * decoding would have put U+FFFD in their place; so is a byte order mark, as Python's `json.loads` does; and nesting and the number of members
- * are bounded. Control characters inside strings are looked for everywhere: 0.1 ns a byte, 1 ms in an image of 10 MB.
+ * are bounded.
  */
+import { isHex, isShortEscape } from './escape.js';
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
 import { KeySketch } from './key-sketch.js';
-import { endOfPlainRun, isHex, isShortEscape, plainRuns, type PlainRuns } from './plain-run.js';
+import { plainRuns, type PlainRuns } from './plain-run.js';
 import { bytesBetween } from './text.js';
 import { Utf8Check } from './utf8.js';
 
@@ -117,7 +118,7 @@ export class JsonObjectScanner {
         case STRING: {
           runs ??= plainRuns(chunk);
           const from = i;
-          i = endOfPlainRun(runs, i);
+          i = runs.endFrom(i);
           if (i - from >= LONG_TEXT_BYTES) this.#noteLongText(base + from, base + i);
           if (runs.escaped) {
             runs.escaped = false;
