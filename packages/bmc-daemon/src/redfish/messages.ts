@@ -73,3 +73,8 @@ export function renderMessage(subject: Message): JsonObject {
     ...(subject.related.length > 0 ? { RelatedProperties: subject.related } : {}),
   };
 }
+
+/** A reason as a sentence of a detail: `the file …` becomes `The file ….` */
+export function sentence(reason: string): string {
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+}

@@ -98,7 +98,7 @@ function postOperation<Services>(
       // What becomes a task is told of by the task.
       if (owner.kind === 'action' && result?.task === undefined) {
         const summary = post.summary === undefined ? '' : post.summary(valid);
-        const uri = renderer.self(entity, params);
+        const uri = result?.changed?.location ?? renderer.self(entity, params);
         const detail = `${owner.action} ${summary ?? ''}`.trimEnd();
         if (summary !== null) options.onChange?.({ kind: 'changed', uri, requester: exchange.requester, detail });
       }
@@ -238,6 +238,12 @@ async function writeAnswer<Services>(
     // Retry-After: one second is what task monitors are polled at.
     return jsonAnswer(202, body, { Location: result.task.monitor, 'Retry-After': '1' });
   }
+  if (result?.changed !== undefined) {
+    const { location } = result.changed;
+    const { body = '' } = await read(location, exchange);
+    return jsonAnswer(200, body, { Location: location });
+  }
+  if (result?.response !== undefined) return jsonAnswer(200, stringify(result.response));
   if (result?.messages === undefined || result.messages.length === 0) return emptyAnswer(204);
   return jsonAnswer(200, withMessages({}, result.messages));
 }

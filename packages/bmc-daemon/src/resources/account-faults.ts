@@ -2,7 +2,7 @@
 import { AccountError } from '../auth/accounts.js';
 import { CredentialsError, PasswordFileWriteError } from '../auth/password-file-writer.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
-import { about, message, withDetail, type Message } from '../redfish/messages.js';
+import { about, message, sentence, withDetail, type Message } from '../redfish/messages.js';
 import { StateFileError } from '../state-file.js';
 
 /** What the request is about, for its messages. */
@@ -61,9 +61,4 @@ function badRequest(fault: Message): RedfishError {
 
 function propertyError(name: string, reason: string): Message {
   return about(withDetail(message('PropertyValueError', name), sentence(reason)), `#/${name}`);
-}
-
-/** `the file …` becomes `The file ….` */
-function sentence(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
 }
