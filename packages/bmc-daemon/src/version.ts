@@ -9,3 +9,6 @@ export const vendor = 'Rackless';
 
 /** `Rackless bmc-daemon`. */
 export const product = `${vendor} bmc-daemon`;
+
+/** The version of the Redfish protocol (DSP0266) that is spoken. */
+export const redfishVersion = '1.20.0';

@@ -1,6 +1,6 @@
 /** Where every client begins. What is linked is what answers: a service that comes is linked by being served. */
 import { protocolFeatures } from '../redfish/query/features.js';
-import { product, vendor } from '../version.js';
+import { product, redfishVersion, vendor } from '../version.js';
 import { reference } from './reference.js';
 import { defineResource } from './services.js';
 
@@ -32,7 +32,7 @@ export const serviceRoot = defineResource({
   render: (_entity, { services, isServed }) => ({
     Id: 'RootService',
     Name: 'Root Service',
-    RedfishVersion: '1.20.0',
+    RedfishVersion: redfishVersion,
     UUID: services.serviceUuid,
     Product: product,
     Vendor: vendor,

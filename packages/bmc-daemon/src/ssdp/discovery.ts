@@ -1,0 +1,197 @@
+/** Whether and how the service lets itself be found: what clients set over Redfish, kept over restarts, and the socket that follows it. */
+import { z } from 'zod';
+import type { Log } from '@rackless/daemon/log.js';
+import { openStateFile, StateFileError } from '../state-file.js';
+import { product, redfishVersion, version } from '../version.js';
+import { SSDP_GROUP, SSDP_PORT } from './message.js';
+import { openResponder, type Responder } from './responder.js';
+
+/** What can be set. */
+export interface DiscoverySettings {
+  readonly enabled: boolean;
+  /** Hops of notifications, 1 to 255. */
+  readonly notifyTtl: number;
+  /** Between two notifications, to 86,400; 0: none are sent, and searches are answered all the same. */
+  readonly notifyIntervalSeconds: number;
+}
+
+/** The change was not made; the message says why. */
+export class DiscoveryError extends Error {
+  override readonly name = 'DiscoveryError';
+}
+
+export interface Discovery {
+  /** UDP port. */
+  readonly port: number;
+  /** As they are: `enabled` only where the port is listened at. The same object until something changes. */
+  readonly settings: DiscoverySettings;
+  /** Sets what is given. @throws {DiscoveryError} where it can not be done or not be kept; then everything is as it was. */
+  change(change: Partial<DiscoverySettings>): Promise<void>;
+  /** Begins, where that is wanted. What stands in its way is a warning in the log. */
+  start(service: DiscoveredService): Promise<void>;
+  /** Says good-bye. */
+  close(): Promise<void>;
+}
+
+/** Where the service is found. */
+export interface DiscoveredService {
+  /** URLs that the service listens at. */
+  readonly addresses: readonly string[];
+  /** Whether these are all addresses of the machine. */
+  readonly everywhere: boolean;
+}
+
+const stateSchema = z.object({
+  enabled: z.boolean(),
+  /** EMULATOR_SSDP when that was set: where the configuration has changed since, it was the last to speak. */
+  configured: z.boolean(),
+  notifyTtl: z.int().min(1).max(255),
+  notifyIntervalSeconds: z.int().min(0).max(86_400),
+});
+
+/** DMTF's recommended values. */
+const NOTIFY_TTL = 2;
+const NOTIFY_INTERVAL_S = 600;
+
+export interface DiscoveryOptions {
+  /** EMULATOR_SSDP: whether it is on where nobody has set it since. */
+  readonly configured: boolean;
+  readonly stateDir: string;
+  readonly serviceUuid: string;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Another group and port than SSDP's. */
+  readonly group?: string;
+  readonly port?: number;
+  /** When answers are sent, as in {@link openResponder}. */
+  readonly random?: () => number;
+}
+
+/**
+ * Nothing is sent or heard before it is started.
+ * @throws {StateFileError} where what was set can not be read.
+ */
+export function openDiscovery(options: DiscoveryOptions): Discovery {
+  const { configured, stateDir, serviceUuid, log, group = SSDP_GROUP, port = SSDP_PORT } = options;
+  const state = openStateFile({
+    folder: stateDir,
+    name: `discovery-${serviceUuid}`,
+    schema: stateSchema,
+    initial: {
+      enabled: configured,
+      configured,
+      notifyTtl: NOTIFY_TTL,
+      notifyIntervalSeconds: NOTIFY_INTERVAL_S,
+    },
+    log,
+    broken: 'setAside',
+  });
+  const keep = (settings: DiscoverySettings): void => {
+    try {
+      state.update(() => ({ ...settings, configured }));
+    } catch (error) {
+      if (!(error instanceof StateFileError)) throw error;
+      throw new DiscoveryError(error.message, { cause: error });
+    }
+  };
+  const kept = state.state;
+  let wanted = settingsOf(kept, kept.enabled);
+  if (kept.configured !== configured) {
+    wanted = settingsOf(kept, configured);
+    try {
+      keep(wanted);
+    } catch (error) {
+      log.warn('keeping whether the service is found by SSDP', { error });
+    }
+  }
+  let responder: Responder | undefined;
+  let service: DiscoveredService | undefined;
+  let shown = settingsOf(wanted, false);
+
+  /** Has the socket follow what is wanted. */
+  const apply = async (): Promise<void> => {
+    await responder?.close();
+    responder = undefined;
+    try {
+      if (!wanted.enabled || service === undefined) return;
+      responder = await openResponder({
+        uuid: serviceUuid,
+        minor: Number(redfishVersion.split('.')[1] ?? 0),
+        product: `${product.replaceAll(' ', '-')}/${version}`,
+        ...service,
+        group,
+        port,
+        ttl: wanted.notifyTtl,
+        notifyIntervalMs: wanted.notifyIntervalSeconds * 1_000,
+        log,
+        ...(options.random === undefined ? {} : { random: options.random }),
+      });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DiscoveryError(`listening at UDP port ${port}: ${reason}`, { cause: error });
+    } finally {
+      shown = settingsOf(wanted, responder !== undefined);
+    }
+  };
+
+  const set = async (change: Partial<DiscoverySettings>): Promise<void> => {
+    const before = wanted;
+    const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
+    if (sameSettings(next, shown)) return;
+    keep(next);
+    wanted = next;
+    try {
+      await apply();
+    } catch (error) {
+      wanted = before;
+      keep(before);
+      // It was off before, or it would not have had to be opened.
+      shown = settingsOf(before, false);
+      throw error;
+    }
+  };
+
+  let turn: Promise<void> = Promise.resolve();
+  /** One after the other. */
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const done = turn.then(work);
+    turn = done.catch(() => undefined);
+    return done;
+  };
+  let closed = false;
+
+  return {
+    port,
+    get settings() {
+      return shown;
+    },
+    change: (change) => inTurn(() => (closed ? Promise.resolve() : set(change))),
+    start: (where) =>
+      inTurn(async () => {
+        service = where;
+        try {
+          await apply();
+          if (responder !== undefined) log.info(`found by SSDP, at UDP port ${port}`);
+        } catch (error) {
+          log.warn('the service will not be found by SSDP', { error });
+        }
+      }),
+    close: () =>
+      inTurn(async () => {
+        closed = true;
+        await responder?.close();
+        responder = undefined;
+      }),
+  };
+}
+
+function settingsOf({ notifyTtl, notifyIntervalSeconds }: DiscoverySettings, enabled: boolean): DiscoverySettings {
+  return { enabled, notifyTtl, notifyIntervalSeconds };
+}
+
+function sameSettings(one: DiscoverySettings, other: DiscoverySettings): boolean {
+  return (
+    one.enabled === other.enabled &&
+    one.notifyTtl === other.notifyTtl &&
+    one.notifyIntervalSeconds === other.notifyIntervalSeconds
+  );
+}

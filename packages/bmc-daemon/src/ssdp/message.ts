@@ -1,0 +1,117 @@
+/**
+ * The messages of SSDP as Redfish uses it (DSP0266, discovery; UPnP Device Architecture 1.1 §1): what a search asks for, and what is
+ * said to it and to everybody. Nothing here sends anything.
+ */
+
+/** Where searches are sent to, and notifications. */
+export const SSDP_GROUP = '239.255.255.250';
+export const SSDP_PORT = 1900;
+
+/** What is searched for, with the version of the protocol behind it: major, and minor where it is the service's own. */
+const REDFISH = 'urn:dmtf-org:service:redfish-rest:1';
+const EVERYTHING = 'ssdp:all';
+const ROOT_DEVICE = 'upnp:rootdevice';
+
+/** Searches are shorter; what is longer is none. */
+const LONGEST = 2_048;
+/** UPnP §1.3.2: more than five seconds are as good as five. */
+const LONGEST_WAIT_S = 5;
+
+/** The service, as its messages tell of it. */
+export interface Announced {
+  /** UUID of the service root. */
+  readonly uuid: string;
+  /** Minor version of RedfishVersion, `20`. */
+  readonly minor: number;
+  /** `Rackless/1.2.3`. */
+  readonly product: string;
+}
+
+export interface Search {
+  /** What the answer says was found. */
+  readonly target: string;
+  /** The answer comes within so long, at a moment that is left to chance, so that not all answers come at once. */
+  readonly withinMs: number;
+}
+
+/** What a packet searches for; undefined where it is no search, or for nothing that there is here. */
+export function readSearch(packet: Buffer, { minor }: Pick<Announced, 'minor'>): Search | undefined {
+  if (packet.length > LONGEST) return undefined;
+  const [first = '', ...lines] = packet.toString('latin1').split('\r\n');
+  if (first !== 'M-SEARCH * HTTP/1.1') return undefined;
+  const headers = new Map(
+    lines.flatMap((line): [string, string][] => {
+      const [, name = '', value = ''] = /^([\w-]+)[ \t]*:[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+      return name === '' ? [] : [[name.toLowerCase(), value]];
+    }),
+  );
+  if (headers.get('man') !== '"ssdp:discover"') return undefined;
+  // UPnP §1.3.2: a search without it is to be ignored.
+  const wait = Number(headers.get('mx') ?? NaN);
+  if (!Number.isInteger(wait) || wait < 1) return undefined;
+  const target = foundBy(headers.get('st') ?? '', minor);
+  return target === undefined ? undefined : { target, withinMs: Math.min(wait, LONGEST_WAIT_S) * 1_000 };
+}
+
+/** One answer, whatever is asked for: everything that there is here is one service. */
+function foundBy(target: string, minor: number): string | undefined {
+  if (target === REDFISH || target === EVERYTHING) return REDFISH;
+  if (target === ROOT_DEVICE) return target;
+  return minor > 0 && target === `${REDFISH}:${minor}` ? target : undefined;
+}
+
+/**
+ * The answer to a search.
+ * @param location URL of the service root, at an address that can be reached by whoever searches.
+ * @param maxAgeSeconds for how long it may be relied on.
+ */
+export function searchAnswer(
+  { uuid, product }: Announced,
+  target: string,
+  location: string,
+  maxAgeSeconds: number,
+): string {
+  return lines(
+    'HTTP/1.1 200 OK',
+    `CACHE-CONTROL: max-age=${maxAgeSeconds}`,
+    'EXT:',
+    `SERVER: ${serverOf(product)}`,
+    `ST: ${target}`,
+    `USN: uuid:${uuid}::${target}`,
+    `AL: ${location}`,
+  );
+}
+
+/** What is said to everybody: that the service is there, at this URL. */
+export function aliveMessage({ uuid, product }: Announced, location: string, maxAgeSeconds: number): string {
+  return lines(
+    'NOTIFY * HTTP/1.1',
+    `HOST: ${SSDP_GROUP}:${SSDP_PORT}`,
+    `CACHE-CONTROL: max-age=${maxAgeSeconds}`,
+    `SERVER: ${serverOf(product)}`,
+    `NT: ${REDFISH}`,
+    'NTS: ssdp:alive',
+    `USN: uuid:${uuid}::${REDFISH}`,
+    `AL: ${location}`,
+  );
+}
+
+/** What is said to everybody: that the service goes. */
+export function byebyeMessage({ uuid }: Announced): string {
+  return lines(
+    'NOTIFY * HTTP/1.1',
+    `HOST: ${SSDP_GROUP}:${SSDP_PORT}`,
+    `NT: ${REDFISH}`,
+    'NTS: ssdp:byebye',
+    `USN: uuid:${uuid}::${REDFISH}`,
+  );
+}
+
+/** Operating system, version of UPnP, product: all three are asked for, and the first is nobody's business. */
+function serverOf(product: string): string {
+  return `Linux/0 UPnP/1.1 ${product}`;
+}
+
+function lines(...all: readonly string[]): string {
+  return `${all.join('\r\n')}\r\n\r\n`;
+}

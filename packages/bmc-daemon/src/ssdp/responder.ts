@@ -1,0 +1,229 @@
+/**
+ * The socket of SSDP: it hears what is sent to the multicast group, answers searches, and tells everybody that the service is there.
+ * IPv4 only.
+ */
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { networkInterfaces } from 'node:os';
+import type { Log } from '@rackless/daemon/log.js';
+import { aliveMessage, byebyeMessage, readSearch, searchAnswer, type Announced, type Search } from './message.js';
+
+export interface ResponderOptions extends Announced {
+  /** URLs that the service listens at, `https://192.0.2.1:8000`. */
+  readonly addresses: readonly string[];
+  /** It listens at every address of the machine, also at those that the machine gets later. */
+  readonly everywhere: boolean;
+  /** Multicast group and port. */
+  readonly group: string;
+  readonly port: number;
+  /** Hops of notifications. */
+  readonly ttl: number;
+  /** Between two notifications; 0: none are sent. */
+  readonly notifyIntervalMs: number;
+  readonly log: Pick<Log, 'warn'>;
+  /** 0 to 1, when in the time that a search leaves its answer is sent. Default: by chance. */
+  readonly random?: () => number;
+  /** The machine's interfaces. Default: those that Node finds. */
+  readonly interfaces?: typeof networkInterfaces;
+}
+
+export interface Responder {
+  /** Says good-bye, where anything was said before, and lets go of the socket. */
+  close(): Promise<void>;
+}
+
+/** DSP0266: at least. */
+const LEAST_MAX_AGE_S = 1_800;
+/** Answers that wait for their moment. Who asks when there are as many gets none, and asks again. */
+const MOST_WAITING = 64;
+/** Answers in one second, to all together: a host that is asked for in somebody else's name does not become a weapon. */
+const MOST_ANSWERS_PER_SECOND = 20;
+/** Interfaces come and go with networks of machines; a new one is listened at within so long. */
+const REJOIN_MS = 30_000;
+
+/**
+ * Binds the socket and says that the service is there.
+ * @throws what node:dgram throws where the port can not be had.
+ */
+export async function openResponder(options: ResponderOptions): Promise<Responder> {
+  const { group, port, ttl, notifyIntervalMs, log, random = Math.random } = options;
+  const own = (): readonly (readonly string[])[] => ownAddresses(options.interfaces ?? networkInterfaces);
+  // Others at this host speak SSDP, too: each gets every packet of the group.
+  const socket = createSocket({ type: 'udp4', reuseAddr: true });
+  // To the group's address and to no other: what is sent to this host alone, from anywhere in the world, is not heard at all.
+  await bind(socket, port, group);
+  // A packet that can not be sent is asked for again; the socket goes on.
+  socket.on('error', (error) => log.warn('speaking SSDP', { error }));
+  socket.setMulticastTTL(ttl);
+  // Clients may run at this very host.
+  socket.setMulticastLoopback(true);
+  const maxAge = Math.max(LEAST_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
+
+  const joined = new Set<string>();
+  const join = (): void => {
+    const present = new Set(own().flat());
+    for (const gone of joined) if (!present.has(gone)) joined.delete(gone);
+    for (const address of present) {
+      if (joined.has(address)) continue;
+      try {
+        socket.addMembership(group, address);
+      } catch {
+        // It is a member by another address of the same interface, or the interface went just now.
+      }
+      joined.add(address);
+    }
+  };
+  join();
+  // Where the interfaces can not be asked for, the one of the default route.
+  if (joined.size === 0) socket.addMembership(group);
+  const rejoining = setInterval(join, REJOIN_MS).unref();
+
+  const waiting = new Set<NodeJS.Timeout>();
+  const askers = new Set<string>();
+  const allowance = createAllowance(MOST_ANSWERS_PER_SECOND);
+  let closed = false;
+  const answer = async ({ target }: Search, { address, port: askerPort }: RemoteInfo): Promise<void> => {
+    if (!allowance()) return;
+    const from = await localAddressFor(address, askerPort);
+    const location = from === undefined ? undefined : locationFor(from, address, own().flat(), options);
+    if (location === undefined || closed) return;
+    socket.send(searchAnswer(options, target, location, maxAge), askerPort, address, () => undefined);
+  };
+  socket.on('message', (packet, sender) => {
+    const search = readSearch(packet, options);
+    if (search === undefined || sender.port === 0 || waiting.size >= MOST_WAITING) return;
+    // Clients ask twice or thrice, as packets get lost; one answer on its way is enough.
+    const asker = `${sender.address} ${sender.port} ${search.target}`;
+    if (askers.has(asker)) return;
+    askers.add(asker);
+    const timer = setTimeout(() => {
+      waiting.delete(timer);
+      askers.delete(asker);
+      void answer(search, sender);
+    }, random() * search.withinMs);
+    waiting.add(timer);
+  });
+
+  /** Through each interface one after the other: which one it is, is a state of the socket. */
+  const tellAll = async (messageFor: (location: string) => string): Promise<void> => {
+    for (const addresses of own()) {
+      // Once through each interface: its further addresses may be somebody else's.
+      const address = addresses.find((one) => locationOf(one, options) !== undefined);
+      const location = address === undefined ? undefined : locationOf(address, options);
+      if (address === undefined || location === undefined) continue;
+      try {
+        socket.setMulticastInterface(address);
+        await send(socket, messageFor(location), port, group);
+      } catch {
+        // An interface without a network, or one that went just now.
+      }
+    }
+  };
+  let telling = Promise.resolve();
+  const tell = (messageFor: (location: string) => string): Promise<void> =>
+    (telling = telling.then(() => tellAll(messageFor)));
+  const tellAlive = (): void => void tell((location) => aliveMessage(options, location, maxAge));
+  const notifies = notifyIntervalMs > 0;
+  if (notifies) tellAlive();
+  const notifying = notifies ? setInterval(tellAlive, notifyIntervalMs).unref() : undefined;
+
+  return {
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      clearInterval(rejoining);
+      clearInterval(notifying);
+      for (const timer of waiting) clearTimeout(timer);
+      if (notifies) await tell(() => byebyeMessage(options));
+      await new Promise<void>((resolve) => socket.close(resolve));
+    },
+  };
+}
+
+function bind(socket: Socket, port: number, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => {
+      socket.close();
+      reject(error);
+    };
+    socket.once('error', fail);
+    socket.bind({ port, address }, () => {
+      socket.removeListener('error', fail);
+      resolve();
+    });
+  });
+}
+
+function send(socket: Socket, text: string, port: number, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.send(text, port, address, (error) => {
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
+}
+
+/** So many a second, with as many saved up at most. */
+function createAllowance(perSecond: number): () => boolean {
+  let left = perSecond;
+  let at = performance.now();
+  return () => {
+    const now = performance.now();
+    left = Math.min(perSecond, left + ((now - at) / 1_000) * perSecond);
+    at = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  };
+}
+
+/** IPv4 addresses of each interface that has one. */
+function ownAddresses(interfaces: typeof networkInterfaces): readonly (readonly string[])[] {
+  try {
+    return Object.values(interfaces())
+      .map((list) => (list ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])))
+      .filter((addresses) => addresses.length > 0);
+  } catch {
+    // They are asked for through netlink, which a sandbox may not have.
+    return [];
+  }
+}
+
+/** The address of ours that the way to another one begins at: a socket that is connected knows, and nothing is sent. */
+function localAddressFor(address: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createSocket('udp4');
+    const done = (found: string | undefined): void => {
+      probe.close();
+      resolve(found);
+    };
+    probe.once('error', () => done(undefined));
+    probe.connect(port, address, () => done(probe.address().address));
+  });
+}
+
+/** URL of the service root at this address; undefined where the service does not listen there. */
+function locationOf(address: string, { addresses, everywhere }: ResponderOptions): string | undefined {
+  const known = addresses.find((candidate) => hostOf(candidate) === address);
+  const [any] = addresses;
+  if (known === undefined && (any === undefined || !everywhere)) return undefined;
+  const url = new URL('/redfish/v1/', known ?? any);
+  url.hostname = address;
+  return url.href;
+}
+
+/** The same for who asks; at this very host any address will do. */
+function locationFor(
+  from: string,
+  asker: string,
+  own: readonly string[],
+  options: ResponderOptions,
+): string | undefined {
+  const found = locationOf(from, options);
+  const [any] = options.addresses;
+  return found !== undefined || any === undefined || !own.includes(asker) ? found : new URL('/redfish/v1/', any).href;
+}
+
+function hostOf(url: string): string {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' ? '127.0.0.1' : hostname;
+}

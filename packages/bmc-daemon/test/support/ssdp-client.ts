@@ -1,0 +1,89 @@
+/** Who searches by SSDP, over the loopback interface. */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import type { networkInterfaces } from 'node:os';
+
+/** The loopback interface alone. */
+export const loopbackAlone: typeof networkInterfaces = () => ({
+  lo: [
+    {
+      address: '127.0.0.1',
+      netmask: '255.0.0.0',
+      family: 'IPv4',
+      mac: '00:00:00:00:00:00',
+      internal: true,
+      cidr: '127.0.0.1/8',
+    },
+  ],
+});
+
+/** A search as clients send it. @param headers in place of the usual ones, null for none. */
+export function searchText(headers: Readonly<Record<string, string | null>> = {}): string {
+  const all: Readonly<Record<string, string | null>> = {
+    HOST: '239.255.255.250:1900',
+    MAN: '"ssdp:discover"',
+    MX: '1',
+    ST: 'urn:dmtf-org:service:redfish-rest:1',
+    ...headers,
+  };
+  const lines = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));
+  return ['M-SEARCH * HTTP/1.1', ...lines, '', ''].join('\r\n');
+}
+
+/** A UDP port that nobody has. */
+export async function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, 'close');
+  return port;
+}
+
+export interface SsdpClient {
+  /** What has come so far, with the sender's address. */
+  readonly received: readonly { readonly text: string; readonly from: string }[];
+  /** Sends to a group, or to one address. */
+  send(text: string | Buffer, to: { readonly group: string; readonly port: number }): Promise<void>;
+  /** Resolves when so many packets have come. */
+  arrived(count: number): Promise<void>;
+  close(): void;
+}
+
+/** @param listen joins a group, to hear what everybody is told. */
+export async function openSsdpClient(listen?: { readonly group: string; readonly port: number }): Promise<SsdpClient> {
+  const socket: Socket = createSocket({ type: 'udp4', reuseAddr: true });
+  const received: { text: string; from: string }[] = [];
+  const waiting = new Set<() => void>();
+  socket.on('message', (packet, { address }) => {
+    received.push({ text: packet.toString(), from: address });
+    for (const look of waiting) look();
+  });
+  if (listen === undefined) socket.bind(0);
+  else socket.bind(listen.port, listen.group);
+  await once(socket, 'listening');
+  if (listen !== undefined) socket.addMembership(listen.group, '127.0.0.1');
+  socket.setMulticastInterface('127.0.0.1');
+  return {
+    received,
+    send: (text, { group, port }) =>
+      new Promise((resolve, reject) => {
+        socket.send(text, port, group, (error) => {
+          if (error === null) resolve();
+          else reject(error);
+        });
+      }),
+    arrived: (count) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (received.length < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+    close: () => void socket.close(),
+  };
+}
