@@ -40,6 +40,7 @@ const floors = {
       'manager-network-service.ts',
       'reload.ts',
       'service-uuid.ts',
+      'tls-certificate.ts',
       'pages/',
       'config/',
     ],

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { joined } from '@rackless/daemon/signals.js';
-import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
+import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { openAccess, type Access } from './auth/access.js';
 import { openAccessState } from './auth/access-state.js';
@@ -32,8 +32,10 @@ import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
 import { resourcesOf, streams, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
+import { openDiscovery } from './ssdp/discovery.js';
 import { StateFileError } from './state-file.js';
 import { openTelemetry } from './telemetry/telemetry.js';
+import { openTlsCertificate } from './tls-certificate.js';
 import { version } from './version.js';
 
 export interface DaemonOptions {
@@ -95,16 +97,26 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const nameServers = createNameServers();
   const driver = createDriver(settings, nameServers.lookup, log, at);
   const served = selectFeatures(resourcesOf(driver), settings.featureSet);
-  const present = { addresses: [] as readonly string[], lastReset: new Date(), reload: (): void => undefined };
+  const present = {
+    addresses: [] as readonly string[],
+    lastReset: new Date(),
+    reload: (): void => undefined,
+    setTls: undefined as ((tls: TlsOptions) => void) | undefined,
+  };
   let core: Core;
   let network: ManagerNetworkService;
   let events: EventServices;
   try {
     const base = createCore(settings, stateDir, access, driver, log);
+    const setTls = (next: TlsOptions): void => present.setTls?.(next);
+    const { serviceUuid: uuid, now } = base;
+    const serverCertificate = openTlsCertificate({ tls, settings, setTls, stateDir, serviceUuid: uuid, now, log });
+    const discovery = openDiscovery({ configured: settings.ssdp, stateDir, serviceUuid: uuid, log });
     const hostNetwork = () => readHostNetwork({ addresses: present.addresses });
-    network = openManagerNetwork({ driver, hostNetwork, nameServers, stateDir, serviceUuid: base.serviceUuid, log });
-    const telemetry = openTelemetry({ driver, stateDir, serviceUuid: base.serviceUuid, now: base.now, log });
-    core = { ...base, telemetry, managerNetwork: network.network, controller: createController(present) };
+    network = openManagerNetwork({ driver, hostNetwork, nameServers, stateDir, serviceUuid: uuid, log });
+    const managerNetwork = network.network;
+    const telemetry = openTelemetry({ driver, stateDir, serviceUuid: uuid, now, log });
+    core = { ...base, serverCertificate, discovery, telemetry, managerNetwork, controller: createController(present) };
     events = openEventServices({
       bus: core.events,
       driver,
@@ -165,8 +177,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   // What a service that was killed has left of its managers' addresses is none of the host's.
   present.addresses = listener.addresses.filter((url) => !network.isKept(url));
+  present.setTls = (next) => listener.setTls(next);
+  const takeTls = (next: TlsOptions): void => {
+    listener.setTls(next);
+    core.serverCertificate?.taken(next);
+  };
   present.reload = () => {
-    reloadSettings({ live: settings, reread: options.reread, setTls: (next) => listener.setTls(next), log });
+    reloadSettings({ live: settings, reread: options.reread, setTls: takeTls, log });
     present.lastReset = new Date();
   };
   // After the port is ours: a second daemon that is started by mistake must not touch the host's machines.
@@ -174,12 +191,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   consoles.start();
   void tidyLogs(driver, logs);
   await network.start(listener);
+  const everywhere = ['', '0.0.0.0', '::'].includes(settings.listenIp);
+  await core.discovery.start({ addresses: present.addresses, everywhere });
   for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
 
   return {
     addresses: present.addresses,
     reload: () => present.reload(),
     close: async () => {
+      await core.discovery.close();
       core.telemetry?.close();
       await close(listener, events, consoles, driver, app, settings.shutdownWaitSeconds * 1000);
       // Last: clients are answered at these addresses until then.
@@ -271,7 +291,7 @@ function createCore(
   access: Access,
   driver: HypervisorDriver,
   log: Log,
-): Omit<Core, 'controller' | 'managerNetwork' | 'telemetry'> {
+): Omit<Core, 'controller' | 'managerNetwork' | 'serverCertificate' | 'discovery' | 'telemetry'> {
   const now = () => new Date();
   return {
     driver,

@@ -58,7 +58,7 @@ async function connection(): Promise<TLSSocket> {
 }
 
 /** What a new connection is shown. */
-async function shown(): Promise<string> {
+async function shown(): Promise<string | string[] | undefined> {
   const socket = await connection();
   const { subject } = socket.getPeerCertificate();
   socket.destroy();

@@ -130,6 +130,12 @@ export const settingsTable = {
     group: 'listen',
     doc: 'How long InsertMedia and other long actions are waited for before the answer is 202 with a Task. Many clients give up after 10 seconds.',
   }),
+  ssdp: boolean({
+    name: 'EMULATOR_SSDP',
+    default: false,
+    group: 'listen',
+    doc: 'True: the service lets itself be found by SSDP (multicast, UDP port 1900), [discovery.md](discovery.md). A client that is allowed to may switch it on and off over Redfish; what was said last holds, the setting or the client.',
+  }),
   consoleLog: boolean({
     name: 'EMULATOR_CONSOLE_LOG',
     default: true,

@@ -1,30 +1,31 @@
 /** Certificates that are trusted for the images of one drive, beside those that are trusted for all. */
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import type { MediaCertificate } from '../drivers/media-drive.js';
+import { PemError, pemOf, readPem } from '../certificates/pem.js';
 import { refuse, RedfishError } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import type { JsonObject } from '../redfish/resource.js';
+import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from './reference.js';
-import { defineResource } from './services.js';
+import { defineResource, type Services } from './services.js';
 import { loadDrive } from './virtual-media.js';
 
 /** They stand in the machine's definition. */
 const MOST_CERTIFICATES = 8;
 const LONGEST_PEM = 32_768;
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-
 /** The certificates of a PEM text; none where one of them is none, or where something else stands in it. */
 function certificatesOf(pem: string): readonly X509Certificate[] {
-  // Whoever sends a private key by mistake must not find it shown.
-  if (/-----BEGIN (?!CERTIFICATE-----)/.test(pem)) return [];
   try {
-    return (pem.match(CERTIFICATE) ?? []).map((one) => new X509Certificate(one));
-  } catch {
-    return [];
+    const { certificates, keys } = readPem(pem);
+    // Whoever sends a private key by mistake must not find it shown.
+    return keys.length === 0 ? certificates : [];
+  } catch (error) {
+    if (error instanceof PemError) return [];
+    throw error;
   }
 }
+
+const certificatesAlone = 'It has to be one certificate or more in PEM, and nothing else.';
 
 const newCertificate = z.strictObject({
   CertificateString: z
@@ -33,10 +34,9 @@ const newCertificate = z.strictObject({
     .superRefine((pem, context) => {
       if (certificatesOf(pem).length > 0) return;
       const fault = message('PropertyValueFormatError', '******', 'CertificateString');
-      const detail = 'It has to be one certificate or more in PEM, and nothing else.';
-      context.addIssue({ code: 'custom', params: { message: withDetail(fault, detail) } });
+      context.addIssue({ code: 'custom', params: { message: withDetail(fault, certificatesAlone) } });
     }),
-  CertificateType: z.enum(['PEM', 'PEMchain']),
+  CertificateType: z.enum(certificateTypes),
 });
 
 const collection = defineResource({
@@ -54,7 +54,7 @@ const collection = defineResource({
     body: newCertificate,
     async run({ system, id, drive }, { CertificateString }, { services }) {
       // Written anew: what else a file may hold between its certificates is neither kept nor shown.
-      const pem = certificatesOf(CertificateString).join('');
+      const pem = pemOf(certificatesOf(CertificateString));
       let number = '';
       await services.driver.setMedia(system.uuid, drive.device, (present) => {
         const { certificates } = present;
@@ -76,10 +76,13 @@ const member = defineResource({
     const { system, drive } = await loadDrive(params, services);
     const certificate = drive.certificates.find(({ id }) => id === params.certificateId);
     if (certificate === undefined) throw refuse('ResourceNotFound', 'Certificate', params.certificateId);
-    return { system, drive, certificate };
+    const view = await viewCertificate(certificatesOf(certificate.pem));
+    // It was judged when it came; only metadata that somebody has edited by hand comes here.
+    if (view === null) throw new RedfishError(500, [about(message('InternalError'))]);
+    return { system, drive, certificate, view };
   },
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
-  render: ({ certificate }) => renderCertificate(certificate),
+  render: ({ certificate: { id }, view }) => ({ Id: id, Name: `Certificate ${id}`, ...renderCertificate(view) }),
   async delete({ system, drive, certificate }, { services }) {
     await services.driver.setMedia(system.uuid, drive.device, (present) => ({
       ...present,
@@ -89,49 +92,34 @@ const member = defineResource({
   },
 });
 
-function renderCertificate({ id, pem }: MediaCertificate): JsonObject {
-  const [first, ...others] = certificatesOf(pem);
-  // It was judged when it came; only metadata that somebody has edited by hand comes here.
-  if (first === undefined) throw new RedfishError(500, [about(message('InternalError'))]);
-  return {
-    Id: id,
-    Name: `Certificate ${id}`,
-    CertificateString: pem,
-    CertificateType: others.length === 0 ? 'PEM' : 'PEMchain',
-    Issuer: identifier(first.issuer),
-    Subject: identifier(first.subject),
-    ValidNotBefore: dateOf(first.validFrom),
-    ValidNotAfter: dateOf(first.validTo),
-    SerialNumber: first.serialNumber,
-    Fingerprint: first.fingerprint256,
-    FingerprintHashAlgorithm: 'TPM_ALG_SHA256',
-  };
-}
-
-/** DMTF's names of what a distinguished name is made of. */
-const parts: Readonly<Record<string, string>> = {
-  CN: 'CommonName',
-  O: 'Organization',
-  OU: 'OrganizationalUnit',
-  L: 'City',
-  ST: 'State',
-  C: 'Country',
-  emailAddress: 'Email',
-};
-
-/** Node gives a line for each part, `CN=…`; the first of each kind counts. */
-function identifier(name: string | undefined): JsonObject {
-  const entries = (name ?? '').split('\n').flatMap((line): [string, string][] => {
-    const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(line) ?? [];
-    const part = parts[key];
-    return part === undefined || value === '' ? [] : [[part, value]];
-  });
-  return Object.fromEntries(entries.reverse());
-}
-
-/** OpenSSL's `Nov 20 17:00:00 2026 GMT` as DMTF's date-time. */
-function dateOf(text: string): string {
-  return new Date(text).toISOString().replace(/\.\d+Z$/, 'Z');
+/**
+ * Puts another certificate in the place of one that a drive has.
+ * @param uri of that one, without a slash at its end.
+ * @param action whose parameters they are.
+ * @returns its URI as it is spelled; null: it is the URI of no such certificate.
+ * @throws {RedfishError} 400 where it is no certificate.
+ */
+export async function replaceDriveCertificate(
+  uri: string,
+  { CertificateString }: { readonly CertificateString: string },
+  services: Services,
+  action: string,
+): Promise<string | null> {
+  const [, systemId = '', mediaId = '', certificateId = ''] =
+    /^\/redfish\/v1\/Systems\/([^/%]+)\/VirtualMedia\/([^/%]+)\/Certificates\/(\d+)$/.exec(uri) ?? [];
+  if (certificateId === '') return null;
+  const { system, id, drive } = await loadDrive({ systemId, mediaId }, services);
+  if (!drive.certificates.some((known) => known.id === certificateId)) return null;
+  const pem = pemOf(certificatesOf(CertificateString));
+  if (pem === '') {
+    const fault = message('ActionParameterValueFormatError', '******', 'CertificateString', action);
+    throw new RedfishError(400, [about(withDetail(fault, certificatesAlone), '#/CertificateString')]);
+  }
+  await services.driver.setMedia(system.uuid, drive.device, (present) => ({
+    ...present,
+    certificates: present.certificates.map((known) => (known.id === certificateId ? { ...known, pem } : known)),
+  }));
+  return `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates/${certificateId}`;
 }
 
 /** Certificates and their collection, under systems. */

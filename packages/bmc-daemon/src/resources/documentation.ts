@@ -14,6 +14,7 @@ const areas: readonly (readonly [segment: string, title: string])[] = [
   ['UpdateService', 'Firmware'],
   ['AccountService', 'Accounts and roles'],
   ['SessionService', 'Sessions'],
+  ['CertificateService', 'Certificates'],
   ['EventService', 'Events'],
   ['TelemetryService', 'Telemetry'],
   ['TaskService', 'Tasks'],

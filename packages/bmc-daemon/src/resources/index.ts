@@ -1,5 +1,4 @@
 /** Everything that is served, in one list: the table of contents of this folder. */
-import { certificateResources } from './certificate.js';
 import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
@@ -8,6 +7,8 @@ import { accountService } from './account-service.js';
 import { biosRegistry } from './attribute-registry.js';
 import { biosResources } from './bios.js';
 import { bootOptionResources } from './boot-option.js';
+import { certificateResources } from './certificate.js';
+import { certificateServiceResources } from './certificate-service.js';
 import { chassisResources } from './chassis.js';
 import { computerSystemResources } from './computer-system.js';
 import { consoleLogResources } from './console-log.js';
@@ -16,6 +17,7 @@ import { firmwareInventoryResources } from './firmware-inventory.js';
 import { ethernetInterfaceResources } from './ethernet-interface.js';
 import { eventDestinationResources } from './event-destination.js';
 import { eventServiceResources, eventStream } from './event-service.js';
+import { httpsCertificateResources } from './https-certificate.js';
 import { jsonSchemaResources } from './json-schema.js';
 import { logServiceResources } from './log-service.js';
 import { managerResources } from './manager.js';
@@ -61,6 +63,7 @@ const served: readonly Resource<Services>[] = [
   ...volumeResources,
   ...managerResources,
   networkProtocol,
+  ...httpsCertificateResources,
   ...managerInterfaceResources,
   ...virtualMediaResources,
   ...certificateResources,
@@ -78,6 +81,7 @@ const served: readonly Resource<Services>[] = [
   ...metricReportDefinitionResources,
   ...metricReportResources,
   ...consoleLogResources,
+  ...certificateServiceResources,
   ...updateServiceResources,
   ...firmwareInventoryResources,
   ...sessionServiceResources,

@@ -1,6 +1,7 @@
 /** What the resources work with, and the `defineResource` that they are made by. */
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
+import type { ServerCertificate } from '../certificates/server-certificate.js';
 import type { ConsoleLogs } from '../console/console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
@@ -9,6 +10,7 @@ import type { ManagerNetwork } from '../manager-network/manager-network.js';
 import type { Subscriptions } from '../events/subscriptions.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
+import type { Discovery } from '../ssdp/discovery.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import type { Controller } from './controller.js';
 import type { InventorySettings } from './configured-inventory.js';
@@ -50,6 +52,10 @@ export interface Services {
   readonly resourceTypes: readonly string[];
   /** Accounts, roles and sessions. */
   readonly access: Access;
+  /** What is shown at HTTPS; null with plain HTTP. */
+  readonly serverCertificate: ServerCertificate | null;
+  /** Whether the service lets itself be found. */
+  readonly discovery: Discovery;
   /** Indicators of chassis that EMULATOR_CHASSIS names. */
   readonly indicators: IndicatorStore;
   readonly settings: ResourceSettings;

@@ -18,11 +18,45 @@ describeSpec('the manager', (spec) => {
       Name: 'Manager Network Protocol',
       HostName: 'host',
       FQDN: 'host.example.org',
-      HTTP: { ProtocolEnabled: true, Port: 8000 },
-      HTTPS: { ProtocolEnabled: false, Port: null },
+      HTTP: { ProtocolEnabled: false, Port: null },
+      HTTPS: { ProtocolEnabled: true, Port: 8000, Certificates: { '@odata.id': `${self}/HTTPS/Certificates` } },
+      SSDP: {
+        ProtocolEnabled: false,
+        Port: 1900,
+        NotifyMulticastIntervalSeconds: 600,
+        NotifyTTL: 2,
+        '@Redfish.WriteableProperties': ['ProtocolEnabled', 'NotifyMulticastIntervalSeconds', 'NotifyTTL'],
+      },
       Status: { State: 'Enabled', Health: 'OK' },
     });
-    expect((await spec().call('PATCH', self, { HTTP: { Port: 1 } })).status).toBe(405);
+  });
+
+  it('lets SSDP be set, and says of the ports of HTTP and HTTPS that they can not be (D1)', async () => {
+    const self = `${path()}/NetworkProtocol`;
+    const changed = await spec().call('PATCH', self, { SSDP: { ProtocolEnabled: true, NotifyTTL: 5 } });
+    expect([changed.status, spec().objectAt(changed.body ?? {}, 'SSDP')]).toEqual([
+      200,
+      {
+        ProtocolEnabled: true,
+        Port: 1900,
+        NotifyMulticastIntervalSeconds: 600,
+        NotifyTTL: 5,
+        '@Redfish.WriteableProperties': ['ProtocolEnabled', 'NotifyMulticastIntervalSeconds', 'NotifyTTL'],
+      },
+    ]);
+    const refused: readonly (readonly [object, string])[] = [
+      [{ HTTPS: { Port: 443 } }, 'PropertyNotWritable'],
+      [{ HTTP: { ProtocolEnabled: true } }, 'PropertyNotWritable'],
+      [{ SSDP: { Port: 1901 } }, 'PropertyNotWritable'],
+      [{ NTP: { ProtocolEnabled: true } }, 'PropertyUnknown'],
+      [{ SSDP: { NotifyTTL: 0 } }, 'PropertyValueOutOfRange'],
+      [{ SSDP: { NotifyMulticastIntervalSeconds: 86_401 } }, 'PropertyValueOutOfRange'],
+      [{ SSDP: { ProtocolEnabled: null } }, 'PropertyValueTypeError'],
+    ];
+    for (const [body, key] of refused) {
+      const answer = await spec().call('PATCH', self, body);
+      expect([body, answer.status, spec().messageIds(answer)]).toEqual([body, 400, [key]]);
+    }
   });
 
   it("shows the host's interfaces that it is reached by (S8)", async () => {

@@ -4,6 +4,7 @@ import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
+import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { createEventFeed } from '../../src/events/event-feed.js';
 import { openEventLogs } from '../../src/events/event-logs.js';
@@ -15,9 +16,11 @@ import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
 import type { IndicatorStore } from '../../src/resources/indicator-store.js';
+import type { Discovery, DiscoverySettings } from '../../src/ssdp/discovery.js';
 import type { StateFile } from '../../src/state-file.js';
 import { initialTelemetry } from '../../src/telemetry/report-definitions.js';
 import { createTelemetry } from '../../src/telemetry/telemetry.js';
+import { certificatePem } from '../fixtures/certificate.js';
 import { addressesInMemory } from './host-addresses.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -59,7 +62,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
   return {
     driver,
     controller: {
-      addresses: ['http://192.0.2.1:8000'],
+      addresses: ['https://192.0.2.1:8000'],
       lastReset: new Date(0),
       reset: () => undefined,
     },
@@ -86,6 +89,16 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),
     indicators: indicatorsInMemory(),
+    // Shown, and never replaced: there is no file to write it to.
+    serverCertificate: openServerCertificate({
+      tls: { cert: certificatePem, key: '', minVersion: 'TLSv1.2' },
+      files: () => ({ sslCert: '/dev/null/server.pem', sslKey: '/dev/null/server.key' }),
+      setTls: () => undefined,
+      state: stateInMemory(noRequestedKeys),
+      log: silent,
+      now,
+    }),
+    discovery: discoveryInMemory(),
     managerNetwork: managerNetworkInMemory(),
     ...parts,
     settings: { ...loadSettings({}).settings, ...settings },
@@ -116,6 +129,23 @@ function managerNetworkInMemory(): ManagerNetwork {
     useNameServers: () => undefined,
     log: silent,
   });
+}
+
+/** Without a socket. */
+function discoveryInMemory(): Discovery {
+  let settings: DiscoverySettings = { enabled: false, notifyTtl: 2, notifyIntervalSeconds: 600 };
+  return {
+    port: 1900,
+    get settings() {
+      return settings;
+    },
+    change: (change) => {
+      settings = { ...settings, ...change };
+      return Promise.resolve();
+    },
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
 }
 
 /** A state file without the file. */

@@ -1,0 +1,132 @@
+/** The certificate service: where certificates are, requests for new ones, and their replacement. */
+import { z } from 'zod';
+import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
+import { RedfishError } from '../redfish/errors.js';
+import { about, message, withDetail } from '../redfish/messages.js';
+import type { JsonObject } from '../redfish/resource.js';
+import { replaceDriveCertificate } from './certificate.js';
+import {
+  httpsCertificatesUri,
+  httpsCertificateUri,
+  replaceHttpsCertificate,
+  sentCertificate,
+  translateCertificateError,
+} from './https-certificate.js';
+import { drivesOf } from './media-drive.js';
+import { inOrder } from './members.js';
+import { reference } from './reference.js';
+import { defineResource, type Services } from './services.js';
+import { refuseCollection, signingRequestBody, signingRequestOf, signingRequestWords } from './signing-request-body.js';
+
+const serviceUri = '/redfish/v1/CertificateService';
+const replaceAction = 'CertificateService.ReplaceCertificate';
+
+const link = z.strictObject({ '@odata.id': z.string().max(500) });
+
+const replacement = z.strictObject({ CertificateUri: link, ...sentCertificate });
+
+const certificateService = defineResource({
+  entity: 'CertificateService',
+  odataType: '#CertificateService.v1_2_1.CertificateService',
+  uri: serviceUri,
+  load: ({ services }) => ({ certificate: services.serverCertificate }),
+  render: (_entity, { self }) => ({
+    Id: 'CertificateService',
+    Name: 'Certificate Service',
+    CertificateLocations: reference(`${self}/CertificateLocations`),
+  }),
+  actions: {
+    '#CertificateService.GenerateCSR': {
+      body: signingRequestBody,
+      // A request is for the certificate of HTTPS: there is no other whose key would be here.
+      available: ({ certificate }) => certificate !== null,
+      parameters: (): JsonObject => signingRequestWords,
+      summary: ({ CommonName }) => CommonName,
+      async run({ certificate }, body, { services }) {
+        const collection = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
+        if (collection === null || certificate === null)
+          throw refuseCollection(body.CertificateCollection['@odata.id']);
+        try {
+          const request = await certificate.request(signingRequestOf(body));
+          return {
+            response: { CertificateCollection: reference(httpsCertificatesUri(collection)), CSRString: request },
+          };
+        } catch (error) {
+          throw translateCertificateError(error);
+        }
+      },
+    },
+    '#CertificateService.ReplaceCertificate': {
+      body: replacement,
+      async run({ certificate }, body, { services }) {
+        const uri = body.CertificateUri['@odata.id'].replace(/\/$/, '');
+        const manager = uri.endsWith('/1') ? await httpsManagerOf(uri.replace(/\/1$/, ''), services) : null;
+        if (manager !== null && certificate !== null) {
+          replaceHttpsCertificate(certificate, body, replaceAction);
+          return { changed: { location: httpsCertificateUri(manager) } };
+        }
+        const location = await replaceDriveCertificate(uri, body, services, replaceAction);
+        if (location !== null) return { changed: { location } };
+        const fault = message('ActionParameterValueFormatError', uri, 'CertificateUri', replaceAction);
+        const detail = 'It has to be one of the CertificateLocations of this service.';
+        throw new RedfishError(400, [about(withDetail(fault, detail), '#/CertificateUri')]);
+      },
+    },
+  },
+});
+
+/** UUID of the machine whose manager's certificates a URI names; null: it names something else, or a machine that is not there. */
+async function httpsManagerOf(uri: string, { driver }: Services): Promise<string | null> {
+  const [, id] = /^\/redfish\/v1\/Managers\/([^/]+)\/NetworkProtocol\/HTTPS\/Certificates\/?$/.exec(uri) ?? [];
+  if (id === undefined) return null;
+  const machine = await ifThere(driver.getSystem(unescaped(id)));
+  return machine?.uuid ?? null;
+}
+
+function unescaped(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A name with a lone percent sign is nobody's.
+    return segment;
+  }
+}
+
+/** Undefined for a machine that is not there, or not any more. */
+async function ifThere(machine: Promise<SystemSnapshot>): Promise<SystemSnapshot | undefined> {
+  try {
+    return await machine;
+  } catch (error) {
+    if (error instanceof DriverError && error.kind === 'notFound') return undefined;
+    throw error;
+  }
+}
+
+const certificateLocations = defineResource({
+  entity: 'CertificateLocations',
+  odataType: '#CertificateLocations.v1_0_4.CertificateLocations',
+  uri: '/redfish/v1/CertificateService/CertificateLocations',
+  load: async ({ services: { driver, serverCertificate, settings } }) => {
+    const machines = inOrder(await driver.listSystems(), 'ascending');
+    const read = await Promise.all(machines.map(({ uuid }) => ifThere(driver.getSystem(uuid))));
+    const systems = read.filter((system) => system !== undefined);
+    return [
+      ...(serverCertificate === null ? [] : systems.map(({ uuid }) => httpsCertificateUri(uuid))),
+      ...systems.flatMap((system) =>
+        drivesOf(system, settings.vmediaDevices).flatMap(({ id, drive }) =>
+          drive.certificates.map(
+            (certificate) => `/redfish/v1/Systems/${system.uuid}/VirtualMedia/${id}/Certificates/${certificate.id}`,
+          ),
+        ),
+      ),
+    ];
+  },
+  render: (uris) => ({
+    Id: 'CertificateLocations',
+    Name: 'Certificate Locations',
+    Links: { Certificates: uris.map(reference), 'Certificates@odata.count': uris.length },
+  }),
+});
+
+/** The certificate service and the places of certificates. */
+export const certificateServiceResources = [certificateService, certificateLocations];

@@ -1,0 +1,139 @@
+/** The parameters of CertificateService.GenerateCSR, and the signing request that they ask for. */
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { keyUsages, type KeyUsage } from '../certificates/key-usage.js';
+import { curves, rsaLengths, type KeyKind, type SigningRequest } from '../certificates/signing-request.js';
+import { RedfishError } from '../redfish/errors.js';
+import { about, message, withDetail } from '../redfish/messages.js';
+
+const action = 'CertificateService.GenerateCSR';
+
+/** The TCG's words, which the schema asks for: algorithms, and curves of the same order as ours. */
+const algorithms = ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'] as const;
+const curveIds = ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'] as const;
+
+/** An empty text is as good as none: clients send a form as it was filled in. Lengths are those of RFC 5280 appendix A. */
+const text = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u)
+    .optional();
+
+const HOST_NAME =
+  /^(?=.{1,253}$)(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
+
+/** With the prefixes that OpenSSL's configuration has, as some clients send it. */
+const alternativeName = z
+  .string()
+  .max(300)
+  .transform((name) => name.replace(/^(DNS|IP|IP Address):/i, ''))
+  .pipe(z.string().refine((name) => isIP(name) !== 0 || HOST_NAME.test(name), 'a host name or an IP address'));
+
+/** What GenerateCSR takes. */
+export const signingRequestBody = z.strictObject({
+  CertificateCollection: z.strictObject({ '@odata.id': z.string().max(500) }),
+  CommonName: z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u),
+  AlternativeNames: z.array(alternativeName).max(100).optional(),
+  Organization: text(64),
+  OrganizationalUnit: text(64),
+  City: text(128),
+  State: text(128),
+  Country: z
+    .string()
+    .regex(/^([A-Za-z]{2})?$/)
+    .optional(),
+  Email: z
+    .string()
+    .max(255)
+    .regex(/^([!-~]+@[!-~]+)?$/)
+    .optional(),
+  ContactPerson: text(64),
+  GivenName: text(64),
+  Surname: text(64),
+  Initials: text(64),
+  KeyPairAlgorithm: z.enum(algorithms).optional(),
+  KeyBitLength: z.literal(rsaLengths).optional(),
+  KeyCurveId: z.enum(curveIds).optional(),
+  KeyUsage: z.array(z.enum(keyUsages)).max(keyUsages.length).optional(),
+  ChallengePassword: text(255),
+  UnstructuredName: text(255),
+});
+
+type Body = z.infer<typeof signingRequestBody>;
+
+/** Words and numbers that are taken, where they can be listed and the schema does not say them by itself. */
+export const signingRequestWords = {
+  'KeyBitLength@Redfish.AllowableNumbers': rsaLengths.map(String),
+  'KeyUsage@Redfish.AllowableValues': keyUsages,
+};
+
+/** What is asked for. @throws {RedfishError} 400 where two parameters contradict each other. */
+export function signingRequestOf(body: Body): SigningRequest {
+  const key = keyKindOf(body);
+  // Clients look for the name among the alternative ones, and nowhere else (RFC 9525 §4.1).
+  const own = isIP(body.CommonName) !== 0 || HOST_NAME.test(body.CommonName) ? [body.CommonName] : [];
+  return {
+    subject: withoutUndefined({
+      commonName: body.CommonName,
+      organization: body.Organization,
+      organizationalUnit: body.OrganizationalUnit,
+      city: body.City,
+      state: body.State,
+      country: body.Country,
+      email: body.Email,
+      name: body.ContactPerson,
+      givenName: body.GivenName,
+      surname: body.Surname,
+      initials: body.Initials,
+    }),
+    alternativeNames: [...new Set([...own, ...(body.AlternativeNames ?? [])])],
+    key,
+    usages: body.KeyUsage ?? usualUsages(key),
+    challengePassword: body.ChallengePassword ?? '',
+    unstructuredName: body.UnstructuredName ?? '',
+  };
+}
+
+/** What a server's key is for: an RSA key also receives keys, from clients that know nothing newer. */
+function usualUsages({ kind }: KeyKind): readonly KeyUsage[] {
+  return kind === 'rsa'
+    ? ['DigitalSignature', 'KeyEncipherment', 'ServerAuthentication']
+    : ['DigitalSignature', 'ServerAuthentication'];
+}
+
+/** An elliptic curve where nothing says otherwise: such a key is made at once. */
+function keyKindOf({ KeyPairAlgorithm, KeyBitLength, KeyCurveId }: Body): KeyKind {
+  const algorithm = KeyPairAlgorithm ?? (KeyBitLength === undefined ? 'TPM_ALG_ECDSA' : 'TPM_ALG_RSA');
+  if (algorithm === 'TPM_ALG_RSA') {
+    if (KeyCurveId !== undefined) throw conflict('KeyCurveId', KeyCurveId, 'An RSA key is on no curve.');
+    return { kind: 'rsa', bits: KeyBitLength ?? 2048 };
+  }
+  if (KeyBitLength !== undefined)
+    throw conflict('KeyBitLength', String(KeyBitLength), 'The length of such a key is that of its curve, KeyCurveId.');
+  return { kind: 'ec', curve: curves[KeyCurveId === undefined ? 0 : curveIds.indexOf(KeyCurveId)] ?? 'P-256' };
+}
+
+function conflict(name: string, value: string, detail: string): RedfishError {
+  const fault = withDetail(message('ActionParameterValueConflict', name, value), detail);
+  return new RedfishError(400, [about(fault, `#/${name}`)]);
+}
+
+function withoutUndefined<Key extends string>(
+  object: Readonly<Record<Key, string | undefined>>,
+): Partial<Record<Key, string>> {
+  const known = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as Partial<Record<Key, string>>; // the same keys, fewer of them
+}
+
+/** @throws {RedfishError} 400: it is no collection that a certificate could be requested for. */
+export function refuseCollection(uri: string): RedfishError {
+  const name = 'CertificateCollection';
+  const fault = message('ActionParameterValueFormatError', uri, name, action);
+  const detail = "It has to be a manager's NetworkProtocol/HTTPS/Certificates.";
+  return new RedfishError(400, [about(withDetail(fault, detail), `#/${name}`)]);
+}

@@ -1,0 +1,44 @@
+/** The certificate of the service's own HTTPS, put together: what the listener shows, the files that it stands in, and what is requested. */
+import type { Log } from '@rackless/daemon/log.js';
+import type { TlsOptions } from '@rackless/daemon/tls.js';
+import {
+  noRequestedKeys,
+  openServerCertificate,
+  requestedKeysState,
+  type ServerCertificate,
+} from './certificates/server-certificate.js';
+import type { Settings } from './config/settings.js';
+import { tlsFilesOf } from './reload.js';
+import { openStateFile } from './state-file.js';
+
+export interface TlsCertificateOptions {
+  /** What was read at the start; undefined: plain HTTP. */
+  readonly tls: TlsOptions | undefined;
+  /** Those that hold: a reload may name other files. */
+  readonly settings: Pick<Settings, 'sslCert' | 'sslKey'>;
+  readonly setTls: (tls: TlsOptions) => void;
+  readonly stateDir: string;
+  /** Two services that share a folder have requests of their own. */
+  readonly serviceUuid: string;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+/**
+ * Null with plain HTTP.
+ * @throws {StateFileError} where the keys of requests can not be read.
+ */
+export function openTlsCertificate(options: TlsCertificateOptions): ServerCertificate | null {
+  const { tls, settings, setTls, stateDir, serviceUuid, now, log } = options;
+  const first = tlsFilesOf(settings);
+  if (tls === undefined || first === undefined) return null;
+  const state = openStateFile({
+    folder: stateDir,
+    name: `signing-requests-${serviceUuid}`,
+    schema: requestedKeysState,
+    initial: noRequestedKeys,
+    log,
+    broken: 'setAside',
+  });
+  return openServerCertificate({ tls, files: () => tlsFilesOf(settings) ?? first, setTls, state, log, now });
+}

@@ -1,0 +1,356 @@
+/** The certificate service: what is shown of the certificate of HTTPS, requests for another, and its replacement. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
+import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { createEventBus } from '../../src/events/event-bus.js';
+import { publishWrites } from '../../src/events/published-writes.js';
+import { openToAll } from '../../src/redfish/authenticate.js';
+import { createPipeline } from '../../src/redfish/pipeline.js';
+import { resources } from '../../src/resources/index.js';
+import { certificatePem } from '../fixtures/certificate.js';
+import { createAuthority, openssl, type Authority } from '../support/authority.js';
+import { serve, type Client } from '../support/client.js';
+import { stateInMemory, testServices } from '../support/services.js';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const service = '/redfish/v1/CertificateService';
+const generate = `${service}/Actions/CertificateService.GenerateCSR`;
+const replace = `${service}/Actions/CertificateService.ReplaceCertificate`;
+
+let folder: string;
+let authority: Authority;
+let client: Client;
+let driver: FakeDriver;
+let uuid: string;
+let collection: string;
+let shownToClients: TlsOptions | undefined;
+let told: { readonly messageId: string; readonly origin: string | null; readonly text: string }[];
+const at = (name: string) => path.join(folder, name);
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-certificates-'));
+  authority = createAuthority(folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** @param scheme with plain HTTP there is no certificate. */
+async function start(scheme: 'http' | 'https'): Promise<void> {
+  driver = new FakeDriver();
+  const files = { sslCert: at('server.pem'), sslKey: at('server.key') };
+  const first = authority.issue('first');
+  writeFileSync(files.sslCert, first.certificate);
+  writeFileSync(files.sslKey, first.key);
+  shownToClients = undefined;
+  told = [];
+  const events = createEventBus((error) => {
+    throw error;
+  });
+  events.subscribe(({ messageId, origin, message = '' }) => told.push({ messageId, origin, text: message }));
+  const services = testServices(driver, {
+    events,
+    serverCertificate:
+      scheme === 'http'
+        ? null
+        : openServerCertificate({
+            tls: loadTls(files),
+            files: () => files,
+            setTls: (tls) => (shownToClients = tls),
+            state: stateInMemory(noRequestedKeys),
+            log: { info: () => undefined, warn: () => undefined },
+            now: () => new Date(),
+          }),
+  });
+  const pipeline = createPipeline({
+    resources,
+    services,
+    authenticate: openToAll,
+    strict: true,
+    onChange: publishWrites(events),
+  });
+  client = await serve((request, response) => void pipeline(request, response, '1'));
+  const [machine] = await driver.listSystems();
+  uuid = machine?.uuid ?? '';
+  collection = `/redfish/v1/Managers/${uuid}/NetworkProtocol/HTTPS/Certificates`;
+}
+afterEach(async () => {
+  await client.close();
+  await driver.close();
+});
+
+const get = async (uri: string): Promise<Body> => (await client.get(uri)).json as Body; // Redfish is JSON.
+const post = async (uri: string, body: object) => {
+  const { status, headers, json } = await client.send('POST', uri, { body });
+  return { status, location: headers.location, body: (json ?? {}) as Body }; // Redfish is JSON.
+};
+/** Keys and details of the messages of an answer, with what they are about. */
+const faults = ({ body }: { readonly body: Body }): readonly string[] =>
+  [...JSON.stringify(body).matchAll(/"Message":"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
+
+describe('the certificate of HTTPS', () => {
+  beforeEach(() => start('https'));
+
+  it('is shown as it is, under every manager, and found from the service root (D1)', async () => {
+    const pem = readFileSync(at('server.pem'), 'utf8');
+    expect((await get('/redfish/v1'))['CertificateService']).toEqual({ '@odata.id': service });
+    const all = (await driver.listSystems()).map((one) => one.uuid).sort();
+    expect(await get(`${service}/CertificateLocations`)).toMatchObject({
+      Links: {
+        'Certificates@odata.count': all.length,
+        Certificates: all.map((one) => ({
+          '@odata.id': `/redfish/v1/Managers/${one}/NetworkProtocol/HTTPS/Certificates/1`,
+        })),
+      },
+    });
+    expect(await get(collection)).toMatchObject({
+      Members: [{ '@odata.id': `${collection}/1` }],
+      '@Redfish.SupportedCertificates': ['PEM', 'PEMchain'],
+    });
+    const fingerprint = openssl(['x509', '-noout', '-fingerprint', '-sha256'], pem).trim().split('=')[1];
+    expect(await get(`${collection}/1`)).toEqual({
+      '@odata.id': `${collection}/1`,
+      '@odata.type': '#Certificate.v1_11_0.Certificate',
+      '@odata.context': '/redfish/v1/$metadata#Certificate.Certificate',
+      Id: '1',
+      Name: 'HTTPS Certificate',
+      Description: 'The certificate of this service, which the managers of all machines share',
+      CertificateString: pem,
+      CertificateType: 'PEM',
+      CertificateUsageTypes: ['Web'],
+      Issuer: { Organization: 'Example', CommonName: 'root' },
+      Subject: { CommonName: 'first', AlternativeNames: ['localhost', '127.0.0.1'] },
+      ValidNotBefore: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      ValidNotAfter: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      KeyUsage: [],
+      SerialNumber: expect.stringMatching(/^([0-9A-F]{2}:)+[0-9A-F]{2}$/),
+      SignatureAlgorithm: '1.2.840.10045.4.3.2',
+      Fingerprint: fingerprint,
+      FingerprintHashAlgorithm: 'TPM_ALG_SHA256',
+    });
+    expect((await client.get(`${collection}/2`)).status).toBe(404);
+  });
+
+  it('is requested, signed by an authority and put in place, and clients see it (D1)', async () => {
+    const asked = await post(generate, {
+      CertificateCollection: { '@odata.id': `${collection}/` },
+      CommonName: 'bmc.example.org',
+      AlternativeNames: ['DNS:localhost', 'IP:127.0.0.1', 'bmc.example.org'],
+      Organization: 'Example',
+      OrganizationalUnit: 'Rack 7',
+      City: 'Berlin',
+      State: '',
+      Country: 'DE',
+      Email: 'admin@example.org',
+      KeyPairAlgorithm: 'TPM_ALG_RSA',
+      KeyBitLength: 2048,
+    });
+    const csr = String(asked.body['CSRString']);
+    expect(asked).toEqual({
+      status: 200,
+      location: undefined,
+      body: {
+        CertificateCollection: { '@odata.id': collection },
+        CSRString: expect.stringMatching(/^-----BEGIN CERTIFICATE REQUEST-----\n/),
+      },
+    });
+    const answer = await post(replace, {
+      CertificateUri: { '@odata.id': `${collection}/1` },
+      CertificateString: authority.sign(csr) + authority.root,
+      CertificateType: 'PEMchain',
+    });
+    expect(answer).toMatchObject({ status: 200, location: `${collection}/1` });
+    expect(answer.body).toEqual(await get(`${collection}/1`));
+    expect(answer.body).toMatchObject({
+      CertificateType: 'PEMchain',
+      KeyUsage: ['DigitalSignature', 'KeyEncipherment', 'ServerAuthentication'],
+      Subject: {
+        CommonName: 'bmc.example.org',
+        Organization: 'Example',
+        OrganizationalUnit: 'Rack 7',
+        City: 'Berlin',
+        Country: 'DE',
+        Email: 'admin@example.org',
+        AlternativeNames: ['bmc.example.org', 'localhost', '127.0.0.1'],
+      },
+    });
+    expect(shownToClients?.cert).toBe(answer.body['CertificateString']);
+    expect(JSON.stringify(told)).not.toContain('PRIVATE KEY');
+    expect(told.map(({ messageId, origin }) => [messageId.split('.').at(-1), origin])).toEqual([
+      ['ResourceChanged', service],
+      ['ResourceChanged', `${collection}/1`],
+    ]);
+  });
+
+  it('is replaced by what the collection is sent, with its key (D1)', async () => {
+    const next = authority.issue('next');
+    const answer = await post(collection, {
+      CertificateString: `${next.key}${next.certificate}`,
+      CertificateType: 'PEM',
+    });
+    expect(answer).toMatchObject({ status: 201, location: `${collection}/1` });
+    expect(answer.body['CertificateString']).toBe(next.certificate);
+    expect(shownToClients?.cert).toBe(next.certificate);
+    expect(JSON.stringify(answer.body)).not.toContain('PRIVATE KEY');
+  });
+
+  it('stays where the new one can not be used, and the reason names the parameter (D1)', async () => {
+    const next = authority.issue('next');
+    const other = authority.issue('other');
+    const send = async (CertificateString: string) => {
+      const body = { CertificateUri: { '@odata.id': `${collection}/1` }, CertificateString, CertificateType: 'PEM' };
+      const answer = await post(replace, body);
+      expect(JSON.stringify(answer.body)).not.toMatch(/BEGIN|[A-Za-z0-9+/]{40}/);
+      return [answer.status, ...faults(answer)];
+    };
+    const action = 'of the action CertificateService.ReplaceCertificate';
+    expect([
+      await send(`${next.certificate}${other.key}`),
+      await send(next.certificate.slice(0, 100)),
+      await send('x'.repeat(70_000)),
+    ]).toEqual([
+      [
+        400,
+        `The value of the parameter CertificateString ${action} is not valid. Its private key is not the first certificate's.`,
+      ],
+      [
+        400,
+        `The value '******' has the wrong format for the parameter CertificateString ${action}. It is cut off, or otherwise no PEM.`,
+      ],
+      [400, "The string '******' is longer than 65536 characters."],
+    ]);
+    const toCollection = await post(collection, { CertificateString: next.certificate, CertificateType: 'PEM' });
+    expect([toCollection.status, faults(toCollection)[0]]).toEqual([
+      400,
+      expect.stringMatching(
+        /^The value of the property CertificateString is not valid\. There is no private key in it/,
+      ),
+    ]);
+    writeFileSync(at('server.key'), 'no key');
+    rmSync(at('server.pem'));
+    // A folder can not be written over.
+    mkdirSync(at('server.pem'));
+    const unwritten = await send(`${next.certificate}${next.key}`);
+    rmSync(at('server.pem'), { recursive: true });
+    expect([unwritten[0], String(unwritten[1]).replace(folder, '')]).toEqual([
+      500,
+      expect.stringMatching(/Writing \/server\.pem: /),
+    ]);
+    expect(shownToClients).toBeUndefined();
+    expect((await get(`${collection}/1`))['Subject']).toMatchObject({ CommonName: 'first' });
+  });
+
+  it('is not requested with parameters that say nothing sensible, each of which is named (D1)', async () => {
+    const good = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
+    const keysOf = async (change: object) => {
+      const { status, body } = await post(generate, { ...good, ...change });
+      expect(status).toBe(400);
+      return [...JSON.stringify(body).matchAll(/"MessageId":"[^"]*\.(\w+)".*?"MessageArgs":\[(.*?)\]/g)].map(
+        ([, key = '', args = '']) =>
+          `${key} ${args.replace(/"CertificateService\.GenerateCSR",|,"CertificateService\.GenerateCSR"/, '')}`,
+      );
+    };
+    expect([
+      await keysOf({ CommonName: undefined }),
+      await keysOf({ CommonName: '' }),
+      await keysOf({ Country: 'Germany' }),
+      await keysOf({ KeyPairAlgorithm: 'RSA' }),
+      await keysOf({ KeyBitLength: 1024 }),
+      await keysOf({ KeyPairAlgorithm: 'TPM_ALG_ECDSA', KeyBitLength: 2048 }),
+      await keysOf({ KeyBitLength: 2048, KeyCurveId: 'TPM_ECC_NIST_P256' }),
+      await keysOf({ KeyUsage: ['DigitalSignature', 'Everything'] }),
+      await keysOf({ AlternativeNames: ['not a name'] }),
+      await keysOf({ CertificateCollection: { '@odata.id': '/redfish/v1/AccountService/LDAP/Certificates' } }),
+      await keysOf({ CertificateCollection: { '@odata.id': collection.replace(uuid, 'nobody') } }),
+      await keysOf({ Organization: 'a\nb', Foo: 1 }),
+    ]).toEqual([
+      ['ActionParameterMissing "CommonName"'],
+      ['StringValueTooShort "","1"'],
+      ['ActionParameterValueFormatError "Germany","Country"'],
+      ['ActionParameterValueNotInList "RSA","KeyPairAlgorithm"'],
+      ['ActionParameterValueNotInList "1024","KeyBitLength"'],
+      ['ActionParameterValueConflict "KeyBitLength","2048"'],
+      ['ActionParameterValueConflict "KeyCurveId","TPM_ECC_NIST_P256"'],
+      ['ActionParameterValueNotInList "Everything","KeyUsage/1"'],
+      ['ActionParameterValueError "AlternativeNames/0"'],
+      ['ActionParameterValueFormatError "/redfish/v1/AccountService/LDAP/Certificates","CertificateCollection"'],
+      [`ActionParameterValueFormatError "${collection.replace(uuid, 'nobody')}","CertificateCollection"`],
+      ['ActionParameterValueFormatError "a\\nb","Organization"', 'ActionParameterUnknown "Foo"'],
+    ]);
+  });
+
+  it('says of every parameter what it takes (D1)', async () => {
+    const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> }; // By the schema.
+    const listed = (name: string) =>
+      Object.keys(actions[name] ?? {})
+        .map((key) => key.split('@')[0])
+        .filter((key) => key !== 'target');
+    expect(new Set(listed('#CertificateService.ReplaceCertificate'))).toEqual(
+      new Set(['CertificateUri', 'CertificateString', 'CertificateType', 'Password']),
+    );
+    expect(actions['#CertificateService.GenerateCSR']).toMatchObject({
+      target: generate,
+      'KeyPairAlgorithm@Redfish.AllowableValues': ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'],
+      'KeyBitLength@Redfish.AllowableNumbers': ['2048', '3072', '4096'],
+      'KeyCurveId@Redfish.AllowableValues': ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'],
+      'KeyUsage@Redfish.AllowableValues': expect.arrayContaining(['DigitalSignature', 'OCSPSigning']),
+      'CommonName@Redfish.AllowableValues': [],
+    });
+  });
+});
+
+describe('the certificate of a drive', () => {
+  beforeEach(() => start('https'));
+
+  it('is replaced in its place, and nothing that is no certificate is put there (D1)', async () => {
+    const own = `/redfish/v1/Systems/${uuid}/VirtualMedia/Cd/Certificates`;
+    expect((await post(own, { CertificateString: certificatePem, CertificateType: 'PEM' })).status).toBe(201);
+    const locations = JSON.stringify(await get(`${service}/CertificateLocations`));
+    expect(locations).toContain(`"${own}/1"`);
+    const next = authority.issue('images');
+    const body = (uri: string, CertificateString: string) => ({
+      CertificateUri: { '@odata.id': uri },
+      CertificateString,
+      CertificateType: 'PEM',
+    });
+    expect((await post(replace, body(`${own}/1`, next.key))).status).toBe(400);
+    expect(await post(replace, body(`${own}/1`, next.certificate))).toMatchObject({
+      status: 200,
+      location: `${own}/1`,
+      body: { CertificateString: next.certificate, Id: '1' },
+    });
+    for (const uri of [`${own}/2`, own, '/redfish/v1', `/redfish/v1/Managers/nobody${collection.slice(0, 3)}`]) {
+      const answer = await post(replace, body(uri, next.certificate));
+      expect([uri, answer.status, JSON.stringify(answer.body).includes('"#/CertificateUri"')]).toEqual([
+        uri,
+        400,
+        true,
+      ]);
+    }
+    expect(shownToClients).toBeUndefined();
+  });
+});
+
+describe('with plain HTTP', () => {
+  beforeEach(() => start('http'));
+
+  it('there is no certificate, nor anything that leads to one (D1)', async () => {
+    expect((await client.get(collection)).status).toBe(404);
+    expect((await client.get(`${collection}/1`)).status).toBe(404);
+    const { HTTPS: https } = await get(`/redfish/v1/Managers/${uuid}/NetworkProtocol`);
+    expect(https).not.toHaveProperty('Certificates');
+    expect((await get(`${service}/CertificateLocations`))['Links']).toEqual({
+      Certificates: [],
+      'Certificates@odata.count': 0,
+    });
+    const { Actions: actions } = await get(service);
+    expect(Object.keys(actions as object)).toEqual(['#CertificateService.ReplaceCertificate']);
+    const request = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
+    expect((await post(generate, request)).status).toBe(404);
+    const body = { CertificateString: certificatePem, CertificateType: 'PEM' };
+    expect((await post(replace, { ...body, CertificateUri: { '@odata.id': `${collection}/1` } })).status).toBe(400);
+  });
+});
