@@ -38,18 +38,24 @@ export async function serve(
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('listening on loopback: no port');
-  const { port } = address;
+  return {
+    ...clientAt(address.port),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A client of what listens at a loopback port. */
+export function clientAt(port: number): Omit<Client, 'close'> {
   const send: Client['send'] = (method, path, sent = {}) => exchange(port, method, path, sent);
   return {
     port,
     send,
     get: (path, headers = {}) => send('GET', path, { headers }),
     raw: (bytes) => rawExchange(port, bytes),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }
 

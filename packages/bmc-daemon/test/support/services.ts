@@ -120,10 +120,10 @@ function indicatorsInMemory(): IndicatorStore {
 }
 
 /** On a host that takes every address and has no other. */
-function managerNetworkInMemory(): ManagerNetwork {
+export function managerNetworkInMemory(network: HostNetwork = hostNetwork): ManagerNetwork {
   return createManagerNetwork({
     state: stateInMemory(nothingOwn),
-    hostNetwork: () => hostNetwork,
+    hostNetwork: () => network,
     host: addressesInMemory(),
     listenAt: () => Promise.resolve(() => undefined),
     useNameServers: () => undefined,

@@ -1,0 +1,339 @@
+/**
+ * What DMTF's Protocol-Validator asks of HTTP, sessions, accounts and events, beyond what the other tests of this folder hold every
+ * resource to: a test for each of its rules. docs/conformance-rules.md has the place of every rule.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { certificatePem } from '../fixtures/certificate.js';
+import type { Received } from '../support/client.js';
+import {
+  accounts,
+  administrator,
+  at,
+  bodyOf,
+  linkIn,
+  messagesOf,
+  roles,
+  root,
+  sessions,
+  startRuleService,
+  type Body,
+  type RuleService,
+} from './rule-service.js';
+
+let service: RuleService;
+let machine: string;
+let manager: string;
+
+beforeAll(async () => {
+  service = await startRuleService();
+  [machine = ''] = await service.members(`${root}/Systems`);
+  [manager = ''] = await service.members(`${root}/Managers`);
+});
+afterAll(() => service.close());
+
+const basic = (user: string, password: string) => ({
+  Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+const token = (value: string) => ({ 'X-Auth-Token': value });
+const tokenOf = ({ headers }: Received) => token(String(headers['x-auth-token']));
+
+/** An account of 16 characters' password, as the validator makes it. */
+async function addAccount(name: string, more: Body = {}): Promise<{ readonly uri: string; readonly password: string }> {
+  const password = 'Zb9_x.Q-71kLm20a';
+  const made = await service.ask('POST', accounts, {
+    body: { UserName: name, Password: password, RoleId: 'ReadOnly', ...more },
+  });
+  expect(made.status).toBe(201);
+  return { uri: String(made.headers.location), password };
+}
+
+describe('what is created', () => {
+  const volumes = async (): Promise<string> => {
+    const [storage = ''] = await service.members(`${machine}/Storage`);
+    return `${storage}/Volumes`;
+  };
+  it.each<[string, () => Promise<string> | string, Body]>([
+    ['a session', () => sessions, administrator],
+    ['an account', () => accounts, { UserName: 'made', Password: 'made-of-words', RoleId: 'Operator' }],
+    ['a role', () => roles, { RoleId: 'Watcher', AssignedPrivileges: ['Login'] }],
+    [
+      'a subscription',
+      () => `${root}/EventService/Subscriptions`,
+      { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', Context: 'rules' },
+    ],
+    [
+      'a certificate',
+      () => `${machine}/VirtualMedia/Cd/Certificates`,
+      { CertificateString: certificatePem, CertificateType: 'PEM' },
+    ],
+    ['a volume', volumes, { CapacityBytes: 2 ** 30 }],
+  ])('answers 201 with its address as Location and itself as the body: %s (D5)', async (_name, collection, body) => {
+    const made = await service.ask('POST', await collection(), { body });
+    expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json; charset=utf-8']);
+    const location = String(made.headers.location);
+    expect(bodyOf(made)['@odata.id']).toBe(location);
+    const { '@odata.type': type, Id } = await service.get(location);
+    expect(bodyOf(made)).toMatchObject({ '@odata.type': type, Id });
+  });
+});
+
+describe('an answer', () => {
+  it('never sets a cookie (D5)', async () => {
+    const answers = [
+      await service.anonymous('GET', `${root}/`),
+      await service.ask('GET', machine),
+      await service.logIn(administrator.UserName, administrator.Password),
+      await service.logIn(administrator.UserName, 'wrong'),
+      await service.anonymous('GET', machine),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 401]);
+    for (const { headers } of answers) expect(headers).not.toHaveProperty('set-cookie');
+  });
+
+  it('of 401 says with WWW-Authenticate how to log in, and is a Redfish error, whatever was wrong (D5)', async () => {
+    const nobody: readonly Received[] = [
+      await service.anonymous('GET', machine),
+      await service.anonymous('GET', `${root}/nothing/at/all`),
+      await service.anonymous('GET', machine, { headers: { 'If-None-Match': '"x"' } }),
+      await service.anonymous('DELETE', `${sessions}/1`),
+      await service.anonymous('GET', machine, { headers: basic('admin', 'wrong') }),
+      await service.anonymous('GET', machine, { headers: token('00'.repeat(32)) }),
+      await service.logIn('nobody', 'anything'),
+    ];
+    for (const answer of nobody) {
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([
+        401,
+        'Basic realm="Rackless", charset="UTF-8"',
+      ]);
+      expect(messagesOf(answer)).toEqual(['AccessUnauthorized']);
+    }
+  });
+
+  it('of an error is a Redfish error in JSON, whatever the status (D5)', async () => {
+    const failed: readonly Received[] = [
+      await service.ask('PATCH', machine, { body: { Bogus: 1 } }),
+      await service.anonymous('GET', machine),
+      await service.ask('GET', `${root}/Nowhere`),
+      await service.ask('POST', machine, { body: {} }),
+      await service.ask('PATCH', machine, { body: { AssetTag: 'x' }, headers: { 'If-Match': '"x"' } }),
+      await service.ask('PATCH', machine, { body: '<x/>', headers: { 'Content-Type': 'text/xml' } }),
+      await service.ask('GET', `${machine}?$bogus=1`),
+    ];
+    expect(failed.map(({ status }) => status)).toEqual([400, 401, 404, 405, 412, 415, 501]);
+    for (const answer of failed) {
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      const { error } = bodyOf(answer) as { readonly error: Body }; // What is judged here.
+      expect(Object.keys(error).sort()).toEqual(['@Message.ExtendedInfo', 'code', 'message']);
+      expect(error['@Message.ExtendedInfo']).not.toHaveLength(0);
+    }
+  });
+});
+
+describe('a GET', () => {
+  it.each([
+    '*/*',
+    'application/*',
+    'application/json',
+    'application/*;charset=utf-8',
+    'application/json;charset=utf-8',
+    'application/json; odata.metadata=full',
+    undefined,
+  ])('is JSON for Accept: %s (D5)', async (accept) => {
+    for (const path of [`${root}/`, machine]) {
+      const answer = await service.ask('GET', path, { headers: accept === undefined ? {} : { Accept: accept } });
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    }
+  });
+
+  it.each(['application/xml', 'application/*', '*/*', 'application/xml;charset=utf-8'])(
+    'of the metadata is XML for Accept: %s (D5)',
+    async (accept) => {
+      const answer = await service.anonymous('GET', `${root}/$metadata`, { headers: { Accept: accept } });
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/xml; charset=utf-8']);
+      expect(answer.text).toMatch(/^<\?xml/);
+    },
+  );
+
+  it.each(['/openapi.yaml'])('of the description of the paths is YAML: %s (D5)', async (path) => {
+    const answer = await service.anonymous('GET', `${root}${path}`);
+    expect([answer.status, answer.headers['content-type']?.split(';')[0]]).toEqual([200, 'application/yaml']);
+  });
+
+  it('with a parameter that nobody knows is as without it, and 501 with one that begins with a dollar (D5)', async () => {
+    const plain = await service.ask('GET', sessions);
+    expect((await service.ask('GET', `${sessions}?x=1&rackless`)).json).toEqual(plain.json);
+    const refused = await service.ask('GET', `${sessions}?$rackless=1`);
+    expect([refused.status, ...messagesOf(refused)]).toEqual([501, 'QueryParameterUnsupported']);
+  });
+
+  it('with a value for "only" is 400, and "excerpt" is not offered (D5)', async () => {
+    expect((await service.ask('GET', `${sessions}?only=foo`)).status).toBe(400);
+    const features = at(await service.get(`${root}/`), 'ProtocolFeaturesSupported');
+    expect(features).toMatchObject({ ExcerptQuery: false, OnlyMemberQuery: true });
+  });
+
+  it('has what the service root offers of the protocol, and nothing else is answered (D5)', async () => {
+    const { ProtocolFeaturesSupported: features } = await service.get(`${root}/`);
+    const asked: Readonly<Record<string, string>> = {
+      FilterQuery: `${roles}?$filter=RoleId%20eq%20'Operator'`,
+      SelectQuery: `${roles}?$select=Name`,
+      OnlyMemberQuery: `${roles}?only`,
+      TopSkipQuery: `${roles}?$top=1&$skip=1`,
+      'ExpandQuery.ExpandAll': `${roles}?$expand=*`,
+      'ExpandQuery.Links': `${roles}?$expand=~`,
+      'ExpandQuery.NoLinks': `${roles}?$expand=.`,
+      'ExpandQuery.Levels': `${roles}?$expand=.($levels=1)`,
+    };
+    for (const [feature, uri] of Object.entries(asked)) {
+      expect([feature, (await service.ask('GET', uri)).status === 200]).toEqual([feature, at(features, feature)]);
+    }
+  });
+});
+
+describe('sessions', () => {
+  it('are where the service root and their service say, the same address (D5)', async () => {
+    const fromRoot = linkIn(await service.get(`${root}/`), 'Links.Sessions');
+    expect(linkIn(await service.get(`${root}/SessionService`), 'Sessions')).toBe(fromRoot);
+  });
+
+  it('are deleted by their own token, and by nobody without (D5)', async () => {
+    const made = await service.logIn(administrator.UserName, administrator.Password);
+    const uri = String(made.headers.location);
+    expect((await service.anonymous('DELETE', uri)).status).toBe(401);
+    const deleted = await service.anonymous('DELETE', uri, { headers: tokenOf(made) });
+    expect([deleted.status, (await service.ask('GET', uri)).status]).toEqual([204, 404]);
+    expect((await service.anonymous('GET', machine, { headers: tokenOf(made) })).status).toBe(401);
+  });
+
+  it('are made of JSON whose character set is named (D5)', async () => {
+    const made = await service.anonymous('POST', sessions, {
+      body: JSON.stringify(administrator),
+      headers: { 'Content-Type': 'application/json;charset=utf-8' },
+    });
+    expect(made.status).toBe(201);
+  });
+
+  it('are read by token and by Basic (D5)', async () => {
+    const byBasic = basic(administrator.UserName, administrator.Password);
+    expect((await service.anonymous('GET', sessions, { headers: byBasic })).status).toBe(200);
+    expect((await service.ask('GET', sessions)).status).toBe(200);
+  });
+
+  it('that are wrong are not repeated, where there is nothing either (D5)', async () => {
+    const wrong = 'c0ffee'.repeat(8);
+    const answer = await service.anonymous('GET', `${root}/Nowhere`, {
+      headers: { ...token(wrong), ...basic('some-user', 'some-password') },
+    });
+    expect(answer.status).toBe(401);
+    expect(`${answer.text}${JSON.stringify(answer.headers)}`).not.toMatch(/c0ffee|some-user|some-password/);
+  });
+});
+
+describe('an account', () => {
+  it('has an ETag as RFC 9110 has it (D5)', async () => {
+    const { uri } = await addAccount('tagged');
+    const { headers } = await service.ask('GET', uri);
+    expect(headers.etag).toMatch(/^(W\/)?"[\x21\x23-\x7e]*"$/);
+  });
+
+  it('that is changed with a property that there is not keeps what it has, and hears of it by name (D5)', async () => {
+    const { uri, password } = await addAccount('mixed');
+    const mixed = await service.ask('PATCH', uri, { body: { Password: 'another-Pass1', BogusProp: 'x' } });
+    expect([mixed.status, ...messagesOf(mixed)]).toEqual([400, 'PropertyUnknown']);
+    expect((await service.logIn('mixed', password)).status).toBe(201);
+    const bogus = await service.ask('PATCH', uri, { body: { BogusProp: 'x' } });
+    expect([bogus.status, bogus.text.includes('BogusProp')]).toEqual([400, true]);
+  });
+
+  it('is not changed by annotations alone (D5)', async () => {
+    const { uri } = await addAccount('annotated');
+    const answer = await service.ask('PATCH', uri, { body: { '@odata.id': uri } });
+    expect([answer.status, ...messagesOf(answer)]).toEqual([400, 'NoOperation']);
+  });
+
+  it.each(['"x"', '"x"foobar', 'x', 'W/"x"'])('is not changed with If-Match: %s (D5)', async (tag) => {
+    const uri = `${accounts}/${administrator.UserName}`;
+    const answer = await service.ask('PATCH', uri, { body: { Password: 'never-this1' }, headers: { 'If-Match': tag } });
+    expect([answer.status, ...messagesOf(answer)]).toEqual([412, 'PreconditionFailed']);
+  });
+
+  it('that may only read changes its own password, and nothing of others (D5)', async () => {
+    const reader = await addAccount('reader');
+    const other = await addAccount('other');
+    const headers = tokenOf(await service.logIn('reader', reader.password));
+    const body = { Password: 'Changed-by-16.ch' };
+    expect((await service.anonymous('PATCH', other.uri, { body, headers })).status).toBe(403);
+    expect((await service.anonymous('PATCH', reader.uri, { body, headers })).status).toBe(200);
+    expect((await service.logIn('reader', body.Password)).status).toBe(201);
+    expect((await service.logIn('other', other.password)).status).toBe(201);
+  });
+
+  it('that has to change its password opens a session that hears so, sees itself alone, and is free once it has (D5)', async () => {
+    const { uri, password } = await addAccount('new', { PasswordChangeRequired: true });
+    const opened = await service.logIn('new', password);
+    expect([opened.status, ...messagesOf(opened)]).toEqual([201, 'PasswordChangeRequired']);
+    const headers = tokenOf(opened);
+    expect((await service.anonymous('GET', uri, { headers })).status).toBe(200);
+    const refused = await service.anonymous('GET', sessions, { headers });
+    expect([refused.status, ...messagesOf(refused)]).toEqual([403, 'PasswordChangeRequired']);
+    const changed = await service.anonymous('PATCH', uri, { body: { Password: 'Changed-by-16.ch' }, headers });
+    expect([changed.status, bodyOf(changed)['PasswordChangeRequired']]).toEqual([200, false]);
+    expect((await service.anonymous('GET', sessions, { headers })).status).toBe(200);
+  });
+});
+
+describe('roles', () => {
+  it.each([
+    ['Administrator', ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']],
+    ['Operator', ['Login', 'ConfigureComponents', 'ConfigureSelf']],
+    ['ReadOnly', ['Login', 'ConfigureSelf']],
+  ])('that Redfish predefines have its privileges and no other, for good: %s (D5)', async (id, privileges) => {
+    const uri = `${roles}/${id}`;
+    expect(await service.get(uri)).toMatchObject({ RoleId: id, IsPredefined: true, AssignedPrivileges: privileges });
+    const refused = await service.ask('PATCH', uri, { body: { AssignedPrivileges: ['Login'] } });
+    expect(refused.status).toBe(400);
+    expect((await service.get(uri))['AssignedPrivileges']).toEqual(privileges);
+  });
+});
+
+describe('the manager', () => {
+  it('is the one that the service root speaks of: the same UUID, never null (D5)', async () => {
+    const { UUID } = await service.get(`${root}/`);
+    expect(UUID).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    for (const path of await service.members(`${root}/Managers`)) {
+      expect((await service.get(path))['ServiceEntryPointUUID']).toBe(UUID);
+    }
+  });
+
+  it('shows no NTP, which it does not do (D5)', async () => {
+    const protocols = await service.get(linkIn(await service.get(manager), 'NetworkProtocol'));
+    expect(protocols).not.toHaveProperty('NTP');
+  });
+});
+
+describe('a subscription', () => {
+  const subscriptions = `${root}/EventService/Subscriptions`;
+
+  it('is made at once, whether or not anybody listens there (D5)', async () => {
+    const Destination = 'https://192.168.1.50/rackless';
+    const made = await service.ask('POST', subscriptions, { body: { Destination, Protocol: 'Redfish', Context: 'c' } });
+    expect([made.status, made.headers.location]).toEqual([201, bodyOf(made)['@odata.id']]);
+    expect(bodyOf(made)).toMatchObject({ Context: 'c', Protocol: 'Redfish', SubscriptionType: 'RedfishEvent' });
+  });
+
+  it('is not made over a protocol that is not offered (D5)', async () => {
+    const body = { Destination: 'ftp://192.168.1.50/', Protocol: 'FTP', Context: 'c' };
+    const refused = await service.ask('POST', subscriptions, { body });
+    expect([refused.status, messagesOf(refused).includes('PropertyValueNotInList')]).toEqual([400, true]);
+  });
+});
+
+describe('an unknown method', () => {
+  it('is refused with 501 and a Redfish error, though Node calls it no HTTP (D5)', async () => {
+    const answer = await service.raw(
+      'FAKEMETHODFORTEST /redfish/v1/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 501 /);
+    expect(answer).toContain('"@Message.ExtendedInfo"');
+  });
+});

@@ -1,0 +1,259 @@
+/**
+ * What DMTF's Use-Case-Checkers do to a service, a test for each of their rules: power, boot override, accounts, a manager's
+ * interfaces, queries. docs/conformance-rules.md has the place of every rule.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { settingsTable } from '../../src/config/settings.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import type { HostNetwork } from '../../src/host-network.js';
+import { serveResources, type Served } from '../support/served-resources.js';
+import { managerNetworkInMemory } from '../support/services.js';
+import { accounts, at, bodyOf, roles, root, startRuleService, type Body, type RuleService } from './rule-service.js';
+
+let service: RuleService;
+let machines: readonly string[];
+
+beforeAll(async () => {
+  service = await startRuleService();
+  machines = await service.members(`${root}/Systems`);
+});
+afterAll(() => service.close());
+
+const resetOf = (machine: string) => `${machine}/Actions/ComputerSystem.Reset`;
+const reset = (machine: string, ResetType: string) => service.ask('POST', resetOf(machine), { body: { ResetType } });
+const override = async (machine: string) => {
+  const { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: enabled } = at(
+    await service.get(machine),
+    'Boot',
+  ) as Body; // Required by the specification.
+  return [target, enabled];
+};
+const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSourceOverrideEnabled: string) =>
+  service.ask('PATCH', machine, { body: { Boot: { BootSourceOverrideTarget, BootSourceOverrideEnabled } } });
+
+describe('a request', () => {
+  it('is answered in less than the 15 seconds that are waited for, with a task where it takes longer (D5)', () => {
+    expect(settingsTable.taskAfterSeconds.default).toBeLessThan(15);
+  });
+});
+
+describe('power', () => {
+  it('is changed by each type that is offered, and ends as the type says, in the order of the checkers (D5)', async () => {
+    for (const machine of machines) {
+      for (const [type, state] of [
+        ['ForceOff', 'Off'],
+        ['ForceRestart', 'On'],
+        ['ForceOff', 'Off'],
+        ['PowerCycle', 'On'],
+        ['On', 'On'],
+        ['ForceOn', 'On'],
+      ] as const) {
+        const { status } = await reset(machine, type);
+        expect([type, Math.floor(status / 100), (await service.get(machine))['PowerState']]).toEqual([type, 2, state]);
+      }
+    }
+  });
+
+  it('has its types listed (D5)', async () => {
+    for (const machine of machines) {
+      const actions = (await service.get(machine))['Actions'] as Readonly<Record<string, Body>>; // Required by the specification.
+      expect(actions['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues']).toEqual(
+        expect.arrayContaining(['On', 'ForceOff', 'ForceRestart', 'PowerCycle', 'GracefulRestart']),
+      );
+    }
+  });
+});
+
+describe('a boot override', () => {
+  it('has what may be asked for listed, on every machine (D5)', async () => {
+    for (const machine of machines) {
+      const boot = at(await service.get(machine), 'Boot') as Body; // Required by the specification.
+      expect(boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(expect.arrayContaining(['Pxe']));
+      expect(boot['BootSourceOverrideEnabled@Redfish.AllowableValues']).toEqual(
+        expect.arrayContaining(['Disabled', 'Once', 'Continuous']),
+      );
+    }
+  });
+
+  it.each(['Continuous', 'Once'])('is read back as it was set: Pxe, %s (D5)', async (enabled) => {
+    for (const machine of machines) {
+      expect((await setOverride(machine, 'Pxe', enabled)).status).toBe(200);
+      expect(await override(machine)).toEqual(['Pxe', enabled]);
+    }
+  });
+
+  it.each(['ForceRestart', 'GracefulRestart'])('for once is Disabled after a %s (D5)', async (type) => {
+    for (const machine of machines) {
+      await reset(machine, 'On');
+      await setOverride(machine, 'Pxe', 'Once');
+      expect((await reset(machine, type)).status).toBe(204);
+      expect((await override(machine))[1]).toBe('Disabled');
+    }
+  });
+
+  it('is switched off with None, and reads so (D5)', async () => {
+    for (const machine of machines) {
+      await setOverride(machine, 'Pxe', 'Continuous');
+      expect((await setOverride(machine, 'None', 'Disabled')).status).toBe(200);
+      expect((await override(machine))[1]).toBe('Disabled');
+    }
+  });
+
+  it('is set with the ETag that was read before, which is still the present one then (D5)', async () => {
+    for (const machine of machines) {
+      const { headers } = await service.ask('GET', machine);
+      const changed = await service.ask('PATCH', machine, {
+        body: { Boot: { BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' } },
+        headers: { 'If-Match': String(headers.etag) },
+      });
+      expect(changed.status).toBe(200);
+    }
+  });
+});
+
+describe('an account', () => {
+  it('is added, listed, logged in with, given each role and removed, with a password of eight characters (D5)', async () => {
+    const made = await service.ask('POST', accounts, {
+      body: { UserName: 'testuser0', Password: 'hW3r-t9q', RoleId: 'Administrator' },
+    });
+    const uri = String(made.headers.location);
+    expect([made.status, bodyOf(made)['Enabled']]).toEqual([201, true]);
+    expect(await service.members(accounts)).toContain(uri);
+    expect((await service.logIn('testuser0', 'hW3r-t9q')).status).toBe(201);
+    expect((await service.logIn('testuser0', 'hW3r-t9q-')).status).toBe(401);
+    for (const RoleId of ['ReadOnly', 'Operator', 'Administrator']) {
+      expect((await service.ask('PATCH', uri, { body: { RoleId } })).status).toBe(200);
+      expect((await service.get(uri))['RoleId']).toBe(RoleId);
+    }
+    expect((await service.ask('DELETE', uri)).status).toBe(204);
+    expect(await service.members(accounts)).not.toContain(uri);
+  });
+});
+
+/** A port of the host's, of which an address, a gateway, a VLAN are not there or are several. */
+const port = {
+  name: 'eth0',
+  mac: '52:54:00:00:00:01',
+  ipv4: [{ address: '192.0.2.1', prefix: 24 }],
+  ipv6: [{ address: 'fe80::1', prefix: 64 }],
+  ipv4Gateway: '192.0.2.254',
+  ipv6Gateway: 'fe80::fe',
+  linkUp: true,
+  speedMbps: 1000,
+  mtu: 1500,
+  vlan: null,
+} as const satisfies HostNetwork['interfaces'][number];
+
+describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
+  ['with all there is', {}],
+  ['with several addresses', { ipv4: [...port.ipv4, { address: '198.51.100.7', prefix: 28 }] }],
+  ['without a gateway', { ipv4Gateway: null, ipv6Gateway: null }],
+  ['without an address of IPv4', { ipv4: [], ipv4Gateway: null }],
+  ['without an address of IPv6', { ipv6: [], ipv6Gateway: null }],
+  ['of a VLAN', { vlan: 7, name: 'eth0.7' }],
+  ['that is the loopback', { mac: null, ipv4: [{ address: '127.0.0.1', prefix: 8 }], ipv4Gateway: null }],
+])("a manager's interface %s", (_name, different) => {
+  let served: Served;
+  let shown: Body;
+  beforeEach(async () => {
+    const network: HostNetwork = {
+      hostName: 'host',
+      fqdn: null,
+      interfaces: [{ ...port, ...different }],
+      nameServers: ['192.0.2.53'],
+    };
+    served = await serveResources(new FakeDriver(), { managerNetwork: managerNetworkInMemory(network) });
+    const [manager] = (await served.get(`${root}/Managers`))['Members'] as readonly { '@odata.id': string }[]; // As the schema has it.
+    const interfaces = `${String(manager?.['@odata.id'])}/EthernetInterfaces`;
+    shown = await served.get(`${interfaces}/${different.name ?? port.name}`);
+  });
+  afterEach(() => served.close());
+  const list = (name: string): readonly Body[] => {
+    const value = shown[name];
+    expect(value).toBeInstanceOf(Array);
+    return value as readonly Body[]; // As it was seen to be.
+  };
+
+  it('has every list that is looked at, and nothing in them that is no address (D5)', () => {
+    for (const name of ['NameServers', 'StaticNameServers']) {
+      for (const server of list(name)) expect(['', '0.0.0.0', '::']).not.toContain(server);
+    }
+    for (const name of ['IPv4Addresses', 'IPv4StaticAddresses', 'IPv6Addresses', 'IPv6StaticAddresses']) {
+      for (const { Address: address } of list(name)) expect(['', '0.0.0.0', '::', null]).not.toContain(address);
+    }
+    expect(list('IPv6StaticDefaultGateways')).toEqual([]);
+    expect(['', '::']).not.toContain(shown['IPv6DefaultGateway']);
+  });
+
+  it('has a gateway in its first address of IPv4, and in no other (D5)', () => {
+    const addresses = list('IPv4Addresses');
+    expect(addresses.map((address) => 'Gateway' in address)).toEqual(addresses.map((_address, index) => index === 0));
+    for (const { Gateway: gateway } of addresses) expect(['', '0.0.0.0']).not.toContain(gateway);
+  });
+
+  it('has the mask of each address of IPv4, and the prefix of each of IPv6, with where it is from (D5)', () => {
+    for (const address of list('IPv4Addresses')) {
+      expect(address['SubnetMask']).toMatch(/^\d+(\.\d+){3}$/);
+      expect(address).toHaveProperty('AddressOrigin');
+    }
+    for (const address of list('IPv6Addresses')) {
+      expect(address['PrefixLength']).toEqual(expect.any(Number));
+      expect(address).toHaveProperty('AddressOrigin');
+      expect(address).toHaveProperty('AddressState');
+    }
+  });
+
+  it('says which VLAN it is, if any (D5)', () => {
+    expect(shown['VLAN']).toMatchObject({ VLANEnable: different.vlan !== undefined, VLANId: different.vlan ?? 0 });
+  });
+});
+
+describe('a query', () => {
+  const names = async (query: string) => {
+    const answer = await service.ask('GET', `${roles}?${query}`);
+    const { Members } = bodyOf(answer);
+    return (Members as readonly { readonly '@odata.id': string }[]).map((member) =>
+      member['@odata.id'].split('/').at(-1),
+    ); // As the schema has it.
+  };
+
+  it.each([
+    ["Id eq 'Operator'", ['Operator']],
+    ["not (Id eq 'Operator')", ['Administrator', 'ReadOnly']],
+    ["(Id eq 'Operator') or (Id eq 'ReadOnly')", ['Operator', 'ReadOnly']],
+  ])('filters a collection: %s (D5)', async (filter, expected) => {
+    expect((await names(`$filter=${encodeURIComponent(filter)}`)).sort()).toEqual(expected);
+  });
+
+  it('filters nothing but collections (D5)', async () => {
+    expect((await service.ask('GET', `${root}/?$filter=Id%20eq%20'x'`)).status).toBe(400);
+  });
+
+  it('selects what it names, and gives besides only what says whose it is (D5)', async () => {
+    for (const path of [`${root}/`, String(machines[0])]) {
+      const body = bodyOf(await service.ask('GET', `${path}?$select=Name,Id`));
+      const allowed = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag', 'Id', 'Name'];
+      expect(Object.keys(body).filter((name) => !allowed.includes(name))).toEqual([]);
+      expect(Object.keys(body)).toEqual(expect.arrayContaining(['@odata.id', '@odata.type', 'Id', 'Name']));
+    }
+  });
+
+  it.each(['*', '.', '~', '*($levels=1)', '.($levels=1)', '~($levels=1)'])(
+    'expands links of the service root, those in Links only where it says so: %s (D5)',
+    async (expand) => {
+      const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
+      const isWhole = (link: unknown) => Object.keys((link ?? {}) as Body).length > 1;
+      const [inPlace, inLinks] = [!expand.startsWith('~'), !expand.startsWith('.')];
+      expect([isWhole(body['Systems']), isWhole(at(body, 'Links.Sessions'))]).toEqual([inPlace, inLinks]);
+      // One level is one: what came in still has links.
+      if (inPlace) expect(at(body, 'Systems.Members')).toEqual(machines.map((uri) => ({ '@odata.id': uri })));
+    },
+  );
+
+  it('gives the only member, the collection where there are more, and an error where there is none (D5)', async () => {
+    const [account] = await service.members(accounts);
+    expect(bodyOf(await service.ask('GET', `${accounts}?only`))['@odata.id']).toBe(account);
+    expect(bodyOf(await service.ask('GET', `${roles}?only`))['@odata.id']).toBe(roles);
+    expect((await service.ask('GET', `${root}/?only`)).status).toBe(400);
+  });
+});
