@@ -3,7 +3,6 @@
  * addresses of its own, by which requests see that machine alone, and the service name servers of its own.
  */
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { HostAddressError, type HostAddresses } from '../host-addresses.js';
@@ -152,7 +151,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     if (gone.length > 0) void inTurn(() => letGo(gone, lateRemoval));
   };
   const letGo = async (gone: readonly OwnAddress[], late: boolean): Promise<void> => {
-    if (late && !closed) await delay(LATE_MS);
+    if (late && !closed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
     const wanted = new Set(ownAddresses(state.state).map(({ address }) => address));
     for (const { address } of gone) if (!wanted.has(address)) await addresses.remove(address);
     // The kernel takes others of the same network along, unless it is told not to (promote_secondaries).

@@ -69,23 +69,14 @@ export class OwnAddresses {
       held.leave = await this.#listenAt(address);
       this.#log.info(`${address} on ${device} is an address of a machine's manager`, { machine: uuid });
     } catch (error) {
-      await this.remove(address);
+      await this.#letGo(address);
       throw error;
     }
   }
 
   /** Lets go of an address; where the host does not let us the log says so. */
   async remove(address: string): Promise<void> {
-    const held = this.#held.get(address);
-    if (held === undefined) return;
-    held.leave?.();
-    try {
-      await this.#host.remove(held.set);
-    } catch (error) {
-      // That it could not be set has been said already.
-      if (held.leave !== undefined) this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
-    }
-    this.#held.delete(address);
+    await this.#letGo(address);
     this.#failed.delete(address);
   }
 
@@ -105,6 +96,19 @@ export class OwnAddresses {
   /** Removes them all. The configuration is not forgotten by it. */
   async close(): Promise<void> {
     for (const address of [...this.#held.keys()]) await this.remove(address);
+  }
+
+  async #letGo(address: string): Promise<void> {
+    const held = this.#held.get(address);
+    if (held === undefined) return;
+    held.leave?.();
+    try {
+      await this.#host.remove(held.set);
+    } catch (error) {
+      // That it could not be set has been said already.
+      if (held.leave !== undefined) this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
+    }
+    this.#held.delete(address);
   }
 
   async #restoreOne(own: OwnAddress & { readonly uuid: string }, present: readonly PresentAddress[]): Promise<void> {

@@ -82,15 +82,15 @@ export function askedNetwork(body: NetworkBody, view: ManagerView, port: Manager
   const four = (property: AddressProperty, list: NetworkBody['IPv4Addresses'], present: readonly Present[]) =>
     list === undefined
       ? undefined
-      : askedList(property, list.map(ipv4Item), present, port, faults, (at) => gatewayFault(property, list, at, port));
+      : askedList(property, list.map(ipv4Item), present, faults, (at) => gatewayFault(property, list, at, port));
   const inUse = four('IPv4Addresses', IPv4Addresses, port.ipv4);
   const fixed = four('IPv4StaticAddresses', IPv4StaticAddresses, port.ownIpv4.map(owned));
   const six =
     IPv6StaticAddresses === undefined
       ? undefined
-      : askedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), port, faults);
+      : askedList('IPv6StaticAddresses', IPv6StaticAddresses.map(ipv6Item), port.ownIpv6.map(owned), faults);
   if (inUse !== undefined && fixed !== undefined && !sameNetworks(inUse, fixed))
-    faults.push(message('PropertyValueConflict', 'IPv4Addresses', 'IPv4StaticAddresses'));
+    faults.push(contradiction('IPv4Addresses', 'IPv4StaticAddresses'));
   const nameServers = askedServers(body, view, faults);
   if (faults.length > 0) throw refusal(faults);
 
@@ -182,18 +182,20 @@ function ipv6Item(item: z.infer<typeof ipv6List>[number]): Item | null {
   return { address: item.Address === undefined ? undefined : canonicalIp(item.Address), prefix: item.PrefixLength };
 }
 
-/** The manager's own addresses that a list comes to. What is the host's can be named and kept, and is nobody's to change. */
+/**
+ * The manager's own addresses that a list comes to. What is the host's can be named and kept, and is nobody's to change.
+ * @returns undefined where the list keeps what is the host's, and nothing else.
+ */
 function askedList(
   property: AddressProperty,
   items: readonly (Item | null)[],
   present: readonly Present[],
-  port: ManagerInterface,
   faults: Message[],
   furtherFault: (index: number) => Message | undefined = () => undefined,
-): readonly Asked[] {
+): readonly Asked[] | undefined {
   const asked: Asked[] = [];
-  const hosts = [...port.ipv4, ...port.ipv6].filter(({ isOwn }) => !isOwn).map(({ address }) => address);
-  const isShared = present.some(({ isOwn }) => !isOwn);
+  // As long as the manager has none of its own, the list is that of the host's.
+  const hosts = present.filter(({ isOwn }) => !isOwn).map(({ address }) => address);
   const hostsOwn = (index: number, address: string): Message => {
     const pointer = `${property}/${index}`;
     const why = `${address} is the address of the host, which is not changed.`;
@@ -226,8 +228,8 @@ function askedList(
   }
   // Cut off without anything in its place.
   const cut = present[items.length];
-  if (isShared && asked.length === 0 && cut !== undefined) faults.push(hostsOwn(items.length, cut.address));
-  return asked;
+  if (cut?.isOwn === false && asked.length === 0) faults.push(hostsOwn(items.length, cut.address));
+  return asked.length === 0 && hosts.length > 0 ? undefined : asked;
 }
 
 /** Routes are the host's: a gateway can be said, and not changed. */
@@ -242,6 +244,10 @@ function gatewayFault(
   const present = ipv4Gateway === null ? `${name} has none` : `that of ${name} is ${ipv4Gateway}`;
   const why = `Routes are the host's and are not changed: ${present}.`;
   return about(withDetail(message('PropertyValueIncorrect', 'Gateway', gateway), why), `#/${list}/${index}/Gateway`);
+}
+
+function contradiction(one: string, other: string): Message {
+  return about(message('PropertyValueConflict', one, other), `#/${one}`, `#/${other}`);
 }
 
 function sameNetworks(a: readonly Asked[], b: readonly Asked[]): boolean {
@@ -264,6 +270,6 @@ function askedServers(
   const isHosts = ownNameServers.length === 0 && inUse?.join() === nameServers.join();
   const asked = isHosts ? [] : inUse;
   if (asked !== undefined && fixed !== undefined && asked.join() !== fixed.join())
-    faults.push(message('PropertyValueConflict', 'NameServers', 'StaticNameServers'));
+    faults.push(contradiction('NameServers', 'StaticNameServers'));
   return fixed ?? asked;
 }

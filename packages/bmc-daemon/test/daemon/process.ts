@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** What the command line begins with: a command that becomes the one behind it. Default: nothing. */
+  readonly through?: readonly string[];
 }
 
 export class DaemonProcess {
@@ -29,10 +31,11 @@ export class DaemonProcess {
   #stdout = '';
   #stderr = '';
 
-  constructor(args: readonly string[], { cwd, env = {}, input }: RunOptions = {}) {
+  constructor(args: readonly string[], { cwd, env = {}, input, through = [] }: RunOptions = {}) {
     // Only what every program needs: the environment of whoever runs the tests must not configure the daemon.
     const { PATH = '', HOME = '' } = process.env;
-    this.#child = spawn(process.execPath, [BIN, ...args], { cwd, env: { PATH, HOME, ...env } });
+    const [command = process.execPath, ...rest] = [...through, process.execPath, BIN, ...args];
+    this.#child = spawn(command, rest, { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     // `close`: the process has ended and all that it said is here.

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
+import { RedfishError } from '../redfish/errors.js';
+import { askedNetwork, networkBody, type NetworkBody } from './manager-network-change.js';
+
+const shared = { address: '192.0.2.1', prefix: 24, isOwn: false };
+const first = { address: '192.0.2.8', prefix: 24 };
+const second = { address: '192.0.2.9', prefix: 24 };
+
+/** An interface with the addresses of the host, or with those of its own. */
+function portWith(own: readonly (typeof first)[]): ManagerInterface {
+  return {
+    name: 'eth0',
+    mac: null,
+    ipv4: own.length === 0 ? [shared] : own.map((one) => ({ ...one, isOwn: true })),
+    ipv6: [],
+    ownIpv4: own,
+    ownIpv6: [{ address: '2001:db8::8', prefix: 64 }],
+    ipv4Gateway: '192.0.2.254',
+    ipv6Gateway: null,
+    linkUp: true,
+    speedMbps: null,
+    mtu: null,
+    vlan: null,
+  };
+}
+
+const view = (ownNameServers: readonly string[]): Omit<ManagerView, 'interfaces'> => ({
+  hostName: 'kvm1',
+  fqdn: null,
+  nameServers: ownNameServers.length === 0 ? ['192.0.2.53', '192.0.2.54'] : ownNameServers,
+  ownNameServers,
+});
+
+const ask = (body: NetworkBody, own: readonly (typeof first)[] = [], servers: readonly string[] = []): unknown => {
+  const port = portWith(own);
+  try {
+    return askedNetwork(networkBody.parse(body), { ...view(servers), interfaces: [port] }, port).change;
+  } catch (error) {
+    if (!(error instanceof RedfishError)) throw error;
+    return error.messages.map(({ key, related }) => [key, ...related].join(' '));
+  }
+};
+const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'eth0', ipv4 } });
+const mask = '255.255.255.0';
+
+describe("a PATCH of a manager's interface", () => {
+  it.each<[string, NetworkBody, readonly (typeof first)[], unknown]>([
+    [
+      'gives an address in place of the shared one',
+      { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask }] },
+      [],
+      four(second),
+    ],
+    ['gives one beside it', { IPv4Addresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] }, [], four(second)],
+    [
+      'names what is there, and changes nothing',
+      { IPv4Addresses: [{ Address: '192.0.2.1', SubnetMask: mask }] },
+      [],
+      {},
+    ],
+    ['keeps what is there', { IPv4Addresses: [{}] }, [], {}],
+    [
+      'keeps, adds',
+      { IPv4StaticAddresses: [{}, { Address: '192.0.2.9', SubnetMask: mask }] },
+      [first],
+      four(first, second),
+    ],
+    ['removes', { IPv4StaticAddresses: [null, {}] }, [first, second], four(second)],
+    ['cuts off', { IPv4Addresses: [{}] }, [first, second], four(first)],
+    ['removes all', { IPv4Addresses: [] }, [first], four()],
+    ['has nothing to keep behind the end', { IPv4StaticAddresses: [{}, {}, null] }, [first], four(first)],
+    ['changes a part', { IPv4Addresses: [{ SubnetMask: '255.255.0.0' }] }, [first], four({ ...first, prefix: 16 })],
+    [
+      'says the gateway that there is',
+      { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask, Gateway: '192.0.2.254', AddressOrigin: 'Static' }] },
+      [],
+      four(second),
+    ],
+    [
+      'spells an address in its own way',
+      { IPv6StaticAddresses: [{}, { Address: '2001:DB8:0::9', PrefixLength: 64 }] },
+      [],
+      {
+        addresses: {
+          device: 'eth0',
+          ipv6: [
+            { address: '2001:db8::8', prefix: 64 },
+            { address: '2001:db8::9', prefix: 64 },
+          ],
+        },
+      },
+    ],
+  ])('%s (D1)', (_what, body, own, change) => {
+    expect(ask(body, own)).toEqual(change);
+  });
+
+  it.each<[NetworkBody, readonly (typeof first)[], readonly string[]]>([
+    [{ IPv4Addresses: [null] }, [], ['PropertyValueError #/IPv4Addresses/0']],
+    [{ IPv4Addresses: [] }, [], ['PropertyValueError #/IPv4Addresses/0']],
+    [{ IPv4Addresses: [{ SubnetMask: '255.0.0.0' }] }, [], ['PropertyValueError #/IPv4Addresses/0']],
+    [{ IPv4StaticAddresses: [{ Address: '192.0.2.9' }] }, [], ['PropertyMissing #/IPv4StaticAddresses/0/SubnetMask']],
+    [{ IPv4StaticAddresses: [{ SubnetMask: mask }] }, [], ['PropertyMissing #/IPv4StaticAddresses/0/Address']],
+    [
+      { IPv6StaticAddresses: [{ Address: '2001:db8::9' }] },
+      [],
+      ['PropertyMissing #/IPv6StaticAddresses/0/PrefixLength'],
+    ],
+    [
+      { IPv4Addresses: [{ Address: '192.0.2.9', SubnetMask: mask, Gateway: '192.0.2.7' }] },
+      [],
+      ['PropertyValueIncorrect #/IPv4Addresses/0/Gateway'],
+    ],
+    [
+      { IPv4Addresses: [{}], IPv4StaticAddresses: [], NameServers: ['::1'], StaticNameServers: [] },
+      [first],
+      [
+        'PropertyValueConflict #/IPv4Addresses #/IPv4StaticAddresses',
+        'PropertyValueConflict #/NameServers #/StaticNameServers',
+      ],
+    ],
+  ])('%j of a manager with %j is refused with %j (D1)', (body, own, faults) => {
+    expect(ask(body, own)).toEqual(faults);
+  });
+
+  it.each<[NetworkBody, readonly string[], readonly string[]]>([
+    [{ NameServers: ['2001:DB8::53'] }, [], ['2001:db8::53']],
+    // What is the host's, said again, is none of its own.
+    [{ NameServers: ['192.0.2.53', {}] }, [], []],
+    [{ NameServers: [{}, null] }, [], ['192.0.2.53']],
+    [{ NameServers: [{}, '192.0.2.55'] }, ['192.0.2.60'], ['192.0.2.60', '192.0.2.55']],
+    [{ StaticNameServers: [null] }, ['192.0.2.60'], []],
+    [{ NameServers: [] }, ['192.0.2.60'], []],
+  ])('%j makes of the name servers %j %j (D1)', (body, own, nameServers) => {
+    expect(ask(body, [], own)).toEqual({ nameServers });
+  });
+
+  it.each([
+    ['HostName', ['web-1', 'W', '1', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
+    ['FQDN', ['web.example.org', '1.example'], ['web', 'web.', 'web..org', '192.0.2.1', `${'a.'.repeat(127)}a`]],
+  ])('%s takes %j and not %j (D1)', (name, good, bad) => {
+    for (const value of [...good, null])
+      expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, true]);
+    for (const value of bad) expect([value, networkBody.safeParse({ [name]: value }).success]).toEqual([value, false]);
+  });
+
+  it.each([
+    { NameServers: ['0.0.0.0'] },
+    { NameServers: ['dns.example.org'] },
+    { NameServers: ['fe80::1%eth0'] },
+    { IPv4Addresses: [{ Address: '192.0.2.300' }] },
+    { IPv4Addresses: [{ SubnetMask: '255.0.255.0' }] },
+    { IPv4Addresses: [{ AddressOrigin: 'DHCP' }] },
+    { IPv4Addresses: [{ Address: '2001:db8::1' }] },
+    { IPv6StaticAddresses: [{ PrefixLength: 129 }] },
+    { IPv6Addresses: [] },
+    { MACAddress: '52:54:00:00:00:01' },
+  ])('%j is not taken (D1)', (body) => {
+    expect(networkBody.safeParse(body).success).toBe(false);
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * A host and a client on one wire, each in a network namespace of its own: addresses are really set, and asked for from outside. The
+ * machine that the tests run on is not touched.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { describe } from '@jest/globals';
+
+const execute = promisify(execFile);
+
+/** The host's address, and the client's. */
+export const HOST = '192.0.2.1';
+export const CLIENT = '192.0.2.200';
+/** The host's interface. */
+export const DEVICE = 'bmc0';
+
+export interface Answer {
+  readonly status: number;
+  /** Undefined where it was no JSON. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  readonly text: string;
+}
+
+export interface AskOptions {
+  readonly method?: string;
+  readonly body?: object;
+  /** Header Host. */
+  readonly host?: string;
+  readonly args?: readonly string[];
+}
+
+export interface NetworkLab {
+  /** What a command line begins with that is to run on the host. */
+  readonly onHost: readonly string[];
+  /** Asks from the client's side, with curl. @throws where there is no answer. */
+  ask(url: string, options?: AskOptions): Promise<Answer>;
+  /** Addresses of the host's interface with their prefixes, without link-local ones, sorted. */
+  addresses(): Promise<readonly string[]>;
+  /** The host's routes, as `ip route` has them. */
+  routes(): Promise<string>;
+  /** Runs `ip` on the host or for the client. */
+  ip(where: 'host' | 'client', ...args: readonly string[]): Promise<string>;
+  /** A program of Node in the client's namespace, which writes a line when it is ready. It ends with the lab. */
+  runForClient(program: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function mayHaveNamespaces(): Promise<boolean> {
+  const name = `bmc-probe-${process.pid}`;
+  try {
+    await execute('ip', ['netns', 'add', name]);
+    await execute('ip', ['netns', 'delete', name]);
+    await execute('curl', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const possible = process.env['RACKLESS_REQUIRE_ALL'] === '1' || (await mayHaveNamespaces());
+
+/** A suite that is skipped, and says so in its title, where network namespaces (or iproute2, or curl) are not to be had. */
+export function describeNetwork(title: string, suite: () => void): void {
+  if (possible) describe(title, suite);
+  else describe.skip(`${title} (no network namespaces, iproute2 or curl here)`, suite);
+}
+
+let count = 0;
+
+/** Makes both namespaces. */
+export async function openNetworkLab(): Promise<NetworkLab> {
+  count += 1;
+  const [host, client] = [`bmc-host-${process.pid}-${count}`, `bmc-client-${process.pid}-${count}`];
+  const inside = (name: string): readonly string[] => ['netns', 'exec', name];
+  const run = async (name: string, ...command: readonly string[]): Promise<string> =>
+    (await execute('ip', [...inside(name), ...command])).stdout;
+  const children: ChildProcess[] = [];
+  const lab: NetworkLab = {
+    onHost: ['ip', ...inside(host)],
+    async ask(url, { method = 'GET', body, host: name, args = [] } = {}) {
+      const common = ['--silent', '--show-error', '--max-time', '30', '--write-out', '\n%{http_code}'];
+      const data = ['--header', 'Content-Type: application/json', '--data', JSON.stringify(body)];
+      const text = await run(
+        client,
+        ...['curl', ...common, '--request', method],
+        ...(body === undefined ? [] : data),
+        ...(name === undefined ? [] : ['--header', `Host: ${name}`]),
+        ...args,
+        url,
+      );
+      const end = text.lastIndexOf('\n');
+      const content = text.slice(0, end);
+      const isJson = content.startsWith('{');
+      return {
+        status: Number(text.slice(end + 1)),
+        text: content,
+        body: isJson ? (JSON.parse(content) as Readonly<Record<string, unknown>>) : undefined,
+      };
+    },
+    async addresses() {
+      const listed = JSON.parse(await run(host, 'ip', '-json', 'address', 'show', 'dev', DEVICE)) as readonly {
+        readonly addr_info: readonly { readonly local: string; readonly prefixlen: number }[];
+      }[]; // as iproute2 writes it
+      return listed
+        .flatMap(({ addr_info: all }) => all.map(({ local, prefixlen }) => `${local}/${prefixlen}`))
+        .filter((address) => !address.startsWith('fe80:'))
+        .sort();
+    },
+    routes: () => run(host, 'ip', 'route', 'show'),
+    ip: (where, ...args) => run(where === 'host' ? host : client, 'ip', ...args),
+    async runForClient(program) {
+      const child = spawn('ip', [...inside(client), process.execPath, '--eval', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      children.push(child);
+      await once(child.stdout, 'data');
+    },
+    async close() {
+      for (const child of children) {
+        child.kill('SIGKILL');
+        await once(child, 'close');
+      }
+      // With a namespace its end of the wire goes, and with that the other.
+      for (const name of [host, client]) await execute('ip', ['netns', 'delete', name]);
+    },
+  };
+  for (const name of [host, client]) {
+    await execute('ip', ['netns', 'add', name]);
+    await run(name, 'ip', 'link', 'set', 'lo', 'up');
+  }
+  await run(host, 'ip', 'link', 'add', DEVICE, 'type', 'veth', 'peer', 'name', 'client0', 'netns', client);
+  await run(host, 'ip', 'address', 'add', `${HOST}/24`, 'dev', DEVICE);
+  await run(client, 'ip', 'address', 'add', `${CLIENT}/24`, 'dev', 'client0');
+  await run(host, 'ip', 'link', 'set', DEVICE, 'up');
+  await run(client, 'ip', 'link', 'set', 'client0', 'up');
+  return lab;
+}
