@@ -7,17 +7,23 @@ import type { ForwardProxy } from './environment-proxy.js';
 import { readInto } from './read-buffer.js';
 import type { TlsIdentity } from './tls-identity.js';
 
-/** Where to, and how. */
-export interface Destination {
+interface Host {
   /** A name or an address, without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** null: plain HTTP. */
+}
+
+/** Where to, and how: TLS by way of a forward proxy goes through a tunnel; plain HTTP has the proxy for its host. */
+export type Destination = Host &
+  (
+    { readonly tls: TlsIdentity | null; readonly tunnel: null } | { readonly tls: TlsIdentity; readonly tunnel: Tunnel }
+  );
+
+/** What CONNECT is asked of. */
+export interface Tunnel {
+  readonly proxy: ForwardProxy;
+  /** Checks the proxy's own certificate; null unless it is an https proxy. */
   readonly tls: TlsIdentity | null;
-  /** null: directly. Otherwise through a CONNECT tunnel. */
-  readonly tunnel: ForwardProxy | null;
-  /** Checks a proxy's own certificate; null unless there is a tunnel by way of an https proxy. */
-  readonly tunnelTls: TlsIdentity | null;
 }
 
 /** How far a connection had got. */
@@ -92,7 +98,7 @@ class Attempt {
   start(): void {
     const { hostname, port, tls, tunnel } = this.#to;
     if (tunnel !== null) {
-      this.#openTunnel(tunnel);
+      this.#openTunnel(tunnel, tls);
       return;
     }
     if (tls !== null) {
@@ -128,7 +134,7 @@ class Attempt {
     } else this.#stage = 'tls';
     this.#watch(socket);
     // What TLS within a tunnel reads goes by its stream.
-    if (by.socket !== undefined) this.#readStream(socket);
+    if (by.socket !== undefined && this.#onRead !== undefined) socket.on('data', this.#onRead);
     socket.on('session', (session) => (sessions.last = session));
     socket.once('secureConnect', () => {
       sessions.handshakes += 1;
@@ -136,8 +142,9 @@ class Attempt {
     });
   }
 
-  #openTunnel(proxy: ForwardProxy): void {
-    const { hostname, port, tls, tunnelTls } = this.#to;
+  /** @param inner what is spoken through it. */
+  #openTunnel({ proxy, tls }: Tunnel, inner: TlsIdentity): void {
+    const { hostname, port } = this.#to;
     const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`;
     const options = {
       host: proxy.hostname,
@@ -151,8 +158,7 @@ class Attempt {
       agent: false,
     };
     this.#stage = 'proxy';
-    const request =
-      tunnelTls === null ? requestHttp(options) : requestHttps({ ...options, ...tlsOf(tunnelTls, proxy.hostname) });
+    const request = tls === null ? requestHttp(options) : requestHttps({ ...options, ...tlsOf(tls, proxy.hostname) });
     this.#current = request;
     request.once('error', (error) => this.#fail(error));
     request.once('connect', (answer, socket, head) => {
@@ -165,22 +171,13 @@ class Attempt {
       if (head.length > 0) socket.unshift(head);
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 60_000);
-      if (tls !== null) this.#openTls(tls, { socket });
-      else {
-        this.#watch(socket);
-        this.#readStream(socket);
-        this.#settle(socket);
-      }
+      this.#openTls(inner, { socket });
     });
     request.end();
   }
 
   #reading(): ConnectOpts {
     return this.#onRead === undefined ? {} : { onread: readInto(this.#onRead) };
-  }
-
-  #readStream(socket: Socket): void {
-    if (this.#onRead !== undefined) socket.on('data', this.#onRead);
   }
 
   #watch(socket: Socket): void {

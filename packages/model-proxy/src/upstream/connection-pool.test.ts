@@ -4,7 +4,7 @@ import { ConnectionPool } from './connection-pool.js';
 describe('idle connections', () => {
   it('are taken from the last one used on, but before they end (C8)', async () => {
     let now = 0;
-    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null, tunnelTls: null };
+    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
     const [a, b, c] = [pool.take(), pool.take(), pool.take()];
     for (const link of [a, b, c]) pool.giveBack(link);
@@ -29,7 +29,7 @@ describe('idle connections', () => {
 
   it('are passed over when their time is over, however many there are (C8, P1)', async () => {
     let now = 0;
-    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null, tunnelTls: null };
+    const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
     const links = Array.from({ length: 50_000 }, () => pool.take());
     for (const link of links) pool.giveBack(link);

@@ -193,10 +193,9 @@ class Upstreams implements PooledUpstream {
     // A forward proxy's own certificate has nothing to do with a deployment's settings.
     const proxyTls =
       proxy?.protocol === 'https:' ? this.#readIdentity({ verify: true, clientCertificate: null }) : null;
-    if (proxy !== null && tls === null) {
-      return { hostname: proxy.hostname, port: proxy.port, tls: proxyTls, tunnel: null, tunnelTls: null };
-    }
-    return { hostname, port, tls, tunnel: proxy, tunnelTls: proxyTls };
+    if (proxy === null) return { hostname, port, tls, tunnel: null };
+    if (tls === null) return { hostname: proxy.hostname, port: proxy.port, tls: proxyTls, tunnel: null };
+    return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
   /** @throws {Error} when a file cannot be read, or could not the last time. */
