@@ -10,6 +10,7 @@ import { systemOf } from './events/event-bus.js';
 import type { Scoping } from './redfish/pipeline.js';
 import type { TaskRecord, TaskStore } from './redfish/task-store.js';
 import type { Services } from './resources/index.js';
+import type { Telemetry } from './telemetry/telemetry.js';
 
 /** @param services what a request sees that comes by the host's name. */
 export function machineScoping(
@@ -29,7 +30,7 @@ export function machineScoping(
 }
 
 function servicesOfMachine(services: Services, uuid: string): Services {
-  const { driver, operations, logs, managerNetwork } = services;
+  const { driver, operations, logs, telemetry, managerNetwork } = services;
   return {
     ...services,
     driver: allowSystems(driver, [uuid]),
@@ -43,6 +44,7 @@ function servicesOfMachine(services: Services, uuid: string): Services {
       onTaskFailed: operations.onTaskFailed,
     },
     logs: { ...logs, ofService: logOf(logs.ofService, uuid) },
+    telemetry: telemetry === undefined ? undefined : telemetryOf(telemetry, uuid),
     managerNetwork: {
       ...managerNetwork,
       change: (machine, change) => managerNetwork.change(machine, change, { lateRemoval: true }),
@@ -74,6 +76,17 @@ function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
 function logOf(log: EventLog, uuid: string): EventLog {
   const shown = filtered<LogRecord>(({ origin }) => !isOthers(origin, uuid));
   return { ...log, read: async () => shown(await log.read()) };
+}
+
+/** The driver knows which machines there are; what is kept for the time that it does not answer knows them all. */
+function telemetryOf(telemetry: Telemetry, uuid: string): Telemetry {
+  return {
+    ...telemetry,
+    get enabled() {
+      return telemetry.enabled;
+    },
+    kept: (id) => (id === uuid ? telemetry.kept(id) : undefined),
+  };
 }
 
 /** The same list again gives the same answer object, which is what says that nothing changed. */

@@ -50,6 +50,8 @@ const WATCHED_INTERVALS = 3;
 /** Rates are over no more than this, or two intervals. */
 const LONGEST_WINDOW_MS = 600_000;
 const SHORTEST_MS = MIN_INTERVAL_SECONDS * 1000;
+/** The first two are so many times apart what the host took for a sample: less, and there would be no rates (figures.ts). */
+const SAMPLE_TIMES = 6;
 /** Between two attempts at a host that does not answer. */
 const RETRY_MS = 5_000;
 /** Between two looks for machines that are new. */
@@ -158,7 +160,10 @@ export class ReportSchedule implements ReportSource {
     if (kept === undefined) return -Infinity;
     const { type, intervalSeconds } = this.#options.definitions.of(uuid);
     const { madeAt, measurement, isFirst } = kept;
-    if (type === 'onRequest' || (isFirst && measurement.statistics !== null)) return measurement.clockMs + SHORTEST_MS;
+    if (type === 'onRequest') return measurement.clockMs + SHORTEST_MS;
+    if (isFirst && measurement.statistics !== null) {
+      return measurement.clockMs + Math.max(SHORTEST_MS, SAMPLE_TIMES * measurement.tookMs);
+    }
     const intervalMs = intervalSeconds * 1000;
     // At multiples of the interval: machines whose first readers came at any time share their samples from then on.
     const next = (Math.floor(madeAt / intervalMs) + 1) * intervalMs;

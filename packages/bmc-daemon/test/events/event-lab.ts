@@ -15,7 +15,8 @@ import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { currentUri } from '../../src/resources/current-uri.js';
-import { resources, streams, type Services } from '../../src/resources/index.js';
+import { resourcesOf, streams, type Services } from '../../src/resources/index.js';
+import { openTelemetry } from '../../src/telemetry/telemetry.js';
 import { serve, type Client, type Received } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
@@ -64,20 +65,22 @@ export async function openLab(
   const plain = testServices(driver, { events: bus, operations, ...(access === undefined ? {} : { access }) });
   plain.subscriptions.close();
   await plain.logs.close();
+  plain.telemetry?.close();
+  const telemetry = openTelemetry({ driver, stateDir, serviceUuid: plain.serviceUuid, now: () => new Date(), log });
   const events = openEventServices({
     bus,
     driver,
     tasks,
-    reports: plain.telemetry,
-    resources,
+    reports: telemetry,
+    resources: resourcesOf(driver),
     stateDir,
     serviceUuid: plain.serviceUuid,
     log,
   });
   const { subscriptions, logs, resourceTypes } = events;
-  const services: Services = { ...plain, subscriptions, logs, resourceTypes };
+  const services: Services = { ...plain, subscriptions, logs, resourceTypes, telemetry };
   const pipeline = createPipeline({
-    resources,
+    resources: resourcesOf(driver),
     streams,
     services,
     authenticate: access?.authenticate ?? openToAll,
@@ -111,6 +114,7 @@ export async function openLab(
     close: async () => {
       subscriptions.closeStreams();
       await client.close();
+      telemetry?.close();
       await events.close();
     },
   };

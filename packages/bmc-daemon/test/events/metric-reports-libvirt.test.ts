@@ -1,0 +1,87 @@
+/** Metric reports of a real guest, which does nothing but write to its disk. */
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver } from '../../src/drivers/driver.js';
+import { TestHost, type Guest } from '../libvirt-driver/host.js';
+import { newFolder, openLab, openStream, until, type Body, type Lab } from './event-lab.js';
+
+/** In real mode: the second sector of the first disk is written, for ever (INT 13h, AH = 3). */
+const writer = '31c0 8ed8 8ec0 8ed0 bc007c fb b80103 b90200 ba8000 bb007e cd13 ebf0';
+
+function writingDisk(): Buffer {
+  const disk = Buffer.alloc(1_048_576);
+  Buffer.from(writer.replaceAll(' ', ''), 'hex').copy(disk);
+  disk.writeUInt16LE(0xaa55, 510);
+  return disk;
+}
+
+describe('the metric report of a guest that writes to its disk', () => {
+  const folder = newFolder();
+  let host: TestHost;
+  let driver: HypervisorDriver;
+  let lab: Lab;
+  let guest: Guest;
+  let idle: Guest;
+
+  beforeAll(async () => {
+    host = await TestHost.start();
+    driver = await host.driver();
+    writeFileSync(host.file('writer.img'), writingDisk());
+    guest = await host.guest({ disk: host.file('writer.img') });
+    idle = await host.guest();
+    lab = await openLab(driver, folder.path);
+    for (const { name } of [guest, idle]) await host.virsh('start', name);
+  }, 60_000);
+  afterAll(async () => {
+    await lab.close();
+    await host.stop();
+    folder.remove();
+  });
+
+  const valueOf = (body: Body, id: string): number => {
+    const values = body['MetricValues'] as readonly { MetricId: string; MetricValue: string }[]; // As the schema has it.
+    return Number(values.find(({ MetricId }) => MetricId === id)?.MetricValue ?? Number.NaN);
+  };
+  const definition = (uuid: string) => `/redfish/v1/TelemetryService/MetricReportDefinitions/${uuid}`;
+
+  it('shows it, more of it in the next, and less of a guest that waits; its next start begins at 0 (D3)', async () => {
+    for (const { uuid } of [guest, idle]) {
+      await lab.client.send('PATCH', definition(uuid), { body: { Schedule: { RecurrenceInterval: 'PT2S' } } });
+    }
+    const stream = await openStream(lab.client, '?$filter=EventFormatType%20eq%20MetricReport');
+    const of = ({ uuid }: Guest) => stream.payloads.filter(({ Id }) => Id === uuid);
+    const written = () => of(guest).filter((body) => valueOf(body, 'DiskWriteRate') > 0);
+    await until('two reports of what it wrote', () => written().length > 1);
+    const [first, second] = written().slice(-2);
+    const bytes = valueOf(second ?? {}, 'DiskWriteBytes');
+    expect(bytes).toBeGreaterThan(valueOf(first ?? {}, 'DiskWriteBytes'));
+    expect(valueOf(second ?? {}, 'DiskWriteRequests')).toBe(bytes / 512);
+    expect(valueOf(second ?? {}, 'CPUUtilization')).toBeGreaterThan(5);
+    await until(
+      'the idle one to have booted',
+      () => valueOf(of(idle).at(-1) ?? { MetricValues: [] }, 'CPUUtilization') < 5,
+    );
+    expect(valueOf(of(idle).at(-1) ?? {}, 'DiskWriteBytes')).toBe(0);
+
+    await host.virsh('destroy', guest.name);
+    await until('an empty report', () => (of(guest).at(-1)?.['MetricValues'] as unknown[]).length === 0);
+    const seen = of(guest).length;
+    await host.virsh('start', guest.name);
+    await until('the next start', () => of(guest).length > seen);
+    expect(of(guest)[seen]?.['MetricValues']).not.toContainEqual(
+      expect.objectContaining({ MetricId: 'DiskWriteRate' }),
+    );
+    expect(valueOf(of(guest)[seen] ?? {}, 'DiskWriteBytes')).toBeLessThan(bytes);
+    stream.close();
+  }, 120_000);
+
+  it('keeps its time while the host does not answer, and says so of a machine of which nothing is known (D3)', async () => {
+    const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
+    const last = await lab.get(path);
+    await host.libvirtd.end();
+    await until('the host to be gone', async () => (await lab.client.get('/redfish/v1/Systems')).status === 503);
+    const down = await lab.get(path);
+    expect(Date.parse(String(down['Timestamp']))).toBeGreaterThanOrEqual(Date.parse(String(last['Timestamp'])));
+    expect((await lab.client.get(path.replace(guest.uuid, 'nobody'))).status).toBe(503);
+  }, 60_000);
+});
