@@ -2,7 +2,8 @@
 import type { ProxyError } from '../errors.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { EventAnswer } from './event-answer.js';
-import { JsonAnswer, RawAnswer } from './plain-answers.js';
+import { JsonAnswer } from './json-answer.js';
+import { RawAnswer } from './raw-answer.js';
 
 /** JSON and events are taken for what they are, as clients take them; everything else is passed on as it comes. */
 export class UntypedAnswer implements Answer {

@@ -1,9 +1,9 @@
-/** Answers that end before anything of them is sent on (JSON, errors), and those that nobody has to understand (sound). */
+/** An answer in JSON: looked at whole, as errors hide in it, usage and the model's name. */
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
 import { responseTooLarge, type ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
-import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
+import { headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
 import { statusOfErrorAnswer } from './told-error.js';
@@ -15,10 +15,8 @@ const TAIL_BYTES = 8192;
 const JOINED_BYTES = 16_384;
 /** Of either end of an answer, white space and all: enough to see how it begins and ends. */
 const EDGE_BYTES = 1024;
-/** Of an error's body; what is longer is no message. */
-const MAX_ERROR_BYTES = 1_048_576;
 
-/** An answer in JSON: kept until it is whole, sent with the model's name as it is told here. */
+/** Kept until it is whole, sent with the model's name as it is told here. */
 export class JsonAnswer implements Answer {
   readonly #context: AnswerContext;
   readonly #chunks: Buffer[] = [];
@@ -98,78 +96,5 @@ export class JsonAnswer implements Answer {
       bytesBetween(this.#chunks, this.#length, Math.max(0, from), Math.min(to, this.#length)).toString('latin1');
     const begins = /^\s*[[{]/.test(piece(0, EDGE_BYTES));
     return begins && !/[}\]]\s*$/.test(piece(this.#length - EDGE_BYTES, this.#length));
-  }
-}
-
-/** An answer with a status that says no. */
-export class ErrorAnswer implements Answer {
-  readonly #context: AnswerContext;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
-
-  constructor(context: AnswerContext) {
-    this.#context = context;
-  }
-
-  data(chunk: Buffer): void {
-    if (this.#length >= MAX_ERROR_BYTES) return;
-    this.#chunks.push(chunk);
-    this.#length += chunk.length;
-  }
-
-  end(): void {
-    const { exchange, status, headers } = this.#context;
-    if (exchange.selection === null) return;
-    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.selection), headers);
-  }
-
-  /** The status says more than that its explanation broke off. */
-  fail(): void {
-    this.end();
-  }
-}
-
-/** Of the upstream's headers, those that a body which is passed on keeps its meaning by. */
-const bodyHeaders = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
-
-/** Any other answer: its bytes as they come. */
-export class RawAnswer implements Answer {
-  readonly #context: AnswerContext;
-
-  constructor(context: AnswerContext) {
-    this.#context = context;
-  }
-
-  data(chunk: Buffer): void {
-    this.#sendHead();
-    pass(this.#context, chunk);
-  }
-
-  end(): void {
-    this.#sendHead();
-    endAnswer(this.#context.exchange);
-  }
-
-  /** Nothing can be said any more once it has begun; a client sees by the connection's end that it is not whole. */
-  fail(error: ProxyError): void {
-    const { exchange } = this.#context;
-    if (!exchange.response.headersSent) {
-      refuse(exchange, error);
-      return;
-    }
-    exchange.error = error;
-    exchange.response.destroy();
-  }
-
-  /** With the first byte: until then a failure can still be told. */
-  #sendHead(): void {
-    const { exchange, status, headers } = this.#context;
-    if (exchange.response.headersSent) return;
-    const ours = answerHeaders(exchange, headers);
-    for (const name of bodyHeaders) {
-      const value = headerOf(headers, name);
-      if (value !== undefined) ours.push(name, value);
-    }
-    writeHead(exchange.response, status, ours);
   }
 }

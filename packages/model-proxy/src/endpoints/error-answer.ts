@@ -1,0 +1,35 @@
+/** An answer with a status that says no: kept until it is whole, told in OpenAI's shape. */
+import { errorOfStatus } from '../upstream/classify.js';
+import type { Answer, AnswerContext } from './answer.js';
+import { refuse } from './refusal.js';
+
+/** Of an error's body; what is longer is no message. */
+const MAX_ERROR_BYTES = 1_048_576;
+
+/** Any answer whose status is none of success. */
+export class ErrorAnswer implements Answer {
+  readonly #context: AnswerContext;
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(context: AnswerContext) {
+    this.#context = context;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#length >= MAX_ERROR_BYTES) return;
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+  }
+
+  end(): void {
+    const { exchange, status, headers } = this.#context;
+    if (exchange.selection === null) return;
+    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.selection), headers);
+  }
+
+  /** The status says more than that its explanation broke off. */
+  fail(): void {
+    this.end();
+  }
+}
