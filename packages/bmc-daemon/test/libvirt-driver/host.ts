@@ -16,7 +16,7 @@ import { OperationQueue } from '../../src/drivers/operation-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
 
 /** What one guest differs in. */
-export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton'>> {
+export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton' | 'panics'>> {
   /** `q35`, `pc`. Default `q35`. */
   readonly machine?: string;
   /** Markup of the drive; default an empty SATA one, `sda`; '' for none. */
@@ -167,14 +167,16 @@ export class TestHost {
     return (await this.inactiveXml(guest)).replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '');
   }
 
-  /** Serves one bootable image, and counts what it is asked for. */
-  async serveImage(label: string): Promise<{ readonly url: URL; readonly requests: readonly string[] }> {
+  /** Serves one bootable image, an ISO image unless it is given, and counts what it is asked for. */
+  async serveImage(
+    label: string,
+    image = bootableIso({ label }),
+  ): Promise<{ readonly url: URL; readonly requests: readonly string[] }> {
     const requests: string[] = [];
-    const iso = bootableIso({ label });
     const url = await this.serve((request, response) => {
       requests.push(request.method ?? '');
-      response.writeHead(200, { 'content-length': iso.length, etag: `"${label}"` });
-      response.end(request.method === 'HEAD' ? undefined : iso);
+      response.writeHead(200, { 'content-length': image.length, etag: `"${label}"` });
+      response.end(request.method === 'HEAD' ? undefined : image);
     });
     return { url, requests };
   }

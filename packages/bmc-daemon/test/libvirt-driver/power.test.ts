@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
@@ -131,6 +132,32 @@ describe('power of a real guest', () => {
     expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
   });
 
+  it.each([
+    ['destroy', 'shutoff', ['<power on>', 'boot disk']],
+    // Kept for whoever wants to look at its memory, and left alone by a power-on.
+    ['preserve', 'crashed', []],
+  ] as const)('shows that its guest has panicked, with <on_crash>%s (S6)', async (onCrash, state, afterPowerOn) => {
+    const guest = await host.guest({ panics: true, devices: `<panic model='isa'/>` });
+    await writeFile(
+      host.file('panics.xml'),
+      guest.xml.replace('<devices>', `<on_crash>${onCrash}</on_crash><devices>`),
+    );
+    await host.virsh('define', host.file('panics.xml'));
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+    await driver.power(guest.uuid, 'pressButton');
+    await reaches(driver, guest, state);
+    expect((await driver.getSystem(guest.uuid)).failure).toBe('crashed');
+    await driver.power(guest.uuid, 'create');
+    const told = ['<power on>', 'boot disk', 'power button', ...afterPowerOn];
+    expect(await guest.serial.reaches(told.length)).toEqual(told);
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(told.length + 1)).at(-1)).toMatch(/<power on>|boot disk/);
+    await reaches(driver, guest, 'running');
+    expect((await driver.getSystem(guest.uuid)).failure).toBeUndefined();
+    await driver.power(guest.uuid, 'destroy');
+  });
+
   it('has a firmware update after its next restart, graceful or not (S8)', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
@@ -163,7 +190,6 @@ describe('power of a real guest', () => {
     const guest = await host.guest({ cdrom });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    const { writeFile } = await import('node:fs/promises');
     const changed = guest.xml
       .replace(`<boot order='1'/>`, `<boot order='2'/>`)
       .replace(`bus='sata'/>`, `bus='sata'/><boot order='1'/>`);

@@ -42,17 +42,22 @@ export interface ProgramOptions {
   readonly label: string;
   /** It notices the power button and goes on. */
   readonly ignoresPowerButton?: boolean;
+  /** It panics when its power button is pressed: it tells its pvpanic device so, and waits. */
+  readonly panics?: boolean;
 }
 
-function assemble({ label, ignoresPowerButton = false }: ProgramOptions): Buffer {
-  const code = Buffer.from(program.replaceAll(' ', ''), 'hex');
+/** Sleep in state S5, and in its place of the same length: outb 0x505, 1; nop. */
+const [powerOff, panic] = ['ba 04 06 b8 00 20 ef', 'ba 05 05 b0 01 ee 90'];
+
+function assemble({ label, ignoresPowerButton = false, panics = false }: ProgramOptions): Buffer {
+  const code = Buffer.from((panics ? program.replace(powerOff, panic) : program).replaceAll(' ', ''), 'hex');
   const text = Buffer.from(`${ignoresPowerButton ? '\x01' : '\0'}boot ${label}\n\0`, 'latin1');
   return Buffer.concat([code, text]);
 }
 
-/** A disk of 1 MiB that boots the program. */
-export function bootableDisk(options: ProgramOptions): Buffer {
-  const disk = Buffer.alloc(1_048_576);
+/** A disk of 1 MiB that boots the program, or one of another size: a floppy disk has 1,474,560 bytes. */
+export function bootableDisk(options: ProgramOptions, bytes = 1_048_576): Buffer {
+  const disk = Buffer.alloc(bytes);
   assemble(options).copy(disk);
   disk.writeUInt16LE(0xaa55, 510);
   return disk;

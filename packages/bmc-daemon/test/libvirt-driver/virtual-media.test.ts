@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
 import { emptyDrive, guestFinds, ideDrive, TestHost, until, type Guest } from './host.js';
-import { bootableIso } from './tiny-guest.js';
+import { bootableDisk, bootableIso } from './tiny-guest.js';
 
 let host: TestHost;
 
@@ -102,6 +102,20 @@ describe.each([
     expect(await volumes()).toEqual([]);
     // An empty drive, ejected again.
     await driver.ejectMedia(guest.uuid, 'cdrom');
+  });
+
+  it('boot a machine from its floppy drive, which it has got for them (S7)', async () => {
+    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
+    await driver.insertMedia(guest.uuid, 'floppy', image(url));
+    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'fd' });
+    await driver.power(guest.uuid, 'create');
+    expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot floppy']);
+    await driver.power(guest.uuid, 'reset');
+    expect((await guest.serial.reaches(3)).at(-1)).toBe('boot disk');
+    await driver.power(guest.uuid, 'destroy');
+    await driver.ejectMedia(guest.uuid, 'floppy');
+    expect(await volumes()).toEqual([]);
   });
 
   it('are a copy of its own for a guest that may write, which goes with its eject (S7)', async () => {

@@ -37,30 +37,46 @@ export async function tellBootOrder(
 }
 
 async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeoutMs: number): Promise<void> {
-  const present = new Map<string, number>();
-  for (const { qomPath } of indexes) {
-    const value = await execute(domain, 'qom-get', { path: qomPath, property: 'bootindex' }, timeoutMs, {
-      optional: true,
-    });
-    if (typeof value === 'number' && value >= 0) present.set(qomPath, value);
+  const properties: BootProperty[] = [];
+  for (const index of indexes) {
+    const property = await propertyOf(domain, index, timeoutMs);
+    if (property !== null) properties.push(property);
   }
-  const wanted = indexes.filter(({ bootIndex }) => bootIndex > 0).toSorted((a, b) => a.bootIndex - b.bootIndex);
-  const order = [...present].toSorted(([, a], [, b]) => a - b).map(([path]) => path);
-  if (order.length === wanted.length && wanted.every(({ qomPath }, place) => qomPath === order[place])) return;
-  const set = (path: string, value: number): Promise<unknown> =>
-    execute(domain, 'qom-set', { path, property: 'bootindex', value }, timeoutMs, { optional: value < 0 });
-  if (wanted.some(({ bootIndex }, place) => bootIndex !== place + 1)) {
-    // A number in between is taken by a floppy drive, whose own can not be changed: the numbers matter then, and as only one
-    // device may have one at any moment, all are unset first.
-    for (const { qomPath } of indexes) await set(qomPath, -1);
-    for (const { qomPath, bootIndex } of wanted) await set(qomPath, bootIndex);
-    return;
+  const present = new Map<BootProperty, number>();
+  for (const property of properties) {
+    const { qomPath: path, name } = property;
+    const value = await execute(domain, 'qom-get', { path, property: name }, timeoutMs, { optional: true });
+    if (typeof value === 'number' && value >= 0) present.set(property, value);
   }
-  // From the last to the first, each behind every number in use: a guest that restarts in the middle of it finds all of its
-  // devices, the last of them in their new order already.
+  const wanted = properties.filter(({ wanted }) => wanted > 0).toSorted((a, b) => a.wanted - b.wanted);
+  const order = [...present].toSorted(([, a], [, b]) => a - b).map(([property]) => property);
+  if (order.length === wanted.length && wanted.every((property, place) => property === order[place])) return;
+  const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
+    execute(domain, 'qom-set', { path, property: name, value }, timeoutMs, { optional: value < 0 });
+  // From the last to the first, each behind every number in use, for no two may have the same: a guest that restarts in the middle
+  // of it finds all of its devices, the last of them in their new order already.
   const base = Math.max(0, ...present.values());
-  for (const [place, { qomPath }] of [...wanted.entries()].toReversed()) await set(qomPath, base + place + 1);
-  for (const { qomPath, bootIndex } of indexes) if (bootIndex < 0 && present.has(qomPath)) await set(qomPath, -1);
+  for (const [place, property] of [...wanted.entries()].toReversed()) await set(property, base + place + 1);
+  for (const property of present.keys()) if (property.wanted < 0) await set(property, -1);
+}
+
+/** Where QEMU keeps the boot number of a device. */
+interface BootProperty {
+  readonly qomPath: string;
+  readonly name: string;
+  /** -1: none. */
+  readonly wanted: number;
+}
+
+/** A floppy drive has its number on its controller, which libvirt gives no name. @returns null where that is not found. */
+async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {
+  const { qomPath, floppyUnit, bootIndex: wanted } = index;
+  if (floppyUnit === undefined) return { qomPath, name: 'bootindex', wanted };
+  const words = { path: qomPath, property: 'parent_bus' };
+  // `/machine/unattached/device[12]/floppy-bus.0`
+  const bus = await execute(domain, 'qom-get', words, timeoutMs, { optional: true });
+  if (typeof bus !== 'string') return null;
+  return { qomPath: bus.replace(/\/[^/]*$/, ''), name: floppyUnit === 0 ? 'bootindexA' : 'bootindexB', wanted };
 }
 
 /**
@@ -80,7 +96,7 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
   }
 }
 
-/** @returns what QEMU answers; undefined for an error of an optional command: a floppy has no such property of its own. */
+/** @returns what QEMU answers; undefined for an error of an optional command: not everything that libvirt lists has a boot number. */
 async function execute(
   domain: Domain,
   command: 'qom-get' | 'qom-set' | 'chardev-send-break',

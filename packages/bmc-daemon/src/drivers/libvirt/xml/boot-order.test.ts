@@ -164,7 +164,7 @@ describe('bootIndexes', () => {
     );
   });
 
-  it('leaves the number of a floppy alone, which QEMU does not let anyone change (B6)', () => {
+  it('numbers a floppy drive like the others, and says which one of its controller it is (B6, S7)', () => {
     const drive = (target: string, device: string, bus: string, rest: string): string =>
       `<disk device='${device}'><target dev='${target}' bus='${bus}'/>${rest}<alias name='${target}'/></disk>`;
     const live = `<domain id='1'><name>n</name><devices>${[
@@ -173,9 +173,10 @@ describe('bootIndexes', () => {
       drive('vda', 'disk', 'virtio', `<boot order='3'/>`),
     ].join('')}</devices></domain>`;
     const indexes = bootIndexes(readDomain(live), ['disk:fda', 'disk:vda', 'disk:sda']);
-    expect(indexes.map(({ alias, bootIndex }) => [alias, bootIndex])).toEqual([
-      ['sda', 3],
-      ['vda', 1],
+    expect(indexes.map(({ alias, bootIndex, floppyUnit }) => [alias, bootIndex, floppyUnit])).toEqual([
+      ['sda', 3, undefined],
+      ['fda', 1, 0],
+      ['vda', 2, undefined],
     ]);
   });
 });

@@ -38,6 +38,8 @@ export interface BootIndex {
   readonly alias: string;
   /** For `qom-set` and `qom-get`: QEMU's id of the device is libvirt's alias. */
   readonly qomPath: string;
+  /** Of a floppy drive: its place on its controller, which has its boot number. */
+  readonly floppyUnit?: number;
   readonly bootIndex: number;
 }
 
@@ -121,27 +123,25 @@ export function orderWithFirst(domain: Domain, target: BootChoice): readonly Boo
 
 /**
  * Boot numbers for QEMU, from LIVE XML (which has the aliases): ascending along `keys`, -1 for every other device that can boot.
- * A number may be in use by one device only, so unset all of them before setting new ones: QEMU refuses a second.
- * Floppies are left out and keep the number that they started with, which no other device gets: theirs is a property of the
- * controller, which has no name in QEMU.
  * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
   const devices = bootableDevices(liveDomain.devices);
-  const settable = devices.filter((device) => bootKind(device) !== 'fd');
-  const kept = effectiveBootOrder(liveDomain).flatMap(({ kind, device }, index) =>
-    kind === 'fd' ? [device.bootOrder ?? index + 1] : [],
-  );
-  const numbers = new Map<string, number>();
-  let next = 1;
-  for (const key of keys.filter((candidate) => settable.some((device) => device.key === candidate))) {
-    while (kept.includes(next)) next += 1;
-    numbers.set(key, next);
-    next += 1;
-  }
-  return settable.flatMap(({ key, alias }) => {
+  const present = keys.filter((candidate) => devices.some(({ key }) => key === candidate));
+  return devices.flatMap((device) => {
+    const { key, alias, address } = device;
     if (alias === null) return [];
-    return [{ key, alias, qomPath: `/machine/peripheral/${alias}`, bootIndex: numbers.get(key) ?? -1 }];
+    const place = present.indexOf(key);
+    const unit = address?.type === 'drive' ? address.unit : 0;
+    return [
+      {
+        key,
+        alias,
+        qomPath: `/machine/peripheral/${alias}`,
+        ...(bootKind(device) === 'fd' ? { floppyUnit: unit } : {}),
+        bootIndex: place === -1 ? -1 : place + 1,
+      },
+    ];
   });
 }
 
