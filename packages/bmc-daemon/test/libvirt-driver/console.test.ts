@@ -1,10 +1,11 @@
-/** Serial ports of real guests, through libvirt's console streams; virsh is the other user. */
+/** Serial ports of real guests, through libvirt's console streams, and the log of what they print; virsh is the other user. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
+import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
 import type { DriverErrorKind, HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost, until } from './host.js';
 import { bootableDisk } from './tiny-guest.js';
@@ -21,10 +22,10 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 /** A guest that says `boot <name>` over a serial port that libvirt hands out, restarts at `r` and reads its CD at `c`. */
-async function guest(name: string, devices = ''): Promise<void> {
+async function guest(name: string, os = ''): Promise<void> {
   const disk = host.file(`${name}.img`);
   await writeFile(disk, bootableDisk({ label: name }));
-  await writeFile(host.file(`${name}.xml`), echoGuestXml({ name, disk, devices }));
+  await writeFile(host.file(`${name}.xml`), echoGuestXml({ name, disk }).replace('</os>', `${os}</os>`));
   await host.virsh('define', host.file(`${name}.xml`));
 }
 
@@ -56,8 +57,10 @@ describe('a serial port of a libvirt machine', () => {
     expect(await kindOf(control().open('talker'))).toBe('conflict');
     expect((await driver.getSystem('talker')).hasConsole).toBe(true);
     const opened = new Promise<Duplex>((resolve, reject) => {
-      driver.onChange(({ name, kind }) => {
-        if (name === 'talker' && kind === 'started') control().open('talker').then(resolve, reject);
+      const leave = driver.onChange(({ name, kind }) => {
+        if (name !== 'talker' || kind !== 'started') return;
+        leave();
+        control().open('talker').then(resolve, reject);
       });
     });
     await driver.power('talker', 'create');
@@ -116,5 +119,80 @@ describe('a serial port of a libvirt machine', () => {
     expect(await kindOf(control().open(name))).toBe('unsupported');
     expect(Object.keys(await driver.getSystem(name))).not.toContain('hasConsole');
     await driver.power(name, 'destroy');
+  });
+});
+
+describe('the console log of a libvirt machine', () => {
+  const silent = { info: () => undefined, warn: () => undefined, debug: () => undefined };
+  const open = (): ConsoleServices => {
+    const opened = openConsoleServices({
+      driver,
+      isLogged: true,
+      stateDir: host.file('state'),
+      serviceUuid: 'test',
+      log: silent,
+    });
+    opened.start();
+    return opened;
+  };
+
+  it('has each boot from the first words of its firmware on, over a restart of the service, too (D2)', async () => {
+    // SeaBIOS speaks where it is told to.
+    await guest('logged', `<bios useserial='yes'/>`);
+    const { uuid } = await driver.getSystem('logged');
+    let consoles = open();
+    const boots = async () => {
+      const log = consoles.logs?.ofSystem(uuid);
+      const numbers =
+        (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
+      return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
+    };
+    const said = (count: number) =>
+      until(`boot ${count}`, async () => {
+        const found = await boots();
+        return found.length === count && found.at(-1)?.includes('boot logged') === true;
+      });
+    const connected = () =>
+      new Promise<void>((resolve) => {
+        consoles.hub?.attach(uuid, {
+          data: () => undefined,
+          state: (state) => {
+            if (state === 'open') resolve();
+          },
+        });
+      });
+    // The terminal is reset before SeaBIOS says its name.
+    const whole = /^[^a-zA-Z]{0,9}c?.{0,40}SeaBIOS \(version [^]*boot logged\r?\n/;
+
+    // Held back until somebody listens: a connection takes some milliseconds, on a busy host as long as firmware needs to speak.
+    const listening = connected();
+    await host.virsh('start', '--paused', 'logged');
+    await listening;
+    await host.virsh('resume', 'logged');
+    await said(1);
+    await driver.power('logged', 'reset');
+    await said(2);
+    const before = await boots();
+    expect(before).toEqual([expect.stringMatching(whole), expect.stringMatching(whole)]);
+
+    await consoles.close();
+    consoles = open();
+    expect(await boots()).toEqual(before);
+    // The machine is the same run, so what it says when it is asked to go off belongs to its second boot.
+    await connected();
+    await driver.power('logged', 'shutdown');
+    await until('its last words', async () => (await boots()).at(-1)?.includes('power button') === true);
+    const [first, second = ''] = await boots();
+    expect(first).toBe(before[0]);
+    expect(second.startsWith(before[1] ?? '')).toBe(true);
+    expect(second.slice(before[1]?.length)).toMatch(
+      /^\r\n\[rackless: nothing was recorded between .* and .*\]\r\npower button\n$/,
+    );
+    await until('its end', async () => (await driver.getSystem('logged')).state === 'shutoff');
+    await driver.power('logged', 'create');
+    await said(3);
+    expect((await boots()).slice(0, 2)).toEqual([first, second]);
+    await driver.power('logged', 'destroy');
+    await consoles.close();
   });
 });
