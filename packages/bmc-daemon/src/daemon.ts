@@ -120,6 +120,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     events = openEventServices({
       bus: core.events,
       driver,
+      access,
       tasks: core.operations.tasks,
       reports: core.telemetry,
       resources: served,

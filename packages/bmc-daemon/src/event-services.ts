@@ -1,11 +1,13 @@
 /** Everything that stands on the event bus, put together: what is published, the logs, and who is subscribed. */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
+import type { Access } from './auth/access.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import type { EventBus } from './events/event-bus.js';
 import { createEventFeed } from './events/event-feed.js';
 import { openEventLogs, type EventLogs } from './events/event-logs.js';
 import { createEventPost } from './events/event-post.js';
+import { publishFailedLogins } from './events/failed-logins.js';
 import { publishMachineChanges } from './events/machine-events.js';
 import {
   createSubscriptions,
@@ -24,6 +26,8 @@ import type { ReportSource } from './telemetry/report.js';
 export interface EventServicesOptions<Services> {
   readonly bus: EventBus;
   readonly driver: Pick<HypervisorDriver, 'onChange'>;
+  /** Its refused log-ins are events. */
+  readonly access: Pick<Access, 'onRefusedLogin'>;
   readonly tasks: Pick<TaskStore, 'onChange'>;
   /** Where metric reports come from; undefined: there are none. */
   readonly reports: ReportSource | undefined;
@@ -62,7 +66,7 @@ const KEEP_ALIVE_MS = 15_000;
  * @throws {StateFileError} where the subscriptions can not be read.
  */
 export function openEventServices<Services>(options: EventServicesOptions<Services>): EventServices {
-  const { bus, driver, tasks, reports, resources, stateDir, serviceUuid, log } = options;
+  const { bus, driver, access, tasks, reports, resources, stateDir, serviceUuid, log } = options;
   const types = resourceTypesOf(resources);
   const sender = createEventPost(options.lookup);
   const logs = openEventLogs({ bus, folder: path.join(stateDir, `logs-${serviceUuid}`), limit: LOG_RECORDS, log });
@@ -87,6 +91,8 @@ export function openEventServices<Services>(options: EventServicesOptions<Servic
   publishTasks(tasks, bus);
   const machines = publishMachineChanges({ events: bus });
   const leave = driver.onChange(machines.onChange);
+  const failedLogins = publishFailedLogins({ events: bus });
+  const forgetLogins = access.onRefusedLogin(failedLogins.onRefused);
   return {
     subscriptions,
     logs,
@@ -94,6 +100,8 @@ export function openEventServices<Services>(options: EventServicesOptions<Servic
     close: async () => {
       leave();
       machines.close();
+      forgetLogins();
+      failedLogins.close();
       subscriptions.close();
       sender.close();
       await logs.close();

@@ -70,6 +70,7 @@ export async function openLab(
   const events = openEventServices({
     bus,
     driver,
+    access: plain.access,
     tasks,
     reports: telemetry,
     resources: resourcesOf(driver),

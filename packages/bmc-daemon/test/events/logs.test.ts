@@ -3,6 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { accessWithAccount } from '../support/services.js';
 import { newFolder, openLab, until, type Body, type Lab } from './event-lab.js';
 
 const entryContext = '/redfish/v1/$metadata#LogEntry.LogEntry';
@@ -88,6 +89,28 @@ describe('the logs', () => {
       [`A resource was removed. EventService/Subscriptions/${id}.`, undefined],
     ]);
     expect(await messages(machineLog())).toEqual([]);
+  });
+
+  it('of the service tell of refused log-ins: of which account, from where, and nothing else that was typed (S2, S10)', async () => {
+    await lab.close();
+    lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
+    const logIn = (UserName: string, Password: string) =>
+      lab.client.send('POST', '/redfish/v1/SessionService/Sessions', { body: { UserName, Password } });
+    expect([(await logIn('admin', 'hush')).status, (await logIn('hush', 'admin')).status]).toEqual([401, 401]);
+    const records = await lab.services.logs.ofService.read();
+    expect(records.map(({ message, severity, actor }) => [message, severity, actor])).toEqual([
+      [
+        'The request needs a valid user name and password. A log-in as admin was refused: wrong password.',
+        'Warning',
+        { user: null, address: '127.0.0.1' },
+      ],
+      [
+        'The request needs a valid user name and password. A log-in as a user that there is not was refused: unknown user.',
+        'Warning',
+        { user: null, address: '127.0.0.1' },
+      ],
+    ]);
+    expect(JSON.stringify(records)).not.toContain('hush');
   });
 
   it('are found from the machine and from its manager, and describe themselves (S8)', async () => {
