@@ -39,8 +39,8 @@ export interface ResourceRequest<Services, Params> {
 /**
  * What a write answers. Nothing: 204, or for a PATCH 200 with the resource read again. `messages` go into
  * `@Message.ExtendedInfo` of that resource (after a POST or DELETE: 200 with them as the body). `created`: 201 + Location with
- * the resource there, and the messages, as the body. `changed`: of an action that changes another resource than its own, 200 +
- * Location with that one as the body; it is what logs and subscribers are told of. `response`: 200 with what an action is asked
+ * the resource there, and the messages, as the body. `changed`: of an action that changes another resource than its own, or of a
+ * PATCH that gives the resource another URI, 200 + Location with that one as the body; it is what logs and subscribers are told of. `response`: 200 with what an action is asked
  * for. `task`: 202 + Location of the monitor, with the Task resource as the body.
  */
 export interface WriteResult {

@@ -55,7 +55,9 @@ function patchOperation<Services>(
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
       // Before the answer is made: that may fail, and the change has happened all the same.
       const detail = changesOf(body, patch.tells ?? []).join(', ');
-      onChange?.({ kind: 'changed', uri: renderer.self(entity, params), requester: exchange.requester, detail });
+      const uri = result?.changed?.location ?? renderer.self(entity, params);
+      onChange?.({ kind: 'changed', uri, requester: exchange.requester, detail });
+      if (result?.changed !== undefined) return writeAnswer(result, exchange, options);
       const changed = await resource.load(request);
       const answer = renderer.answer(changed, params, view);
       if (result?.messages === undefined) return answer;

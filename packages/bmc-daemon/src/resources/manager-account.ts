@@ -89,6 +89,7 @@ const managerAccount = defineResource({
   }),
   patch: {
     body: z.strictObject({
+      UserName: z.string().min(1).max(255).optional(),
       Password: z.string().optional(),
       RoleId: z.string().optional(),
       Enabled: z.boolean().optional(),
@@ -98,18 +99,21 @@ const managerAccount = defineResource({
       AccountTypes: accountTypes,
     }),
     apply({ user }, sent, { services, requester }) {
-      const { Password: password, RoleId: roleId, Enabled: enabled, Locked: locked } = sent;
+      const { UserName: name = user, Password: password, RoleId: roleId, Enabled: enabled, Locked: locked } = sent;
       const { PasswordChangeRequired: passwordChangeRequired } = sent;
       checkLength(password, services);
-      return telling({ user, ...(roleId === undefined ? {} : { roleId }) }, async () => {
+      return telling({ user: name, ...(roleId === undefined ? {} : { roleId }) }, async () => {
         await accountsOf(services).change(user, {
+          user: name,
           ...(password === undefined ? {} : { password }),
           ...(roleId === undefined ? {} : { roleId }),
           ...(enabled === undefined ? {} : { enabled }),
           ...(locked === undefined ? {} : { locked }),
           ...(passwordChangeRequired === undefined ? {} : { passwordChangeRequired }),
         });
-        if (enabled === false) services.access.sessions.endAll(user);
+        if (enabled === false || name !== user) services.access.sessions.endAll(user);
+        // Its URI has its name in it.
+        if (name !== user) return { changed: { location: accountUri(name) } };
         // A new password ends the sessions of the old one, but not the one that it came from.
         if (password !== undefined && requester.user === user && requester.session !== null)
           services.access.sessions.keep(requester.session);

@@ -31,6 +31,7 @@ describe('accounts', () => {
         AccountTypes: ['Redfish'],
         Links: { Role: { '@odata.id': `${roles}/Operator` } },
         '@Redfish.WriteableProperties': [
+          'UserName',
           'Password',
           'RoleId',
           'Enabled',
@@ -90,8 +91,32 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
-  it('are not renamed, nor locked by hand (S2)', async () => {
-    expect(outcome(await patch('rick', { UserName: 'ron' }))).toBe('400 PropertyNotWritable');
+  it('are renamed, which gives them another URI and ends their sessions (S2)', async () => {
+    const token = tokenOf(await fixture.logIn('rick', USERS.rick));
+    const renamed = await patch('rick', { UserName: 'ron', RoleId: 'Operator' });
+    const uri = `${accounts}/ron`;
+    expect([renamed.status, renamed.headers.location, renamed.json]).toEqual([
+      200,
+      uri,
+      (await fixture.client.get(uri, as('admin'))).json,
+    ]);
+    expect(renamed.json).toMatchObject({ '@odata.id': uri, Id: 'ron', UserName: 'ron', RoleId: 'Operator' });
+    expect((await fixture.client.get(`${accounts}/rick`, as('admin'))).status).toBe(404);
+    expect((await fixture.client.get(fixture.machine, token)).status).toBe(401);
+    expect([(await fixture.logIn('ron', USERS.rick)).status, (await fixture.logIn('rick', USERS.rick)).status]).toEqual(
+      [201, 401],
+    );
+    expect(outcome(await patch('ron', { UserName: 'olga' }))).toBe('400 ResourceAlreadyExists');
+    expect(outcome(await patch('ron', { UserName: 'a:b' }))).toBe('400 PropertyValueError');
+    // Who may change his own password alone may not choose his name.
+    const own = await fixture.client.send('PATCH', `${accounts}/olga`, {
+      headers: as('olga'),
+      body: { UserName: 'o' },
+    });
+    expect(outcome(own)).toBe('403 InsufficientPrivilege');
+  });
+
+  it('are not locked by hand (S2)', async () => {
     expect(outcome(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
   });
 
