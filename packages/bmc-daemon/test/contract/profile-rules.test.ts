@@ -1,0 +1,295 @@
+/**
+ * What the profiles of OpenStack's Ironic and of the Open Compute Project ask, in our own words, a test for each requirement; and
+ * Ironic's own file, where RACKLESS_REDFISH_SCHEMAS has it. docs/conformance-rules.md has the place of every rule.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { crawl, type Crawled } from './crawler.js';
+import { lacking, rowsOf, type Profile, type ProfileRow } from './profile-rows.js';
+import { administrator, root, sessions, startRuleService, type RuleService } from './rule-service.js';
+
+let service: RuleService;
+let all: ReadonlyMap<string, Crawled>;
+
+beforeAll(async () => {
+  service = await startRuleService();
+  // So that each log has an entry.
+  for (const machine of await service.members(`${root}/Systems`)) {
+    await service.ask('POST', `${machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'On' } });
+  }
+  const { headers } = await service.anonymous('POST', sessions, { body: administrator });
+  all = await crawl(service.port, { 'X-Auth-Token': String(headers['x-auth-token']) });
+});
+afterAll(() => service.close());
+
+/** A requirement by what it is about, which is how its test is called. */
+type Named = readonly [string, ProfileRow];
+/** What has to be there, and no more than that. */
+const there = (type: string, names: readonly string[], below?: string): readonly Named[] =>
+  names.map((at) => [`${type} ${at}`, { type, at, ...(below === undefined ? {} : { below }) }]);
+
+const managers = `${root}/Managers/`;
+const systems = `${root}/Systems/`;
+
+const ironic: readonly Named[] = [
+  [
+    'the service root leads to the systems',
+    { type: 'ServiceRoot', at: 'Systems', linksTo: 'ComputerSystemCollection' },
+  ],
+  ['there is a system', { type: 'ComputerSystemCollection', at: 'Members', atLeast: 1 }],
+  [
+    'the boot override is switched once and for good',
+    { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideEnabled', writable: true, supports: ['Once', 'Continuous'] },
+  ],
+  [
+    'the boot mode is written, on BIOS machines, too',
+    { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideMode', writable: true },
+  ],
+  [
+    'the boot target is written: network, disk, CD',
+    { type: 'ComputerSystem', at: 'Boot/BootSourceOverrideTarget', writable: true, supports: ['Pxe', 'Hdd', 'Cd'] },
+  ],
+  [
+    'power is switched by the types that Ironic sends',
+    {
+      type: 'ComputerSystem',
+      action: 'Reset',
+      parameters: { ResetType: ['On', 'ForceOff', 'ForceRestart', 'GracefulShutdown', 'GracefulRestart', 'Nmi'] },
+    },
+  ],
+  [
+    'the indicator is read and written in its old words',
+    { type: 'ComputerSystem', at: 'IndicatorLED', writable: true, anyOf: ['Lit', 'Off', 'Blinking'] },
+  ],
+  ...['Bios', 'SecureBoot'].map((name): Named => [
+    `a UEFI machine leads to its ${name}`,
+    { type: 'ComputerSystem', at: name, linksTo: name, optional: name === 'SecureBoot' },
+  ]),
+  ...(
+    [
+      ['EthernetInterfaces', 'EthernetInterfaceCollection'],
+      ['Processors', 'ProcessorCollection'],
+      ['SimpleStorage', 'SimpleStorageCollection'],
+      ['Storage', 'StorageCollection'],
+      ['VirtualMedia', 'VirtualMediaCollection'],
+    ] as const
+  ).map(([at, linksTo]): Named => [`a system leads to its ${at}`, { type: 'ComputerSystem', at, linksTo }]),
+  ...there('ComputerSystem', ['BiosVersion', 'Manufacturer', 'MemorySummary/TotalSystemMemoryGiB', 'Links/Chassis']),
+  ...there('Bios', ['AttributeRegistry', '@Redfish.Settings/SettingsObject']).map(([name, row]): Named => [
+    name,
+    { ...row, optional: true },
+  ]),
+  [
+    'a system leads to its BIOS settings',
+    { type: 'Bios', at: '@Redfish.Settings/SettingsObject', linksTo: 'Bios', optional: true },
+  ],
+  ['Secure Boot is switched', { type: 'SecureBoot', at: 'SecureBootEnable', writable: true }],
+  [
+    'the keys of Secure Boot are reset',
+    {
+      type: 'SecureBoot',
+      action: 'ResetKeys',
+      parameters: { ResetKeysType: ['ResetAllKeysToDefault', 'DeleteAllKeys'] },
+    },
+  ],
+  ...there('EthernetInterface', ['MACAddress', 'Status/State', 'Status/Health', 'Id', 'Name', 'SpeedMbps'], systems),
+  ...there('Processor', ['ProcessorArchitecture', 'TotalThreads', 'TotalCores', 'Status/State']),
+  ['storage is of 1.9.0 at least', { type: 'Storage', since: '1.9.0' }],
+  [
+    'a storage leads to its controllers',
+    { type: 'Storage', at: 'Controllers', linksTo: 'StorageControllerCollection' },
+  ],
+  ['a storage has a controller', { type: 'StorageControllerCollection', at: 'Members', atLeast: 1 }],
+  ['a storage leads to its volumes', { type: 'Storage', at: 'Volumes', linksTo: 'VolumeCollection' }],
+  ['a storage leads to its drives', { type: 'Storage', at: 'Drives', linksTo: 'Drive' }],
+  ...there('StorageController', ['SupportedRAIDTypes']),
+  ...there('Drive', ['MediaType', 'Protocol', 'Status/State', 'Status/Health', 'CapacityBytes']),
+  ['a volume is of 1.3.1 at least', { type: 'Volume', since: '1.3.1' }],
+  ...there('Volume', ['RAIDType', 'CapacityBytes']),
+  ['volumes are made', { type: 'VolumeCollection', creates: true }],
+  ...there('VolumeCollection', ['@Redfish.OperationApplyTimeSupport/SupportedValues']),
+  ...there('SimpleStorage', ['Devices/CapacityBytes', 'Devices/Name', 'Devices/Status/State']),
+  [
+    'firmware is updated from an address, of what the client names',
+    { type: 'UpdateService', action: 'SimpleUpdate', parameters: { ImageURI: [], TransferProtocol: [], Targets: [] } },
+  ],
+  ...['Image', 'Inserted', 'WriteProtected'].map((at): Named => [
+    `virtual media is changed by its ${at}`,
+    { type: 'VirtualMedia', at, writable: true },
+  ]),
+  ...there('VirtualMedia', ['MediaTypes', 'ConnectedVia']),
+  [
+    'an image is inserted with every parameter that Ironic knows',
+    {
+      type: 'VirtualMedia',
+      action: 'InsertMedia',
+      parameters: { Image: [], Inserted: [], WriteProtected: [], TransferMethod: ['Upload'], TransferProtocolType: [] },
+    },
+  ],
+  ['an image is ejected', { type: 'VirtualMedia', action: 'EjectMedia' }],
+  ['a chassis leads to its power', { type: 'Chassis', at: 'Power', linksTo: 'Power' }],
+  ['a chassis leads to its temperatures', { type: 'Chassis', at: 'Thermal', linksTo: 'Thermal' }],
+  ...there('Chassis', ['UUID']),
+  ...there('Manager', ['FirmwareVersion']),
+  ...(
+    [
+      ['SessionService', 'SessionService'],
+      ['Tasks', 'TaskService'],
+      ['UpdateService', 'UpdateService'],
+    ] as const
+  ).map(([at, linksTo]): Named => [`the service root leads to ${linksTo}`, { type: 'ServiceRoot', at, linksTo }]),
+];
+
+const addresses = ['Address', 'SubnetMask', 'AddressOrigin'].map((name) => `IPv4Addresses/${name}`);
+const openCompute: readonly Named[] = [
+  ...there('ServiceRoot', ['AccountService', 'UUID', 'RedfishVersion', 'Chassis', 'Managers', 'SessionService']),
+  ...there('AccountService', ['Accounts']),
+  ['there is an account', { type: 'ManagerAccountCollection', at: 'Members', atLeast: 1 }],
+  ...(['ChassisCollection', 'ManagerCollection', 'EthernetInterfaceCollection'] as const).map((type): Named => [
+    `a ${type} has a member`,
+    { type, at: 'Members', atLeast: 1 },
+  ]),
+  ...there('Chassis', [
+    ...['ChassisType', 'Manufacturer', 'Model', 'SerialNumber', 'SKU', 'PartNumber', 'PowerState'],
+    ...['Status/State', 'Status/Health', 'Links/ManagedBy', 'Links/ComputerSystems'],
+  ]),
+  ['the tag of a chassis is written', { type: 'Chassis', at: 'AssetTag', writable: true }],
+  ...there('ComputerSystem', [
+    ...[
+      'SystemType',
+      'SerialNumber',
+      'Model',
+      'SKU',
+      'PartNumber',
+      'PowerState',
+      'UUID',
+      'Status/State',
+      'Status/Health',
+    ],
+    ...[
+      'ProcessorSummary/Count',
+      'ProcessorSummary/Model',
+      'Boot/UefiTargetBootSourceOverride',
+      'LogServices',
+      'Links/ManagedBy',
+    ],
+  ]),
+  ['the tag of a system is written', { type: 'ComputerSystem', at: 'AssetTag', writable: true }],
+  ['interfaces are of 1.1.0 at least', { type: 'EthernetInterface', since: '1.1.0' }],
+  ...([systems, managers] as const).flatMap((below) =>
+    there(
+      'EthernetInterface',
+      [
+        ...['MACAddress', 'SpeedMbps', 'InterfaceEnabled', 'LinkStatus', 'Status/State', 'Status/Health'],
+        ...['HostName', 'FQDN', 'NameServers', 'IPv4Addresses', ...addresses],
+      ],
+      below,
+    ).map(([name, row]): Named => [`${name} of ${below === systems ? 'systems' : 'managers'}`, row]),
+  ),
+  ...['HostName', 'FQDN', 'NameServers', 'IPv4Addresses'].map((at): Named => [
+    `${at} of a manager's interface is written`,
+    { type: 'EthernetInterface', below: managers, at, writable: true },
+  ]),
+  ...there('Manager', ['ManagerType', 'UUID', 'Status', 'NetworkProtocol', 'EthernetInterfaces', 'LogServices']),
+  ['a manager is reset', { type: 'Manager', action: 'Reset', parameters: { ResetType: ['ForceRestart'] } }],
+  ...there('ManagerNetworkProtocol', [
+    ...['HostName', 'FQDN', 'Status', 'HTTP/ProtocolEnabled', 'HTTP/Port', 'HTTPS/ProtocolEnabled', 'HTTPS/Port'],
+  ]),
+  ...there('LogService', ['Entries']),
+  ['a log is cleared', { type: 'LogService', action: 'ClearLog' }],
+  ...there('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),
+  ...there('Power', [
+    ...['PowerControl/PowerConsumedWatts', 'PowerControl/PowerCapacityWatts'],
+    ...['PowerControl/PowerLimit/LimitInWatts', 'PowerControl/PowerLimit/LimitException'],
+  ]),
+  ['temperatures are of 1.1.0 at least', { type: 'Thermal', since: '1.1.0' }],
+  ['there are three temperatures at least', { type: 'Thermal', at: 'Temperatures', atLeast: 3 }],
+  ...there('Thermal', ['Temperatures/ReadingCelsius', 'Temperatures/Status']),
+  [
+    'CPU, intake and board have a temperature',
+    { type: 'Thermal', at: 'Temperatures/PhysicalContext', allOf: ['CPU', 'Intake', 'SystemBoard'] },
+  ],
+];
+
+describe.each([
+  ["Ironic's profile", ironic],
+  ['the profiles of Open Compute', openCompute],
+])('%s', (_profile, rows) => {
+  it.each(rows)('has what it asks for: %s (D5)', (_name, row) => {
+    expect(lacking(row, all)).toEqual([]);
+  });
+});
+
+describe('the service root', () => {
+  it('is of Redfish 1.6.0 at least, as Ironic asks, and of one that there is (D5)', async () => {
+    const { RedfishVersion: version } = await service.get(`${root}/`);
+    expect(version).toMatch(/^1\.(?:[6-9]|1\d|2[0-3])\.\d+$/);
+  });
+});
+
+const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
+/** With RACKLESS_REQUIRE_ALL a missing path is a failure, not a skip. */
+const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
+
+describe("the file of Ironic's profile", () => {
+  (judged ? it : it.skip)('asks for nothing that is lacking (D5)', () => {
+    const file = join(folder ?? '', 'profiles', 'OpenStackIronicProfile.v1_2_0.json');
+    const rows = rowsOf(JSON.parse(readFileSync(file, 'utf8')) as Profile); // A profile of DSP0272.
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.flatMap((row) => lacking(row, all))).toEqual([]);
+  });
+});
+
+describe('the judge of profiles', () => {
+  const body = {
+    '@odata.type': '#Sample.v1_9_2.Sample',
+    Boot: {
+      Target: 'Pxe',
+      Mode: null,
+      '@Redfish.WriteableProperties': ['Target'],
+      'Target@Redfish.AllowableValues': ['Pxe'],
+    },
+    Sensors: [{ Context: 'CPU' }, { Context: 'Intake', Name: 'x' }],
+    Empty: [],
+    Link: { '@odata.id': '/sample' },
+    Actions: { '#Sample.Do': { target: '/', 'What@Redfish.AllowableValues': ['this'] } },
+  };
+  const sample = (allow: string): ReadonlyMap<string, Crawled> =>
+    new Map([['/sample', { path: '/sample', status: 200, headers: { allow }, body }]]);
+
+  it.each<[ProfileRow, string]>([
+    [{ type: 'Other' }, 'there is no Other'],
+    [{ type: 'Sample', below: '/other/' }, 'there is no Sample'],
+    [{ type: 'Sample', since: '1.10.0' }, '/sample: 1.9.2 is too old'],
+    [{ type: 'Sample', creates: true }, '/sample: takes no POST'],
+    [{ type: 'Sample', at: 'Boot/Bogus' }, '/sample: Boot/Bogus is not there'],
+    [{ type: 'Sample', at: 'Bogus/Bogus' }, '/sample: Bogus/Bogus is not there'],
+    [{ type: 'Sample', at: 'Sensors/Name' }, '/sample: Sensors/Name is not there'],
+    [{ type: 'Sample', at: 'Boot/Mode', writable: true }, '/sample: Boot/Mode can not be written'],
+    [{ type: 'Sample', at: 'Boot/Target', supports: ['Pxe', 'Cd'] }, '/sample: Target does not offer Cd'],
+    [{ type: 'Sample', at: 'Boot/Target', anyOf: ['Cd'] }, '/sample: Target is "Pxe"'],
+    [{ type: 'Sample', at: 'Sensors/Context', allOf: ['CPU', 'Fan'] }, '/sample: no Sensors/Context is Fan'],
+    [{ type: 'Sample', at: 'Sensors', atLeast: 3 }, '/sample: Sensors has less than 3'],
+    [{ type: 'Sample', at: 'Link', linksTo: 'Other' }, '/sample: Link leads to a Sample'],
+    [{ type: 'Sample', action: 'Undo' }, '/sample: has no Undo'],
+    [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
+    [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
+  ])('finds what is lacking of %j (D5)', (row, fault) => {
+    expect(lacking(row, sample('GET, HEAD, PATCH'))).toEqual([fault]);
+  });
+
+  it('takes what is there, and what need not be (D5)', () => {
+    const rows: readonly ProfileRow[] = [
+      { type: 'Sample', since: '1.9.0', at: 'Boot/Target', writable: true, supports: ['Pxe'], anyOf: ['Pxe', 'Cd'] },
+      { type: 'Sample', at: 'Empty/Name' },
+      { type: 'Sample', at: 'Boot/Mode' },
+      { type: 'Sample', at: 'Bogus/Bogus', optional: true },
+      { type: 'Other', optional: true },
+      { type: 'Sample', at: 'Link', linksTo: 'Sample', action: 'Do', parameters: { What: ['this'] } },
+    ];
+    expect(rows.flatMap((row) => lacking(row, sample('GET, HEAD, PATCH')))).toEqual([]);
+    const written: ProfileRow = { type: 'Sample', at: 'Boot/Target', writable: true };
+    expect(lacking(written, sample('GET, HEAD'))).toEqual(['/sample: Boot/Target can not be written']);
+  });
+});
