@@ -29,14 +29,21 @@ const messageIds = z
   .array(text.refine((id) => eventRegistryPrefixes.includes(prefixOf(id)), 'a message of one of RegistryPrefixes'))
   .max(MOST);
 
-/** Names that would say something else of the request than it is. */
+/** Names that would say something else of the request than it is, and those of the connection (RFC 9110 §7.6.1): it could never be sent. */
 const ownHeaders = new Set([
   'host',
   'content-length',
   'content-type',
-  'transfer-encoding',
-  'connection',
+  'content-encoding',
   'odata-version',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
 ]);
 
 /** `[{"X-Auth": "abc"}]`: DMTF's form, one object or several, as clients differ. */

@@ -135,6 +135,13 @@ describe('push subscriptions', () => {
     [{ Destination: 'nowhere' }, ['PropertyValueFormatError'], '#/Destination'],
     [{ RegistryPrefixes: ['Alert'] }, ['PropertyValueNotInList'], '#/RegistryPrefixes/0'],
     [{ HttpHeaders: [{ 'X-A': 'a\r\nHost: b' }] }, ['PropertyValueFormatError'], '#/HttpHeaders/0/X-A'],
+    ...['Trailer', 'transfer-encoding', 'Content-Length', 'Host', 'Connection', 'Upgrade', 'Expect'].map(
+      (name): [object, readonly string[], string] => [
+        { HttpHeaders: [{ [name]: 'x' }] },
+        ['PropertyValueError'],
+        `#/HttpHeaders/0/${name}`,
+      ],
+    ),
     [{ DeliveryRetryPolicy: 'Sometimes' }, ['PropertyValueNotInList'], '#/DeliveryRetryPolicy'],
     [{ Bogus: 1 }, ['PropertyUnknown'], '#/Bogus'],
   ])('are refused with %j, naming it (S10)', async (more, keys, pointer) => {
