@@ -11,7 +11,12 @@ import { openConsoleLogs } from '../src/console/console-log.js';
 
 const MACHINES = 200;
 const SECONDS = 10;
-const log = { info: () => undefined, warn: (text: string) => void console.error(text) };
+const log = {
+  info: () => undefined,
+  warn: (text: string) => {
+    console.error(text);
+  },
+};
 
 /** @param chunk what each machine prints every `everyMs`. */
 async function measure(title: string, chunk: Buffer, everyMs: number): Promise<void> {
