@@ -15,6 +15,23 @@ export function wordsOf(schema: unknown): readonly string[] {
   return words.filter((word) => typeof word === 'string');
 }
 
+/** Whether the property has to be there. */
+export function isRequired(schema: unknown): boolean {
+  return schema instanceof z.ZodType && !schema.safeParse(undefined).success;
+}
+
+/** DMTF's word for the kind of value that is accepted (ActionInfo, ParameterTypes). */
+export function dataTypeOf(schema: unknown): 'Boolean' | 'Number' | 'Object' | 'String' | 'StringArray' {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodBoolean) return 'Boolean';
+  if (inner instanceof z.ZodNumber) return 'Number';
+  if (inner instanceof z.ZodObject) return 'Object';
+  if (inner instanceof z.ZodArray) return 'StringArray';
+  return inner instanceof z.ZodLiteral && [...inner.values].every((value) => typeof value === 'number')
+    ? 'Number'
+    : 'String';
+}
+
 function unwrap(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap());

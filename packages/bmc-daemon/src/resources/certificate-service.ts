@@ -4,6 +4,7 @@ import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
 import { RedfishError } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
+import { actionInfo } from './action-info.js';
 import { replaceDriveCertificate } from './certificate.js';
 import {
   httpsCertificatesUri,
@@ -40,7 +41,10 @@ const certificateService = defineResource({
       body: signingRequestBody,
       // A request is for the certificate of HTTPS: there is no other whose key would be here.
       available: ({ certificate }) => certificate !== null,
-      parameters: (): JsonObject => signingRequestWords,
+      parameters: (): JsonObject => ({
+        ...signingRequestWords,
+        '@Redfish.ActionInfo': `${serviceUri}/GenerateCSRActionInfo`,
+      }),
       summary: ({ CommonName }) => CommonName,
       async run({ certificate }, body, { services }) {
         const collection = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
@@ -58,6 +62,7 @@ const certificateService = defineResource({
     },
     '#CertificateService.ReplaceCertificate': {
       body: replacement,
+      parameters: (): JsonObject => ({ '@Redfish.ActionInfo': `${serviceUri}/ReplaceCertificateActionInfo` }),
       async run({ certificate }, body, { services }) {
         const uri = body.CertificateUri['@odata.id'].replace(/\/$/, '');
         const manager = uri.endsWith('/1') ? await httpsManagerOf(uri.replace(/\/1$/, ''), services) : null;
@@ -128,5 +133,19 @@ const certificateLocations = defineResource({
   }),
 });
 
-/** The certificate service and the places of certificates. */
-export const certificateServiceResources = [certificateService, certificateLocations];
+const generateInfo = actionInfo({
+  uri: '/redfish/v1/CertificateService/GenerateCSRActionInfo',
+  action: 'CertificateService.GenerateCSR',
+  body: signingRequestBody,
+  words: signingRequestWords,
+  available: ({ serverCertificate }) => serverCertificate !== null,
+});
+
+const replaceInfo = actionInfo({
+  uri: '/redfish/v1/CertificateService/ReplaceCertificateActionInfo',
+  action: replaceAction,
+  body: replacement,
+});
+
+/** The certificate service, what its actions take, and the places of certificates. */
+export const certificateServiceResources = [certificateService, generateInfo, replaceInfo, certificateLocations];

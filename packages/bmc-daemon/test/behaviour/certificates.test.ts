@@ -287,7 +287,7 @@ describe('the certificate of HTTPS', () => {
     const listed = (name: string) =>
       Object.keys(actions[name] ?? {})
         .map((key) => key.split('@')[0])
-        .filter((key) => key !== 'target');
+        .filter((key) => key !== 'target' && key !== '');
     expect(new Set(listed('#CertificateService.ReplaceCertificate'))).toEqual(
       new Set(['CertificateUri', 'CertificateString', 'CertificateType', 'Password']),
     );
@@ -298,7 +298,37 @@ describe('the certificate of HTTPS', () => {
       'KeyCurveId@Redfish.AllowableValues': ['TPM_ECC_NIST_P256', 'TPM_ECC_NIST_P384', 'TPM_ECC_NIST_P521'],
       'KeyUsage@Redfish.AllowableValues': expect.arrayContaining(['DigitalSignature', 'OCSPSigning']),
       'CommonName@Redfish.AllowableValues': [],
+      '@Redfish.ActionInfo': `${service}/GenerateCSRActionInfo`,
     });
+    const { Parameters: parameters, ...info } = await get(`${service}/GenerateCSRActionInfo`);
+    expect(info).toEqual({
+      '@odata.id': `${service}/GenerateCSRActionInfo`,
+      '@odata.type': '#ActionInfo.v1_5_0.ActionInfo',
+      '@odata.context': '/redfish/v1/$metadata#ActionInfo.ActionInfo',
+      Id: 'GenerateCSRActionInfo',
+      Name: 'Parameters of CertificateService.GenerateCSR',
+    });
+    expect(parameters).toHaveLength(new Set(listed('#CertificateService.GenerateCSR')).size);
+    expect(parameters).toEqual(
+      expect.arrayContaining([
+        { Name: 'CertificateCollection', Required: true, DataType: 'Object' },
+        { Name: 'CommonName', Required: true, DataType: 'String' },
+        { Name: 'AlternativeNames', Required: false, DataType: 'StringArray' },
+        { Name: 'KeyBitLength', Required: false, DataType: 'Number', AllowableNumbers: ['2048', '3072', '4096'] },
+        {
+          Name: 'KeyPairAlgorithm',
+          Required: false,
+          DataType: 'String',
+          AllowableValues: ['TPM_ALG_RSA', 'TPM_ALG_ECDSA'],
+        },
+      ]),
+    );
+    expect((await get(`${service}/ReplaceCertificateActionInfo`))['Parameters']).toEqual([
+      { Name: 'CertificateUri', Required: true, DataType: 'Object' },
+      { Name: 'CertificateString', Required: true, DataType: 'String' },
+      { Name: 'CertificateType', Required: true, DataType: 'String', AllowableValues: ['PEM', 'PEMchain'] },
+      { Name: 'Password', Required: false, DataType: 'String' },
+    ]);
   });
 });
 
@@ -350,6 +380,7 @@ describe('with plain HTTP', () => {
     expect(Object.keys(actions as object)).toEqual(['#CertificateService.ReplaceCertificate']);
     const request = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
     expect((await post(generate, request)).status).toBe(404);
+    expect((await client.get(`${service}/GenerateCSRActionInfo`)).status).toBe(404);
     const body = { CertificateString: certificatePem, CertificateType: 'PEM' };
     expect((await post(replace, { ...body, CertificateUri: { '@odata.id': `${collection}/1` } })).status).toBe(400);
   });
