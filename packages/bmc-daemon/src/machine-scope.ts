@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { EventLog, LogRecord } from './events/event-logs.js';
 import { systemOf } from './events/event-bus.js';
+import type { Subscription, Subscriptions } from './events/subscriptions.js';
 import type { Scoping } from './redfish/pipeline.js';
 import type { TaskRecord, TaskStore } from './redfish/task-store.js';
 import type { Services } from './resources/index.js';
@@ -30,7 +31,7 @@ export function machineScoping(
 }
 
 function servicesOfMachine(services: Services, uuid: string): Services {
-  const { driver, operations, logs, telemetry, managerNetwork } = services;
+  const { driver, operations, logs, telemetry, managerNetwork, subscriptions } = services;
   return {
     ...services,
     driver: allowSystems(driver, [uuid]),
@@ -45,6 +46,7 @@ function servicesOfMachine(services: Services, uuid: string): Services {
     },
     logs: { ...logs, ofService: logOf(logs.ofService, uuid) },
     telemetry: telemetry === undefined ? undefined : telemetryOf(telemetry, uuid),
+    subscriptions: subscriptionsOf(subscriptions, uuid),
     managerNetwork: {
       ...managerNetwork,
       change: (machine, change) => managerNetwork.change(machine, change, { lateRemoval: true }),
@@ -86,6 +88,25 @@ function telemetryOf(telemetry: Telemetry, uuid: string): Telemetry {
       return telemetry.enabled;
     },
     kept: (id) => (id === uuid ? telemetry.kept(id) : undefined),
+  };
+}
+
+/** Whoever subscribes at one machine's controller is told of that machine, and finds there what was subscribed there. */
+function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscriptions {
+  const isShown = (one: Subscription): boolean => (one.kind === 'push' ? one.record.machine : one.machine) === uuid;
+  const shown = filtered<Subscription>(isShown);
+  return {
+    ...subscriptions,
+    get retries() {
+      return subscriptions.retries;
+    },
+    list: () => shown(subscriptions.list()),
+    find: (id) => {
+      const found = subscriptions.find(id);
+      return found === undefined || !isShown(found) ? undefined : found;
+    },
+    create: (record) => subscriptions.create({ ...record, machine: uuid }),
+    openStream: (request) => subscriptions.openStream({ ...request, machine: uuid }),
   };
 }
 

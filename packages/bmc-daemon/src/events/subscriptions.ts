@@ -15,6 +15,7 @@ import type { EventPost } from './event-post.js';
 import type { FeedEvent } from './event-record.js';
 import { EventStream } from './event-stream.js';
 import { EventQueue, ReportQueue, type PayloadQueue } from './payload-queue.js';
+import { eventsOf, reportsOf } from './machine-filter.js';
 import { deliveryRetryPolicies, PushDelivery } from './push-delivery.js';
 import { everyEvent, type StreamWants } from './stream-filter.js';
 
@@ -36,6 +37,8 @@ const pushRecord = z.object({
   format: z.enum(eventFormats).default('Event'),
   /** URIs, canonical; empty: whichever definition a report is of. */
   reportDefinitions: strings.default([]),
+  /** UUID of the one machine that it is told of; files of before machines had addresses of their own do not have it. */
+  machine: z.string().nullable().default(null),
   wanted: z.object({
     registryPrefixes: strings,
     messageIds: strings,
@@ -74,6 +77,8 @@ export interface StreamSubscription {
   readonly destination: string;
   readonly owner: string | null;
   readonly format: EventFormat;
+  /** As of a listener. */
+  readonly machine: string | null;
 }
 
 /** A value; a change makes a new one. */
@@ -85,6 +90,8 @@ export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'v
 export interface StreamRequest {
   /** Null: every event. */
   readonly wants: StreamWants | null;
+  /** UUID of the one machine that it is told of. Default: of all. */
+  readonly machine?: string;
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   readonly actor: Actor;
@@ -99,12 +106,15 @@ export interface RetryChange {
   readonly intervalSeconds?: number;
 }
 
+/** `machine` is null by default: it is told of all. */
+export type NewSubscription = Omit<PushRecord, 'id' | 'suspended' | 'machine'> & Partial<Pick<PushRecord, 'machine'>>;
+
 export interface Subscriptions {
   /** In the order of their creation, listeners first; the same array until something changes. */
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
   /** @throws {RedfishError} EventSubscriptionLimitExceeded. @throws {StateFileError} */
-  create(record: Omit<PushRecord, 'id' | 'suspended'>): PushSubscription;
+  create(record: NewSubscription): PushSubscription;
   /** @throws {StateFileError} */
   change(id: string, change: PushChange): void;
   suspend(id: string): void;
@@ -240,8 +250,10 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     if (record.format === 'MetricReport') {
       const queue = new ReportQueue();
       const definitions = new Set(record.reportDefinitions);
-      const wants = (definition: string | null): boolean =>
-        definitions.size === 0 || (definition !== null && definitions.has(definition));
+      const wants = reportsOf(
+        record.machine,
+        (definition) => definitions.size === 0 || (definition !== null && definitions.has(definition)),
+      );
       const listen = (notify: () => void): (() => void) => {
         const deliver = (message: ReportMessage): void => {
           queue.push(message);
@@ -257,7 +269,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         queue.push(event);
         notify();
       };
-      return feed.add({ wants: createFilter(record.wanted), deliver });
+      return feed.add({ wants: eventsOf(record.machine, createFilter(record.wanted)), deliver });
     };
     return { queue, listen };
   };
@@ -295,7 +307,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     find: (id) => pushes.get(id)?.subscription ?? streams.get(id)?.subscription,
     create(record) {
       checkRoom();
-      const push = start({ ...record, id: randomUUID(), suspended: false });
+      const push = start({ machine: null, ...record, id: randomUUID(), suspended: false });
       try {
         store();
       } catch (error) {
@@ -321,8 +333,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       push.delivery.resume();
     },
     remove,
-    openStream({ wants: wanted, lastEventId, actor, peer, isWelcome }) {
-      const wants = wanted ?? everyEvent;
+    openStream({ wants: wanted, machine = null, lastEventId, actor, peer, isWelcome }) {
+      const asked = wanted ?? everyEvent;
+      const wants = {
+        ...asked,
+        events: eventsOf(machine, asked.events),
+        reports: reportsOf(machine, asked.reports),
+      };
       if (closed) throw refuse('ServiceShuttingDown');
       checkRoom();
       const id = randomUUID();
@@ -354,7 +371,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         });
         const { format } = wants;
         const destination = `redfish-sse://${peer}`;
-        const subscription = { kind: 'stream', id, destination, owner: actor.user, format } as const;
+        const subscription = { kind: 'stream', id, destination, owner: actor.user, format, machine } as const;
         streams.set(id, { subscription, close: () => stream.close() });
         listed = undefined;
         // Which is also the first event that a client sees, and how it knows that the stream is open.

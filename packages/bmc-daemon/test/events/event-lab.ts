@@ -11,6 +11,7 @@ import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { openEventServices } from '../../src/event-services.js';
 import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
+import { machineScoping } from '../../src/machine-scope.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
@@ -88,6 +89,7 @@ export async function openLab(
     strict: true,
     currentUri: (uri) => currentUri(uri, services.settings),
     onChange: publishWrites(bus),
+    scoping: machineScoping(services, services.managerNetwork.scopeOf),
   });
   let count = 0;
   const client = await serve((incoming, response) => void pipeline(incoming, response, String((count += 1))));
