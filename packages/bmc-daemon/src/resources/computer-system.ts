@@ -16,6 +16,7 @@ import { inOrder } from './members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type ResourceSettings, type Services } from './services.js';
+import { summaryMetrics } from './summary-metrics.js';
 import { enabledWithParts, powerState, systemStatus } from './status.js';
 
 /** The reset types in the specification's order, then the others of DMTF's; each with what it is for the hypervisor. */
@@ -71,7 +72,8 @@ const computerSystem = defineResource({
   uri: '/redfish/v1/Systems/{systemId}',
   load: ({ params, services }) => services.driver.getSystem(params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  render: (system, { self, services }) => renderSystem(system, self, services.settings),
+  render: (system, { self, services, isServed }) =>
+    renderSystem(system, { self, settings: services.settings, metrics: summaryMetrics(system.uuid, isServed) }),
   patch: {
     body: patchBody,
     tells: [
@@ -119,7 +121,13 @@ function patchBody(system: SystemSnapshot): z.ZodType<z.infer<ReturnType<typeof 
   return system.autostart === undefined ? body.omit({ PowerRestorePolicy: true }) : body;
 }
 
-function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSettings): JsonObject {
+interface SystemPlace {
+  readonly self: string;
+  readonly settings: ResourceSettings;
+  readonly metrics: ReturnType<typeof summaryMetrics>;
+}
+
+function renderSystem(system: SystemSnapshot, { self, settings, metrics }: SystemPlace): JsonObject {
   const { uuid, sysinfo, processors, autostart } = system;
   return {
     Id: uuid,
@@ -150,8 +158,13 @@ function renderSystem(system: SystemSnapshot, self: string, settings: ResourceSe
       LogicalProcessorCount: processors.count,
       Model: processors.model,
       Status: enabledWithParts,
+      ...metrics.processors,
     },
-    MemorySummary: { TotalSystemMemoryGiB: totalMemoryGiB(system.memoryKiB), Status: enabledWithParts },
+    MemorySummary: {
+      TotalSystemMemoryGiB: totalMemoryGiB(system.memoryKiB),
+      Status: enabledWithParts,
+      ...metrics.memory,
+    },
     Bios: reference(`${self}/Bios`),
     ...(system.firmware.secureBoot === null ? {} : { SecureBoot: reference(`${self}/SecureBoot`) }),
     Processors: reference(`${self}/Processors`),

@@ -2,7 +2,6 @@
 import type { Resource } from '../redfish/resource.js';
 import type { StreamDefinition } from '../redfish/stream.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
-import { telemetryUri } from '../telemetry/report.js';
 import { accountService } from './account-service.js';
 import { biosRegistry } from './attribute-registry.js';
 import { biosResources } from './bios.js';
@@ -39,6 +38,7 @@ import type { Services } from './services.js';
 import { sessionServiceResources } from './session-service.js';
 import { simpleStorageResources } from './simple-storage.js';
 import { storageResources } from './storage.js';
+import { summaryMetricsResources } from './summary-metrics.js';
 import { taskResources } from './task.js';
 import { telemetryServiceResources } from './telemetry-service.js';
 import { thermalResources } from './thermal.js';
@@ -80,6 +80,7 @@ const served: readonly Resource<Services>[] = [
   ...metricDefinitionResources,
   ...metricReportDefinitionResources,
   ...metricReportResources,
+  ...summaryMetricsResources,
   ...consoleLogResources,
   ...certificateServiceResources,
   ...updateServiceResources,
@@ -94,9 +95,19 @@ const served: readonly Resource<Services>[] = [
 /** With the schemas of all the others. */
 export const resources: readonly Resource<Services>[] = [...served, ...jsonSchemaResources(served)];
 
+const telemetryEntities = new Set(
+  [
+    ...telemetryServiceResources,
+    ...metricDefinitionResources,
+    ...metricReportDefinitionResources,
+    ...metricReportResources,
+    ...summaryMetricsResources,
+  ].map(({ entity }) => entity),
+);
+
 /** Those of a driver: where the hypervisor counts nothing, there is no telemetry. */
 export function resourcesOf({ statistics }: Pick<HypervisorDriver, 'statistics'>): readonly Resource<Services>[] {
-  return statistics === undefined ? resources.filter(({ uri }) => !uri.startsWith(telemetryUri)) : resources;
+  return statistics === undefined ? resources.filter(({ entity }) => !telemetryEntities.has(entity)) : resources;
 }
 
 /** What is answered with a stream. */

@@ -41,6 +41,16 @@ export const metricReportType = '#MetricReport.v1_5_2.MetricReport';
 export const reportUri = (uuid: string): string => `${telemetryUri}/MetricReports/${uuid}`;
 export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
 
+export const processorMetricsUri = (uuid: string): string =>
+  `/redfish/v1/Systems/${uuid}/ProcessorSummary/ProcessorMetrics`;
+export const memoryMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/MemorySummary/MemoryMetrics`;
+
+/** Metrics that are a property of a resource, too. */
+const properties: Readonly<Record<string, (uuid: string) => string>> = {
+  CPUUtilization: (uuid) => `${processorMetricsUri(uuid)}#/BandwidthPercent`,
+  MemoryUtilization: (uuid) => `${memoryMetricsUri(uuid)}#/CapacityUtilizationPercent`,
+};
+
 /** Everything but the annotations of the resource. */
 export function renderReport({ machine, measurement, figures }: Report): JsonObject {
   return {
@@ -53,9 +63,15 @@ export function renderReport({ machine, measurement, figures }: Report): JsonObj
       MetricId: metricId,
       // A string, whatever it is (MetricReport, MetricValue).
       MetricValue: String(value),
+      ...propertyOf(metricId, machine.uuid),
       Timestamp: at.toISOString(),
     })),
   };
+}
+
+function propertyOf(metricId: string, uuid: string): JsonObject {
+  const uri = properties[metricId];
+  return uri === undefined ? {} : { MetricProperty: uri(uuid) };
 }
 
 /** The report as it is sent. */

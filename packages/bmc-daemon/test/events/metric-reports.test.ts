@@ -76,6 +76,26 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [], Timestamp: expect.any(String) });
   });
 
+  it('names the properties where they are that a value is of, and they have it; of a machine that is off they are null (D3)', async () => {
+    await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
+    const { MetricValues } = await lab.get(report(running));
+    const named = (MetricValues as readonly Readonly<Record<string, string>>[]).filter(
+      (value) => 'MetricProperty' in value,
+    );
+    expect(named.map(({ MetricId }) => MetricId)).toEqual(['CPUUtilization', 'MemoryUtilization']);
+    for (const { MetricProperty = '', MetricValue } of named) {
+      const [path = '', pointer = ''] = MetricProperty.split('#/');
+      expect((await lab.get(path))[pointer]).toBe(Number(MetricValue));
+    }
+    const { ProcessorSummary, MemorySummary } = await lab.get(`/redfish/v1/Systems/${off}`);
+    const links = [ProcessorSummary, MemorySummary].map((summary) => (summary as { Metrics: { '@odata.id': string } }).Metrics['@odata.id']); // prettier-ignore
+    expect(await Promise.all(links.map((path) => lab.get(path)))).toMatchObject([
+      { Id: 'ProcessorMetrics', BandwidthPercent: null },
+      { Id: 'MemoryMetrics', CapacityUtilizationPercent: null },
+    ]);
+    expect((await lab.client.get('/redfish/v1/Systems/nobody/MemorySummary/MemoryMetrics')).status).toBe(404);
+  });
+
   it('of every machine is in one answer with $expand (D3)', async () => {
     const { Members } = await lab.get(`${telemetry}/MetricReports?$expand=.($levels=1)`);
     const all = Members as readonly Body[];
