@@ -7,7 +7,7 @@ import { about, message, withDetail } from '../redfish/messages.js';
 import { certificateTypes, renderCertificate, viewCertificate } from './certificate-rendering.js';
 import { renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
-import { loadDrive } from './virtual-media.js';
+import { loadMediaDrive } from './virtual-media.js';
 
 /** They stand in the machine's definition. */
 const MOST_CERTIFICATES = 8;
@@ -43,7 +43,7 @@ const collection = defineResource({
   entity: 'CertificateCollection',
   odataType: '#CertificateCollection.CertificateCollection',
   uri: '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}/Certificates',
-  load: ({ params, services }) => loadDrive(params, services),
+  load: ({ params, services }) => loadMediaDrive(params, services),
   canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
   render: ({ drive }, { self }) =>
     renderCollection(
@@ -73,7 +73,7 @@ const member = defineResource({
   odataType: '#Certificate.v1_11_0.Certificate',
   uri: '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}/Certificates/{certificateId}',
   load: async ({ params, services }) => {
-    const { system, drive } = await loadDrive(params, services);
+    const { system, drive } = await loadMediaDrive(params, services);
     const certificate = drive.certificates.find(({ id }) => id === params.certificateId);
     if (certificate === undefined) throw refuse('ResourceNotFound', 'Certificate', params.certificateId);
     const view = await viewCertificate(certificatesOf(certificate.pem));
@@ -108,7 +108,7 @@ export async function replaceDriveCertificate(
   const [, systemId = '', mediaId = '', certificateId = ''] =
     /^\/redfish\/v1\/Systems\/([^/%]+)\/VirtualMedia\/([^/%]+)\/Certificates\/(\d+)$/.exec(uri) ?? [];
   if (certificateId === '') return null;
-  const { system, id, drive } = await loadDrive({ systemId, mediaId }, services);
+  const { system, id, drive } = await loadMediaDrive({ systemId, mediaId }, services);
   if (!drive.certificates.some((known) => known.id === certificateId)) return null;
   const pem = pemOf(certificatesOf(CertificateString));
   if (pem === '') {

@@ -46,16 +46,29 @@ function protocolOf(image: string): string {
   return new URL(image).protocol.slice(0, -1).toUpperCase();
 }
 
+/** The URL of an image. @param faults of what it stands in. */
+export const imageUrl = (faults: ImageFaults) =>
+  z.string().superRefine((image, context) => {
+    const fault = imageFault(image, faults);
+    if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
+  });
+
+/** What may be said of an image beside its URL; null says nothing. */
+export const imageWords = {
+  WriteProtected: z.boolean().optional(),
+  TransferMethod: z.enum(transferMethods).nullish(),
+  TransferProtocolType: z.enum(transferProtocols).nullish(),
+  UserName: z.string().nullish(),
+  Password: z.string().nullish(),
+};
+
 /**
  * DMTF's parameters. UserName and Password may be null: some clients send what they do not have. The faults of values travel in
  * the issues, so that every fault of a body is told at once.
  */
 export const insertMediaBody = z
   .strictObject({
-    Image: z.string().superRefine((image, context) => {
-      const fault = imageFault(image, actionFaults);
-      if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
-    }),
+    Image: imageUrl(actionFaults),
     // A drive that holds an image without showing it to the guest does not exist here.
     Inserted: z
       .boolean()
@@ -65,11 +78,9 @@ export const insertMediaBody = z
         },
       })
       .optional(),
-    WriteProtected: z.boolean().optional(),
+    ...imageWords,
     TransferMethod: z.enum(transferMethods).optional(),
     TransferProtocolType: z.enum(transferProtocols).optional(),
-    UserName: z.string().nullish(),
-    Password: z.string().nullish(),
   })
   .superRefine(({ Image, TransferProtocolType: claimed }, context) => {
     const fault = claimed === undefined ? undefined : protocolFault(Image, claimed, actionFaults);
@@ -77,7 +88,10 @@ export const insertMediaBody = z
     context.addIssue({ code: 'custom', path: ['TransferProtocolType'], params: { message: fault } });
   });
 
-export type InsertMediaBody = z.infer<typeof insertMediaBody>;
+/** What is said of an image that is to go into a drive, by an action or by a PATCH. */
+export type ImageWords = { readonly Image: string; readonly Inserted?: boolean | undefined } & Readonly<
+  z.infer<z.ZodObject<typeof imageWords>>
+>;
 
 /** Whose certificates are taken for an image server's. */
 export interface ImageTrust {
@@ -89,9 +103,9 @@ export interface ImageTrust {
 /**
  * The image that a body asks for. Credentials in the URL are taken out of it, so that they are never shown or stored; UserName
  * and Password go before them.
- * @param body as {@link insertMediaBody} has let it through.
+ * @param body as {@link insertMediaBody}, or a PATCH's, has let it through.
  */
-export function imageRequest(body: InsertMediaBody, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
+export function imageRequest(body: ImageWords, { verifyCertificate, authorities }: ImageTrust): ImageRequest {
   const url = new URL(body.Image);
   const userName = body.UserName ?? decodeCredential(url.username);
   const password = body.Password ?? decodeCredential(url.password);

@@ -17,7 +17,7 @@ export interface ConfiguredVirtualMedia {
 export type ConfiguredVirtualMediaDrives = Readonly<Record<string, ConfiguredVirtualMedia>>;
 
 /** What VirtualMedia shows: a drive of the machine by its configured name. */
-export interface DriveEntity {
+export interface MediaDriveEntity {
   readonly system: SystemSnapshot;
   readonly id: string;
   readonly name: string;
@@ -35,7 +35,10 @@ export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDe
 }
 
 /** In the order of the configuration. */
-export function drivesOf(system: SystemSnapshot, configured: ConfiguredVirtualMediaDrives): readonly DriveEntity[] {
+export function drivesOf(
+  system: SystemSnapshot,
+  configured: ConfiguredVirtualMediaDrives,
+): readonly MediaDriveEntity[] {
   return Object.entries(configured).flatMap(([id, drive]) => {
     const device = deviceOf(drive);
     const present = system.media.find((candidate) => candidate.device === device);

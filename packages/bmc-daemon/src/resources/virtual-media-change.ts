@@ -1,15 +1,8 @@
 /** The body of a PATCH of VirtualMedia: an image goes in or out by its properties, as it does by the actions. */
 import { z } from 'zod';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
-import {
-  imageFault,
-  protocolFault,
-  transferMethods,
-  transferProtocols,
-  type ImageFaults,
-  type InsertMediaBody,
-} from './insert-media.js';
-import type { DriveEntity } from './media-drive.js';
+import { imageUrl, imageWords, protocolFault, type ImageFaults, type ImageWords } from './insert-media.js';
+import type { MediaDriveEntity } from './media-drive.js';
 
 const faults: ImageFaults = {
   badFormat: (value, name) => message('PropertyValueFormatError', value, name),
@@ -25,19 +18,9 @@ const faults: ImageFaults = {
 export const driveBody = (shown: Readonly<Record<string, unknown>>) =>
   z
     .strictObject({
-      Image: z
-        .string()
-        .superRefine((image, context) => {
-          const fault = image === '' ? undefined : imageFault(image, faults);
-          if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
-        })
-        .nullish(),
+      Image: z.union([z.literal(''), imageUrl(faults)]).nullish(),
       Inserted: z.boolean().optional(),
-      WriteProtected: z.boolean().optional(),
-      TransferMethod: z.enum(transferMethods).nullish(),
-      TransferProtocolType: z.enum(transferProtocols).nullish(),
-      UserName: z.string().nullish(),
-      Password: z.string().nullish(),
+      ...imageWords,
       VerifyCertificate: z.boolean().optional(),
     })
     .superRefine((body, context) => {
@@ -71,23 +54,11 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 }
 
 /** What a PATCH does to the image in a drive. */
-export type DriveChange =
-  { readonly kind: 'insert'; readonly body: InsertMediaBody } | { readonly kind: 'eject' } | null;
+export type DriveChange = { readonly kind: 'insert'; readonly body: ImageWords } | { readonly kind: 'eject' } | null;
 
 /** Null: the image stays as it is. */
-export function driveChange(body: DriveBody, { drive }: DriveEntity): DriveChange {
-  const { Image: image, Inserted: inserted, WriteProtected, TransferMethod, TransferProtocolType } = body;
+export function driveChange(body: DriveBody, { drive }: MediaDriveEntity): DriveChange {
+  const { Image: image, Inserted: inserted, ...words } = body;
   if (image === null || image === '' || inserted === false) return drive.inserted ? { kind: 'eject' } : null;
-  if (image === undefined) return null;
-  return {
-    kind: 'insert',
-    body: {
-      Image: image,
-      ...(WriteProtected === undefined ? {} : { WriteProtected }),
-      ...(TransferMethod === undefined || TransferMethod === null ? {} : { TransferMethod }),
-      ...(TransferProtocolType === undefined || TransferProtocolType === null ? {} : { TransferProtocolType }),
-      UserName: body.UserName,
-      Password: body.Password,
-    },
-  };
+  return image === undefined ? null : { kind: 'insert', body: { ...words, Image: image } };
 }

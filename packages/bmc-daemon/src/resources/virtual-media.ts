@@ -12,9 +12,9 @@ import {
   insertMediaAction,
   insertMediaBody,
   transferProtocols,
-  type InsertMediaBody,
+  type ImageWords,
 } from './insert-media.js';
-import { drivesOf, trustOf, type DriveEntity } from './media-drive.js';
+import { drivesOf, trustOf, type MediaDriveEntity } from './media-drive.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { driveBody, driveChange } from './virtual-media-change.js';
@@ -24,10 +24,10 @@ const ejectMediaAction = 'VirtualMedia.EjectMedia';
 const methodOut = { upload: 'Upload', stream: 'Stream' } as const;
 
 /** @throws {RedfishError} 404 where the machine has no such drive. */
-export async function loadDrive(
+export async function loadMediaDrive(
   { systemId, mediaId }: { readonly systemId: string; readonly mediaId: string },
   { driver, settings }: Services,
-): Promise<DriveEntity> {
+): Promise<MediaDriveEntity> {
   const system = await driver.getSystem(systemId);
   const drive = drivesOf(system, settings.vmediaDevices).find(({ id }) => id === mediaId);
   if (drive === undefined) throw refuse('ResourceNotFound', 'VirtualMedia', mediaId);
@@ -43,7 +43,7 @@ function virtualMediaAt(
   uri:
     '/redfish/v1/Managers/{systemId}/VirtualMedia/{mediaId}' | '/redfish/v1/Systems/{systemId}/VirtualMedia/{mediaId}',
 ) {
-  const pathOf = ({ system, id }: DriveEntity): string =>
+  const pathOf = ({ system, id }: MediaDriveEntity): string =>
     uri.replace('{systemId}', system.uuid).replace('{mediaId}', id);
 
   const collection = defineResource({
@@ -63,7 +63,7 @@ function virtualMediaAt(
     entity: 'VirtualMedia',
     odataType: '#VirtualMedia.v1_6_5.VirtualMedia',
     uri,
-    load: ({ params, services }) => loadDrive(params, services),
+    load: ({ params, services }) => loadMediaDrive(params, services),
     canonicalParams: ({ system }, params) => ({ ...params, systemId: system.uuid }),
     render: (entity, { services }) => renderDrive(entity, services.settings.vmediaVerifySsl),
     patch: {
@@ -80,7 +80,7 @@ function virtualMediaAt(
         const context = { path: pathOf(entity) };
         if (change.kind === 'eject') return await eject(entity, services, { requester, context });
         return await replace(
-          await loadDrive({ systemId: system.uuid, mediaId: entity.id }, services),
+          await loadMediaDrive({ systemId: system.uuid, mediaId: entity.id }, services),
           change.body,
           services,
           {
@@ -128,8 +128,8 @@ interface Asked {
 
 /** An image in the place of the one that is there: who sets a property does not have to clear it before. */
 async function replace(
-  entity: DriveEntity,
-  body: InsertMediaBody,
+  entity: MediaDriveEntity,
+  body: ImageWords,
   services: Services,
   asked: Asked,
 ): Promise<WriteResult | undefined> {
@@ -142,8 +142,8 @@ async function replace(
 }
 
 function insert(
-  { system, id, drive }: DriveEntity,
-  body: InsertMediaBody,
+  { system, id, drive }: MediaDriveEntity,
+  body: ImageWords,
   { driver, settings, operations }: Services,
   { requester, context }: Asked,
   prepare: () => Promise<void> = () => Promise.resolve(),
@@ -173,7 +173,7 @@ function insert(
 }
 
 function eject(
-  { system, id, drive }: DriveEntity,
+  { system, id, drive }: MediaDriveEntity,
   { driver, operations }: Services,
   { requester, context }: Asked,
 ): Promise<WriteResult | undefined> {
@@ -193,7 +193,7 @@ function eject(
 
 /** @throws {RedfishError} 400 for a way in which no image comes into this drive. */
 function checkMethod(
-  { TransferMethod: method }: InsertMediaBody,
+  { TransferMethod: method }: ImageWords,
   { userName, password }: ImageRequest,
   drive: MediaSnapshot,
   action?: string,
@@ -215,7 +215,7 @@ function checkMethod(
   }
 }
 
-function renderDrive({ system, id, name, mediaTypes, drive }: DriveEntity, verifyByDefault: boolean): JsonObject {
+function renderDrive({ system, id, name, mediaTypes, drive }: MediaDriveEntity, verifyByDefault: boolean): JsonObject {
   return {
     Id: id,
     Name: name,
