@@ -26,7 +26,7 @@ import { openManagerNetwork, type ManagerNetworkService } from './manager-networ
 import { createNameServers, type NameLookup } from './name-lookup.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
-import type { Controller } from './resources/controller.js';
+import type { ManagementController } from './resources/management-controller.js';
 import { currentUri } from './resources/current-uri.js';
 import { selectFeatures } from './resources/feature-set.js';
 import { openIndicatorStore } from './resources/indicator-store.js';
@@ -214,7 +214,7 @@ function createController(present: {
   readonly addresses: readonly string[];
   readonly lastReset: Date;
   readonly reload: () => void;
-}): Controller {
+}): ManagementController {
   // One after the other, and once for all that come meanwhile: clients reset the managers of all their machines at a time.
   const reset = joined(async () => {
     // After the answer.

@@ -87,7 +87,8 @@ export type Subscription = PushSubscription | StreamSubscription;
 /** What a client may change of a listener. */
 export type PushChange = Partial<Pick<PushRecord, 'context' | 'httpHeaders' | 'verifyCertificate' | 'policy'>>;
 
-export interface StreamRequest {
+/** What a client asks for that opens a stream of events. */
+export interface EventStreamRequest {
   /** Null: every event. */
   readonly wants: StreamWants | null;
   /** UUID of the one machine that it is told of. Default: of all. */
@@ -122,7 +123,7 @@ export interface Subscriptions {
   /** Ends it; a stream is closed. @returns false where there is none. */
   remove(id: string): boolean;
   /** @throws {RedfishError} EventSubscriptionLimitExceeded. */
-  openStream(request: StreamRequest): StreamSource;
+  openStream(request: EventStreamRequest): StreamSource;
   readonly retries: { readonly attempts: number; readonly intervalSeconds: number };
   setRetries(change: RetryChange): void;
   /** Ends what would never end by itself. */

@@ -5,6 +5,7 @@
 import type { Writable } from 'node:stream';
 import type { Awaitable, Requester } from './resource.js';
 
+/** A request for a stream, as far as it concerns who opens it. */
 export interface StreamRequest<Services> {
   readonly services: Services;
   readonly requester: Requester;

@@ -6,15 +6,15 @@ import type { ConsoleLogs } from '../console/console-log.js';
 import type { HypervisorDriver } from '../drivers/driver.js';
 import type { EventBus } from '../events/event-bus.js';
 import type { EventLogs } from '../events/event-logs.js';
-import type { ManagerNetwork } from '../manager-network/manager-network.js';
 import type { Subscriptions } from '../events/subscriptions.js';
+import type { ManagerNetwork } from '../manager-network/manager-network.js';
 import type { LongOperationOptions } from '../redfish/long-operation.js';
 import { resourceDefiner } from '../redfish/resource.js';
 import type { Discovery } from '../ssdp/discovery.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
-import type { Controller } from './controller.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
+import type { ManagementController } from './management-controller.js';
 import type { ConfiguredVirtualMediaDrives } from './media-drive.js';
 
 /** The settings that resources look at, under their names in config/settings.ts. */
@@ -31,7 +31,7 @@ export interface ResourceSettings extends InventorySettings {
 
 export interface Services {
   readonly driver: HypervisorDriver;
-  readonly controller: Controller;
+  readonly controller: ManagementController;
   /** Names, addresses and name servers of managers. */
   readonly managerNetwork: ManagerNetwork;
   /** UUID of the service root: canonical, and the same after every restart. */

@@ -38,10 +38,10 @@ export interface Guest {
   readonly xml: string;
 }
 
-export const emptyDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
+export const emptyCdDrive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
 
 /** For machines of type `pc`. */
-export const ideDrive = emptyDrive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`);
+export const emptyIdeDrive = emptyCdDrive.replace(`dev='sda' bus='sata'`, `dev='hda' bus='ide'`);
 
 let guests = 0;
 
@@ -139,7 +139,7 @@ export class TestHost {
       <target dev='vda' bus='virtio'/>
       ${options.diskBoot ?? `<boot order='1'/>`}
     </disk>
-    ${options.cdrom ?? emptyDrive}
+    ${options.cdrom ?? emptyCdDrive}
     <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${serial.port}'/></serial>
     <memballoon model='none'/>
     ${options.devices ?? ''}
@@ -154,7 +154,7 @@ export class TestHost {
   async drive(label: string): Promise<string> {
     const path = this.file(`${label}.iso`);
     await writeFile(path, bootableIso({ label }));
-    return emptyDrive.replace('<target', `<source file='${path}'/><target`);
+    return emptyCdDrive.replace('<target', `<source file='${path}'/><target`);
   }
 
   /** The persistent definition. */

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
-import { guestFinds, ideDrive, TestHost, until, type Guest } from './host.js';
+import { guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
 
 let host: TestHost;
 let driver: HypervisorDriver;
@@ -55,7 +55,7 @@ describe('a machine whose state was saved', () => {
   });
 
   it('finds what was inserted while it was off when it goes on, and boots it when it restarts (S6, S7)', async () => {
-    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await saved(guest);
@@ -75,7 +75,7 @@ describe('a machine whose state was saved', () => {
   });
 
   it('goes on with the image that was ejected while it was off, and is rid of it then (S6, S7)', async () => {
-    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     const [cd, stick] = [await host.serveImage('old'), await host.serveImage('stick')];

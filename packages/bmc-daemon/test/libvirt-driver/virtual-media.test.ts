@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../src/drivers/driver.js';
 import type { ImageRequest } from '../../src/media/image.js';
-import { emptyDrive, guestFinds, ideDrive, TestHost, until, type Guest } from './host.js';
+import { emptyCdDrive, guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
 import { bootableDisk, bootableIso } from './tiny-guest.js';
 
 let host: TestHost;
@@ -105,7 +105,7 @@ describe.each([
   });
 
   it('boot a machine from its floppy drive, which it has got for them (S7)', async () => {
-    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.insertMedia(guest.uuid, 'floppy', image(url));
     await driver.setBoot(guest.uuid, { enabled: 'once', target: 'fd' });
@@ -159,7 +159,7 @@ describe.each([
   });
 
   it('come to a running guest at once, and go (B9)', async () => {
-    const guest = await host.guest({ machine: 'pc', cdrom: ideDrive });
+    const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('live');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -416,7 +416,7 @@ describe('drives', () => {
   });
 
   it('keep everything else that the user gave them (B8, B9)', async () => {
-    const cdrom = emptyDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
+    const cdrom = emptyCdDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
     const { url } = await host.serveImage('kept');

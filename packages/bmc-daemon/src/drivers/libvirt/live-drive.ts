@@ -60,7 +60,7 @@ export async function plugIn(
 }
 
 /** Takes the image from the running guest; one without a drive of that name has none. */
-export async function emptyDrive(host: Host, machine: Machine, target: string): Promise<void> {
+export async function takeImageOut(host: Host, machine: Machine, target: string): Promise<void> {
   const { xml, instance } = await readDefinition(machine, host.timeoutMs);
   const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
   if (instance === null || drive === undefined) return;

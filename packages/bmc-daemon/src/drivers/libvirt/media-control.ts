@@ -12,7 +12,7 @@ import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Machine } from './inventory.js';
 import { withContinuousOrder } from './kept-override.js';
-import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
+import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
 import { newCdromMarkup } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
@@ -146,7 +146,7 @@ export class MediaControl {
     try {
       await this.#keep(machine, insertion);
     } catch (error) {
-      if (plugged !== null) await emptyDrive(this.#host, machine, plugged).catch(() => undefined);
+      if (plugged !== null) await takeImageOut(this.#host, machine, plugged).catch(() => undefined);
       throw error;
     }
     await this.#options.boot.tell(machine);
@@ -206,7 +206,7 @@ export class MediaControl {
         isStick(disk, device === 'cdrom' ? undefined : media) ||
         (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
-    for (const { target } of full) await emptyDrive(this.#host, machine, target);
+    for (const { target } of full) await takeImageOut(this.#host, machine, target);
     // Read again: the guest may have taken its time.
     const { xml: from } = await readDefinition(machine, timeoutMs);
     const empty = machine.persistent ? withoutImage(from, device, media) : from;

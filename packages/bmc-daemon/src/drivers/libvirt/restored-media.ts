@@ -8,7 +8,7 @@ import { MEDIA_DEVICES, type MediaDevice } from '../media-drive.js';
 import { readDefinition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { changeDrive, emptyDrive, plugIn } from './live-drive.js';
+import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
 import type { Disk } from './xml/device.js';
 import { mediaSourceOf } from './xml/disk-source.js';
@@ -40,7 +40,7 @@ async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const isEjected = ({ device, bus, source }: Disk): boolean =>
     device === 'disk' && bus === 'usb' && isOurs(source.name) && !wanted.has(source.name);
   for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
-    await emptyDrive(host, machine, target);
+    await takeImageOut(host, machine, target);
   }
 }
 
@@ -52,7 +52,7 @@ async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): 
   if (instance === null || defined === null) return;
   const wanted = defined.source.name;
   if (wanted === null) {
-    if (running !== null && running.source.name !== null) await emptyDrive(host, machine, running.target);
+    if (running !== null && running.source.name !== null) await takeImageOut(host, machine, running.target);
     return;
   }
   // A floppy disk may be on a USB stick there.
