@@ -35,6 +35,7 @@ const floors = {
     [
       'app.ts',
       'console-services.ts',
+      'console-ssh.ts',
       'event-services.ts',
       'machine-scope.ts',
       'manager-network-service.ts',

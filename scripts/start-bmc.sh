@@ -196,7 +196,7 @@ if kill -0 "$daemon" 2>/dev/null; then
     echo "bmc-daemon serves the machines of this host at $address. Ctrl-C ends it. To paste:"
   fi
   printf '\n%s\n\n' "$lines"
-  if [ "$libvirt" = private ]; then echo "Their consoles: virsh -c '$libvirt_uri' console NAME    (ctrl-] leaves)"; fi
+  if [ "$libvirt" = private ]; then echo "Their consoles: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"; fi
 fi
 status=0
 wait "$daemon" || status=$?

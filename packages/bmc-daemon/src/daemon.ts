@@ -11,6 +11,8 @@ import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
 import { openConsoleServices, type ConsoleServices } from './console-services.js';
+import { openConsoleSsh, withConsoles } from './console-ssh.js';
+import type { SshServer } from './console/ssh-server.js';
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
@@ -142,7 +144,31 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     log,
   });
   const { subscriptions, logs, resourceTypes } = events;
-  const services: Services = { ...core, subscriptions, logs, resourceTypes, consoleLogs: consoles.logs };
+  const giveBack = async (): Promise<void> => {
+    await events.close();
+    await consoles.close();
+    await network.close();
+    await driver.close();
+  };
+  const machineAt = (address: string) => network.network.machineAt(address);
+  let ssh: SshServer | null;
+  try {
+    // Before the first request: what the machines tell of their consoles is true from then on.
+    ssh = await openConsoleSsh({ settings, hub: consoles.hub, access, driver, machineAt, stateDir, log });
+  } catch (error) {
+    await giveBack();
+    if (error instanceof StateFileError) throw at('stateDir', error.message, error);
+    if (!(error instanceof ListenError)) throw error;
+    throw at(error.about === 'port' ? 'consoleSshPort' : 'listenIp', error.message, error);
+  }
+  const services: Services = {
+    ...core,
+    subscriptions,
+    logs,
+    resourceTypes,
+    consoleSsh: ssh,
+    consoleLogs: consoles.logs,
+  };
   const app = createApp<Services>({
     resources: served,
     // Where the service of events is not served, nor is its stream.
@@ -169,10 +195,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       onError: (error) => log.error('accepting a connection', { error }),
     });
   } catch (error) {
-    await events.close();
-    await consoles.close();
-    await network.close();
-    await driver.close();
+    await ssh?.close();
+    await giveBack();
     if (!(error instanceof ListenError)) throw error;
     throw at(error.about === 'port' ? 'listenPort' : 'listenIp', error.message, error);
   }
@@ -191,7 +215,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await driver.start();
   consoles.start();
   void tidyLogs(driver, logs);
-  await network.start(listener);
+  await network.start(withConsoles(listener, ssh, log));
   const everywhere = ['', '0.0.0.0', '::'].includes(settings.listenIp);
   await core.discovery.start({ addresses: present.addresses, everywhere });
   for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
@@ -202,6 +226,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     close: async () => {
       await core.discovery.close();
       core.telemetry?.close();
+      await ssh?.close();
       await close(listener, events, consoles, driver, app, settings.shutdownWaitSeconds * 1000);
       // Last: clients are answered at these addresses until then.
       await network.close();
@@ -284,7 +309,7 @@ function createHostDriver(
 }
 
 /** What stands on no event. */
-type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes' | 'consoleLogs'>;
+type Core = Omit<Services, 'subscriptions' | 'logs' | 'resourceTypes' | 'consoleLogs' | 'consoleSsh'>;
 
 function createCore(
   settings: Settings,

@@ -192,12 +192,17 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
 }
 
 /** Whether a socket at `ip` takes what comes to `address`, too. Node's `::` takes IPv4. */
-function isListenedAt(ip: string, address: string): boolean {
+export function isListenedAt(ip: string, address: string): boolean {
   if (ip === '::') return true;
   return ((ip === '' || ip === '0.0.0.0') && isIPv4(address)) || ip === address;
 }
 
-function listen(server: NetServer, ip: string, port: number): Promise<void> {
+/**
+ * Has a server listen.
+ * @param ip an empty one is every IPv4 address. @param port 0: any free one.
+ * @throws {ListenError}
+ */
+export function listen(server: NetServer, ip: string, port: number): Promise<void> {
   const host = ip === '' ? '0.0.0.0' : ip;
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => {

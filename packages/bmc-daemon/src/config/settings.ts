@@ -104,6 +104,16 @@ export const settingsTable = {
     doc: "Firmware for a change of the boot mode: mode (`UEFI`, `Legacy`) to architecture (`x86_64`, `aarch64`) to a firmware file. None: libvirt selects the firmware, which works wherever the distribution's firmware package is installed. A file that does not exist is warned of at the start and is an error, with architecture and path, when it is needed.",
   } satisfies SettingDefinition<BootLoaderMap>,
 
+  consoleSshPort: {
+    name: 'EMULATOR_CONSOLE_SSH_PORT',
+    type: z.union([z.int().min(0).max(65_535), z.literal('auto'), z.null()]),
+    expected: "an integer from 0 to 65535, 'auto' or None",
+    default: 'auto',
+    form: 'literal',
+    group: 'listen',
+    doc: "TCP port at which the machines' serial consoles are served over SSH ([console.md](console.md)). `'auto'`: 2222 where `EMULATOR_AUTH_FILE` is set and the port is free, else none. 0: any free port, which the log names. None: no SSH.",
+  } satisfies SettingDefinition<number | 'auto' | null>,
+
   shutdownWaitSeconds: number(0, 3600, {
     name: 'EMULATOR_SHUTDOWN_WAIT_SECONDS',
     default: 5,

@@ -1,6 +1,7 @@
 /** Serial consoles over SSH: the port, and how many may be there at a time. */
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
+import { isListenedAt, listen } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import { networkOf } from '../auth/login.js';
@@ -47,6 +48,8 @@ export const sshLimits: SshLimits = {
 export interface SshServer {
   /** That it listens at. */
   readonly port: number;
+  /** At a time, of all machines and clients. */
+  readonly mostConsoles: number;
   /** Listens at another address, too. @returns what ends that. @throws as {@link openSshServer}. */
   alsoAt(ip: string): Promise<() => void>;
   /** Ends every console, which is told so, and stops listening. */
@@ -58,7 +61,7 @@ const MOST_MISSED_KEEPALIVES = 3;
 /** For goodbyes to go out. */
 const CLOSE_MS = 500;
 
-/** @throws what node:net has against the address. */
+/** @throws {ListenError} */
 export async function openSshServer(options: SshServerOptions): Promise<SshServer> {
   const { log, hostKeys } = options;
   const limits = { ...sshLimits, ...options.limits };
@@ -154,7 +157,9 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 
   return {
     port,
+    mostConsoles: limits.consoles,
     async alsoAt(ip) {
+      if (isListenedAt(options.ip, ip)) return () => undefined;
       const door = await openDoor(ip, port);
       return () => {
         doors.delete(door);
@@ -176,14 +181,4 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
 
 function endOf(address: string | undefined, port: number | undefined): string {
   return `${address ?? ''} ${port ?? 0}`;
-}
-
-function listen(server: Server, ip: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: ip === '' ? '0.0.0.0' : ip, port }, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
 }

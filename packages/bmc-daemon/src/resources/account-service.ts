@@ -38,7 +38,7 @@ export const accountService = defineResource({
   odataType: '#AccountService.v1_18_1.AccountService',
   uri: '/redfish/v1/AccountService',
   load: ({ services }) => services.access.settings,
-  render: (settings, { self }) => ({
+  render: (settings, { self, services }) => ({
     Id: 'AccountService',
     Name: 'Account Service',
     ServiceEnabled: true,
@@ -51,7 +51,7 @@ export const accountService = defineResource({
     MaxPasswordLength: MAX_PASSWORD_BYTES,
     LocalAccountAuth: 'Enabled',
     HTTPBasicAuth: settings.httpBasicAuth,
-    SupportedAccountTypes: ['Redfish'],
+    SupportedAccountTypes: ['Redfish', ...(services.consoleSsh === null ? [] : ['HostConsole'])],
     Accounts: reference(`${self}/Accounts`),
     Roles: reference(`${self}/Roles`),
   }),

@@ -15,7 +15,8 @@ import { indicatorBody, indicatorOf, renderIndicator, wantedIndicator } from './
 import { inOrder } from './members.js';
 import { totalMemoryGiB } from './memory.js';
 import { reference, renderCollection } from './reference.js';
-import { defineResource, type ResourceSettings, type Services } from './services.js';
+import { renderSystemConsole } from './serial-console.js';
+import { defineResource, type Services } from './services.js';
 import { summaryMetrics } from './summary-metrics.js';
 import { enabledWithParts, powerState, systemStatus } from './status.js';
 
@@ -73,7 +74,7 @@ const computerSystem = defineResource({
   load: ({ params, services }) => services.driver.getSystem(params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
   render: (system, { self, services, isServed }) =>
-    renderSystem(system, { self, settings: services.settings, metrics: summaryMetrics(system.uuid, isServed) }),
+    renderSystem(system, { self, services, metrics: summaryMetrics(system.uuid, isServed) }),
   patch: {
     body: patchBody,
     tells: [
@@ -123,11 +124,12 @@ function patchBody(system: SystemSnapshot): z.ZodType<z.infer<ReturnType<typeof 
 
 interface SystemPlace {
   readonly self: string;
-  readonly settings: ResourceSettings;
+  readonly services: Pick<Services, 'settings' | 'consoleSsh'>;
   readonly metrics: ReturnType<typeof summaryMetrics>;
 }
 
-function renderSystem(system: SystemSnapshot, { self, settings, metrics }: SystemPlace): JsonObject {
+function renderSystem(system: SystemSnapshot, { self, services, metrics }: SystemPlace): JsonObject {
+  const { settings, consoleSsh } = services;
   const { uuid, sysinfo, processors, autostart } = system;
   return {
     Id: uuid,
@@ -173,6 +175,7 @@ function renderSystem(system: SystemSnapshot, { self, settings, metrics }: Syste
     SimpleStorage: reference(`${self}/SimpleStorage`),
     Storage: reference(`${self}/Storage`),
     VirtualMedia: reference(`${self}/VirtualMedia`),
+    ...renderSystemConsole(system, consoleSsh),
     LogServices: reference(`${self}/LogServices`),
     ...renderIndicator(indicatorOf(system, settings)),
     Links: {

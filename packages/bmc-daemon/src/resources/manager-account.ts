@@ -34,8 +34,11 @@ function checkLength(password: string | undefined, { access }: Services): void {
   ]);
 }
 
-/** Redfish is all that an account gives access to. */
-const accountTypes = z.array(z.literal('Redfish')).length(1).optional();
+/** What an account gives access to, of which its role decides: Redfish, and maybe consoles. Nothing else can be asked for. */
+const accountTypes = z
+  .array(z.enum(['Redfish', 'HostConsole']))
+  .refine((types) => types.includes('Redfish') && new Set(types).size === types.length)
+  .optional();
 
 const managerAccountCollection = defineResource({
   entity: 'ManagerAccountCollection',
@@ -74,7 +77,7 @@ const managerAccount = defineResource({
   uri: '/redfish/v1/AccountService/Accounts/{accountId}',
   isOwn: ({ params, requester }) => requester.user !== null && params.accountId === requester.user,
   load: ({ params, services }) => findAccount(services, params.accountId),
-  render: ({ user, roleId, enabled, locked, passwordChangeRequired }) => ({
+  render: ({ user, roleId, enabled, locked, passwordChangeRequired, who }, { services }) => ({
     Id: user,
     Name: 'User Account',
     UserName: user,
@@ -84,7 +87,10 @@ const managerAccount = defineResource({
     Enabled: enabled,
     Locked: locked,
     PasswordChangeRequired: passwordChangeRequired,
-    AccountTypes: ['Redfish'],
+    AccountTypes: [
+      'Redfish',
+      ...(services.consoleSsh !== null && who.privileges.has('ConfigureComponents') ? ['HostConsole'] : []),
+    ],
     Links: { Role: reference(`/redfish/v1/AccountService/Roles/${roleId}`) },
   }),
   patch: {

@@ -6,6 +6,7 @@ import { product, vendor, version } from '../version.js';
 import { chassisReference } from './chassis-place.js';
 import { inOrder } from './members.js';
 import { reference, renderCollection } from './reference.js';
+import { renderManagerConsole } from './serial-console.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
@@ -30,7 +31,7 @@ const manager = defineResource({
   load: ({ params, services }) => services.driver.getSystem(params.managerId),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
   volatile: ['DateTime', 'LastResetTime'],
-  render: ({ uuid, name, sysinfo }, { self, services }): JsonObject => ({
+  render: ({ uuid, name, sysinfo, ...system }, { self, services }): JsonObject => ({
     Id: uuid,
     UUID: uuid,
     Name: `${name}-Manager`,
@@ -43,6 +44,7 @@ const manager = defineResource({
     ServiceEntryPointUUID: services.serviceUuid,
     LastResetTime: timeOf(services.controller.lastReset),
     Status: enabled,
+    ...renderManagerConsole(system, services.consoleSsh),
     NetworkProtocol: reference(`${self}/NetworkProtocol`),
     EthernetInterfaces: reference(`${self}/EthernetInterfaces`),
     VirtualMedia: reference(`${self}/VirtualMedia`),

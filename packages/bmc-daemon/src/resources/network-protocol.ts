@@ -45,7 +45,7 @@ export const networkProtocol = defineResource({
     };
   },
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
-  render: ({ uuid, hostName, fqdn, scheme, port, hasCertificate, ssdp }): JsonObject => ({
+  render: ({ uuid, hostName, fqdn, scheme, port, hasCertificate, ssdp }, { services }): JsonObject => ({
     Id: 'NetworkProtocol',
     Name: 'Manager Network Protocol',
     HostName: hostName,
@@ -55,6 +55,8 @@ export const networkProtocol = defineResource({
       ...renderProtocol(scheme === 'https:', port),
       ...(hasCertificate ? { Certificates: reference(httpsCertificatesUri(uuid)) } : {}),
     },
+    // For consoles, and nothing else.
+    SSH: renderProtocol(services.consoleSsh !== null, services.consoleSsh?.port ?? 0),
     SSDP: {
       ProtocolEnabled: ssdp.enabled,
       Port: ssdp.port,

@@ -29,6 +29,13 @@ export interface ResourceSettings extends InventorySettings {
   readonly vmediaDevices: ConfiguredVirtualMediaDrives;
 }
 
+/** Where consoles are served over SSH. */
+export interface ConsoleSsh {
+  readonly port: number;
+  /** Consoles at a time, of all machines and clients. */
+  readonly mostConsoles: number;
+}
+
 export interface Services {
   readonly driver: HypervisorDriver;
   readonly controller: ManagementController;
@@ -46,6 +53,8 @@ export interface Services {
   readonly logs: EventLogs;
   /** Undefined where the hypervisor counts nothing. */
   readonly telemetry: Telemetry | undefined;
+  /** How the serial ports of the machines are reached over SSH; null: they are not. */
+  readonly consoleSsh: ConsoleSsh | null;
   /** What the serial ports of the machines printed; null: it is not recorded. */
   readonly consoleLogs: ConsoleLogs | null;
   /** Types of the resources that are served, sorted. */

@@ -28,7 +28,7 @@ describe('accounts', () => {
         Enabled: false,
         Locked: false,
         PasswordChangeRequired: false,
-        AccountTypes: ['Redfish'],
+        AccountTypes: ['Redfish', 'HostConsole'],
         Links: { Role: { '@odata.id': `${roles}/Operator` } },
         '@Redfish.WriteableProperties': [
           'UserName',
@@ -147,7 +147,7 @@ describe('accounts', () => {
       MaxPasswordLength: 72,
       LocalAccountAuth: 'Enabled',
       HTTPBasicAuth: 'Enabled',
-      SupportedAccountTypes: ['Redfish'],
+      SupportedAccountTypes: ['Redfish', 'HostConsole'],
       Accounts: { '@odata.id': accounts },
       Roles: { '@odata.id': roles },
       '@Redfish.WriteableProperties': [

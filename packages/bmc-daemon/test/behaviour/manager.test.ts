@@ -20,6 +20,7 @@ describeSpec('the manager', (spec) => {
       FQDN: 'host.example.org',
       HTTP: { ProtocolEnabled: false, Port: null },
       HTTPS: { ProtocolEnabled: true, Port: 8000, Certificates: { '@odata.id': `${self}/HTTPS/Certificates` } },
+      SSH: { ProtocolEnabled: true, Port: 2222 },
       SSDP: {
         ProtocolEnabled: false,
         Port: 1900,

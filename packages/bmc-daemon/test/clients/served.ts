@@ -37,7 +37,11 @@ export async function serveMachines({ secured, libvirtUri }: ServedOptions): Pro
   const folder = await mkdtemp(join(tmpdir(), 'rackless-clients-'));
   const credentials = secured ? { user: 'admin', password: 'a password: with "signs"' } : undefined;
   const lines = ["EMULATOR_LISTEN_IP = '127.0.0.1'", 'EMULATOR_LISTEN_PORT = 0', "EMULATOR_STATE_DIR = 'state'"];
-  lines.push('EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30', 'EMULATOR_TASK_AFTER_SECONDS = 60');
+  lines.push(
+    'EMULATOR_CONSOLE_SSH_PORT = None',
+    'EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30',
+    'EMULATOR_TASK_AFTER_SECONDS = 60',
+  );
   lines.push(libvirtUri === undefined ? 'EMULATOR_FAKE_DRIVER = True' : `EMULATOR_LIBVIRT_URI = '${libvirtUri}'`);
   if (credentials !== undefined) {
     // Both made by the tools that people make them with, as htpasswd's `$2y$` is not what bcrypt writes.

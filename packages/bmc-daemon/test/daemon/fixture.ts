@@ -37,8 +37,9 @@ export function daemonFixture(): DaemonFixture {
   return {
     at,
     start(args, { env, ...options } = {}) {
-      // What the service keeps must not reach the next test, nor the machine that the tests run on.
-      const child = new DaemonProcess(args, { ...options, env: { STATE_DIRECTORY: at('state'), ...env } });
+      // What the service keeps must not reach the next test, nor the machine that the tests run on; nor may two meet at a port.
+      const own = { STATE_DIRECTORY: at('state'), EMULATOR_CONSOLE_SSH_PORT: 'None' };
+      const child = new DaemonProcess(args, { ...options, env: { ...own, ...env } });
       started.push(child);
       return child;
     },

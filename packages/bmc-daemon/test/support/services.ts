@@ -85,6 +85,7 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     // Nowhere: such a log is in memory alone.
     logs: openEventLogs({ bus: events, folder: '/dev/null/logs', limit: 100, log: silent }),
     telemetry,
+    consoleSsh: { port: 2222, mostConsoles: 64 },
     consoleLogs: null,
     resourceTypes: resourceTypesOf(resources).all,
     access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log: silent }),

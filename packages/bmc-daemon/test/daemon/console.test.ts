@@ -1,0 +1,95 @@
+/** Consoles over SSH of the real command: the port, the host key, and the whole way to a machine. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { SshClient } from '../console/ssh-client.js';
+import { daemonFixture, FAKE } from './fixture.js';
+import { run } from './process.js';
+
+const { at, config, start } = daemonFixture();
+const clients: SshClient[] = [];
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.dispose()));
+});
+
+function passwords(): string {
+  execFileSync('htpasswd', ['-cbB', '-C', '4', at('users'), 'admin', 'secret'], { stdio: 'pipe' });
+  return `EMULATOR_AUTH_FILE = 'users'\n`;
+}
+
+async function portOf(daemon: ReturnType<typeof start>): Promise<number> {
+  return Number((await daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
+}
+
+describe('consoles over SSH', () => {
+  it('are served with a host key that stays, and end with the service (D2)', async () => {
+    const file = config(`${passwords()}EMULATOR_CONSOLE_SSH_PORT = 0\n`);
+    const fingerprints: unknown[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const daemon = start([...FAKE, '--config', file]);
+      const port = await portOf(daemon);
+      fingerprints.push(
+        daemon.lines.find(({ message }) => String(message).startsWith('consoles over SSH'))?.['hostKeys'],
+      );
+      const url = await daemon.address();
+      const system = (await (
+        await fetch(`${url}/redfish/v1/Systems/node-2`, {
+          headers: { Authorization: `Basic ${Buffer.from('admin:secret').toString('base64')}` },
+        })
+      ).json()) as { SerialConsole: { SSH: { Port: number } } };
+      expect(system.SerialConsole.SSH.Port).toBe(port);
+      const client = new SshClient({ user: 'admin/node-2', port, answers: ['secret'], options: ['-T'] });
+      clients.push(client);
+      await client.says('Connected to node-2');
+      client.type('\r');
+      await client.says('node-2 login: ');
+      daemon.signal('SIGTERM');
+      await client.says('the service ends');
+      expect(await client.exit()).toBe(1);
+      expect((await daemon.finished()).code).toBe(0);
+      expect(daemon.stdout).not.toContain('secret');
+    }
+    expect(fingerprints[0]).toEqual([
+      expect.stringMatching(/^ssh-ed25519 SHA256:[\w+/]{43}$/),
+      expect.stringMatching(/^ecdsa-sha2-nistp256 SHA256:[\w+/]{43}$/),
+    ]);
+    expect(fingerprints[1]).toEqual(fingerprints[0]);
+  });
+
+  it('are not there without accounts unless they are asked for, and then for everybody (D2)', async () => {
+    const none = start(FAKE, { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });
+    await none.address();
+    expect(none.messages().filter((message) => message.includes('SSH'))).toEqual([]);
+    const open = start(FAKE, { env: { EMULATOR_CONSOLE_SSH_PORT: '0' } });
+    const client = new SshClient({ user: 'node-2', port: await portOf(open), options: ['-T'] });
+    clients.push(client);
+    await client.says('Connected to node-2');
+  });
+
+  it('need their port where it was asked for, and do without where it was not (D2)', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const file = config(`${passwords()}EMULATOR_CONSOLE_SSH_PORT = ${port}\n`);
+    const refused = await run([...FAKE, '--config', file], { env: { STATE_DIRECTORY: at('state') } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      `${file}:2: listening at 127.0.0.1 port ${port}: the port is in use\n`,
+    ]);
+    taken.close();
+  });
+
+  it('are none where the host keys can not be kept, and nobody has asked for them (D2)', async () => {
+    const file = config(passwords());
+    mkdirSync(at('state/ssh_host_ed25519_key'), { recursive: true });
+    const daemon = start([...FAKE, '--config', file], { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });
+    await daemon.address();
+    expect(daemon.messages('warn').filter((message) => message.includes('SSH'))).toEqual([
+      expect.stringMatching(/^no consoles over SSH: reading .*\/state\/ssh_host_ed25519_key: /),
+    ]);
+  });
+});
