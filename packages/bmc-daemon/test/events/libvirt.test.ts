@@ -70,6 +70,20 @@ describe("events of libvirt's test driver", () => {
     await listener.close();
   });
 
+  it('say of a new name that it is a change, and no end of the machine (S10, D1)', async () => {
+    await host.virsh('undefine', 'dummy').catch(() => undefined);
+    await define('first');
+    lab = await openLab(driver, folder.path);
+    const seen: string[] = [];
+    const leave = driver.onChange(({ kind, name }) => void seen.push(`${kind} ${name}`));
+    await host.virsh('domrename', 'dummy', 'smart');
+    await until('the new name', () => seen.length > 0);
+    await host.virsh('domrename', 'smart', 'dummy');
+    await until('the old name', () => seen.length > 1);
+    leave();
+    expect(seen).toEqual(['changed smart', 'changed dummy']);
+  });
+
   it('of definitions that come, change and go arrive, and of our own changes once, with who asked (S10)', async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     lab = await openLab(driver, folder.path);

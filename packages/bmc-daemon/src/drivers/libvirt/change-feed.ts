@@ -6,6 +6,7 @@ import {
   DomainEventStoppedDetail,
   DomainEventSuspendedDetail,
   DomainEventType,
+  DomainEventUndefinedDetail,
   isLibvirtError,
   type DomainEvent,
 } from '@rackless/libvirt';
@@ -174,7 +175,8 @@ function describeLifecycle(event: number, detail: number): Told | undefined {
     case DomainEventType.DEFINED:
       return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
     case DomainEventType.UNDEFINED:
-      return { kind: 'undefined' };
+      // A machine with a new name is the same one: what follows under the new name says that it changed.
+      return detail === DomainEventUndefinedDetail.RENAMED ? undefined : { kind: 'undefined' };
     case DomainEventType.STARTED:
       // A guest that wakes up was never off.
       if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
