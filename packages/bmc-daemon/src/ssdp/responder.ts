@@ -58,23 +58,19 @@ export async function openResponder(options: ResponderOptions): Promise<Responde
   socket.setMulticastLoopback(true);
   const maxAge = Math.max(LEAST_MAX_AGE_S, Math.ceil((2 * notifyIntervalMs) / 1_000));
 
-  const joined = new Set<string>();
+  // Of those that it has joined already nothing comes: which networks are new, the kernel knows best.
   const join = (): void => {
-    const present = new Set(own().flat());
-    for (const gone of joined) if (!present.has(gone)) joined.delete(gone);
-    for (const address of present) {
-      if (joined.has(address)) continue;
+    const addresses = own().flat();
+    // Where the interfaces can not be asked for, the one of the default route.
+    for (const address of addresses.length === 0 ? [undefined] : addresses) {
       try {
         socket.addMembership(group, address);
       } catch {
-        // It is a member by another address of the same interface, or the interface went just now.
+        // It is a member there, by this address or another; or the interface went just now.
       }
-      joined.add(address);
     }
   };
   join();
-  // Where the interfaces can not be asked for, the one of the default route.
-  if (joined.size === 0) socket.addMembership(group);
   const rejoining = setInterval(join, REJOIN_MS).unref();
 
   const waiting = new Set<NodeJS.Timeout>();
