@@ -1,6 +1,7 @@
 /** Work that may outlast a client's patience: done in time it is a plain answer, otherwise it becomes a task. */
 import { toRedfishError, type ErrorContext } from './driver-errors.js';
 import type { RedfishError } from './errors.js';
+import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
 import type { Requester, WriteResult } from './resource.js';
 import { taskMonitorUri, taskUri, type TaskMethod, type TaskStore } from './task-store.js';
@@ -12,6 +13,9 @@ export interface OperationControl {
   /** Aborted when a client cancels the task. */
   readonly signal: AbortSignal;
 }
+
+/** What is to be said when it is done: messages, or what was asked for. */
+export type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
 export interface LongOperation {
   /** For people, in the Task: `Insert a.iso into Cd of web1`. */
@@ -25,7 +29,7 @@ export interface LongOperation {
   /** Whether the work heeds its signal. One that does not can not be cancelled. Default false. */
   readonly cancellable?: boolean;
   /** The work. It goes on when the client has been told to ask again, so it must not follow the request's signal. */
-  run(control: OperationControl): Promise<readonly Message[] | undefined>;
+  run(control: OperationControl): Promise<OperationResult | undefined>;
 }
 
 export interface LongOperationOptions {
@@ -38,7 +42,7 @@ export interface LongOperationOptions {
 
 /**
  * Runs an operation for an action.
- * @returns undefined (204) or its messages when it is done in time, else the task that it has become.
+ * @returns undefined (204) or its result when it is done in time, else the task that it has become.
  * @throws what the operation throws, in time; later it is the task's failure.
  */
 export async function runLongOperation(
@@ -60,7 +64,7 @@ export async function runLongOperation(
   });
   try {
     const done = await Promise.race([work, patience]);
-    if (done !== 'late') return done === undefined ? undefined : { messages: done };
+    if (done !== 'late') return done === undefined || 'response' in done ? done : { messages: done };
   } finally {
     clearTimeout(timer);
   }
@@ -76,7 +80,10 @@ export async function runLongOperation(
   if (percent !== undefined) report(percent);
   work.then(
     // A cancellation may come too late: what is done is done, and the task says so.
-    (messages) => tasks.complete(id, messages ?? []),
+    (done = []) => {
+      if ('response' in done) tasks.complete(id, [], done.response);
+      else tasks.complete(id, done);
+    },
     (error: unknown) => {
       if (cancelling.signal.aborted && error === cancelling.signal.reason) {
         tasks.cancelled(id);

@@ -1,6 +1,7 @@
 /** Tasks that run or ran in this process. They are not kept over a restart: what they did is in the machines. */
 import { randomUUID } from 'node:crypto';
 import type { RedfishError } from './errors.js';
+import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
 
 /** DMTF's TaskState, as far as our tasks go: each is running when it becomes a task. */
@@ -35,6 +36,8 @@ export interface TaskRecord {
   /** 0 to 100, whole; null when nobody knows. */
   readonly percent: number | null;
   readonly messages: readonly Message[];
+  /** What was asked for, where that is more than that it be done; absent while it runs. */
+  readonly response?: JsonObject;
   /** What the request would have been answered with, had it waited; null unless the state is Exception. */
   readonly failure: RedfishError | null;
 }
@@ -56,7 +59,7 @@ export type TaskListener = (change: { readonly before: TaskRecord | null; readon
 export interface TaskStore {
   create(task: NewTask): TaskRecord;
   progress(id: string, percent: number): void;
-  complete(id: string, messages: readonly Message[]): void;
+  complete(id: string, messages: readonly Message[], response?: JsonObject): void;
   fail(id: string, failure: RedfishError): void;
   /** Asks the work to stop. What becomes of the task is for the work to say. @returns false where nothing can stop it. */
   cancel(id: string, by: TaskOwner): boolean;
@@ -158,7 +161,14 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
       const whole = Math.min(100, Math.max(0, Math.floor(percent)));
       if (records.get(id)?.percent !== whole) change(id, { percent: whole });
     },
-    complete: (id, messages) => change(id, { state: 'Completed', endTime: now(), percent: 100, messages }),
+    complete: (id, messages, response) =>
+      change(id, {
+        state: 'Completed',
+        endTime: now(),
+        percent: 100,
+        messages,
+        ...(response === undefined ? {} : { response }),
+      }),
     fail: (id, failure) => change(id, { state: 'Exception', endTime: now(), messages: failure.messages, failure }),
     cancel(id, { user, address }) {
       const cancel = cancels.get(id);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DriverError, type SystemSnapshot } from '../drivers/driver.js';
 import { RedfishError } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
+import { runLongOperation } from '../redfish/long-operation.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { actionInfo } from './action-info.js';
 import { replaceDriveCertificate } from './certificate.js';
@@ -20,6 +21,7 @@ import { defineResource, type Services } from './services.js';
 import { refuseCollection, signingRequestBody, signingRequestOf, signingRequestWords } from './signing-request-body.js';
 
 const serviceUri = '/redfish/v1/CertificateService';
+const generateAction = 'CertificateService.GenerateCSR';
 const replaceAction = 'CertificateService.ReplaceCertificate';
 
 const link = z.strictObject({ '@odata.id': z.string().max(500) });
@@ -46,18 +48,30 @@ const certificateService = defineResource({
         '@Redfish.ActionInfo': `${serviceUri}/GenerateCSRActionInfo`,
       }),
       summary: ({ CommonName }) => CommonName,
-      async run({ certificate }, body, { services }) {
+      async run({ certificate }, body, { services, requester }) {
         const collection = await httpsManagerOf(body.CertificateCollection['@odata.id'], services);
         if (collection === null || certificate === null)
           throw refuseCollection(body.CertificateCollection['@odata.id']);
-        try {
-          const request = await certificate.request(signingRequestOf(body));
-          return {
-            response: { CertificateCollection: reference(httpsCertificatesUri(collection)), CSRString: request },
-          };
-        } catch (error) {
-          throw translateCertificateError(error);
-        }
+        const request = signingRequestOf(body);
+        // A long RSA key takes as long as it takes.
+        return runLongOperation(
+          {
+            name: `Make a key and a signing request for ${body.CommonName}`,
+            requester,
+            context: { action: generateAction, body, path: `${serviceUri}/Actions/${generateAction}` },
+            run: async () => {
+              try {
+                const pem = await certificate.request(request);
+                return {
+                  response: { CertificateCollection: reference(httpsCertificatesUri(collection)), CSRString: pem },
+                };
+              } catch (error) {
+                throw translateCertificateError(error);
+              }
+            },
+          },
+          services.operations,
+        );
       },
     },
     '#CertificateService.ReplaceCertificate': {
@@ -135,7 +149,7 @@ const certificateLocations = defineResource({
 
 const generateInfo = actionInfo({
   uri: '/redfish/v1/CertificateService/GenerateCSRActionInfo',
-  action: 'CertificateService.GenerateCSR',
+  action: generateAction,
   body: signingRequestBody,
   words: signingRequestWords,
   available: ({ serverCertificate }) => serverCertificate !== null,

@@ -142,6 +142,7 @@ const taskMonitor = defineResource({
     if (isRunning(record)) {
       return { status: 202, headers: { Location: taskMonitorUri(record.id), 'Retry-After': String(pollSeconds) } };
     }
+    if (record.response !== undefined) return { status: 200, body: record.response };
     if (record.messages.length === 0) return { status: 204 };
     return { status: 200, body: { '@Message.ExtendedInfo': record.messages.map(renderMessage) } };
   },

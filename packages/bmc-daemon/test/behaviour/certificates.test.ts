@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadTls, type TlsOptions } from '@rackless/daemon/tls.js';
 import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
@@ -10,6 +11,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
+import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources } from '../../src/resources/index.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { createAuthority, openssl, type Authority } from '../support/authority.js';
@@ -38,8 +40,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** @param scheme with plain HTTP there is no certificate. */
-async function start(scheme: 'http' | 'https'): Promise<void> {
+/**
+ * @param scheme with plain HTTP there is no certificate.
+ * @param waitMs until an action becomes a task.
+ */
+async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> {
   driver = new FakeDriver();
   const files = { sslCert: at('server.pem'), sslKey: at('server.key') };
   const first = authority.issue('first');
@@ -51,7 +56,9 @@ async function start(scheme: 'http' | 'https'): Promise<void> {
     throw error;
   });
   events.subscribe(({ messageId, origin, message = '' }) => told.push({ messageId, origin, text: message }));
+  const tasks = createTaskStore({ limit: 10, now: () => new Date() });
   const services = testServices(driver, {
+    operations: { tasks, waitMs, onTaskFailed: () => undefined },
     events,
     serverCertificate:
       scheme === 'http'
@@ -329,6 +336,28 @@ describe('the certificate of HTTPS', () => {
       { Name: 'CertificateType', Required: true, DataType: 'String', AllowableValues: ['PEM', 'PEMchain'] },
       { Name: 'Password', Required: false, DataType: 'String' },
     ]);
+  });
+});
+
+describe('a signing request whose key takes longer than clients wait', () => {
+  beforeEach(() => start('https', 0));
+
+  it('is the end of a task, whose monitor has the request then (D1)', async () => {
+    const started = await post(generate, {
+      CertificateCollection: { '@odata.id': collection },
+      CommonName: 'bmc.example.org',
+      KeyBitLength: 2048,
+    });
+    expect(started.status).toBe(202);
+    const monitor = started.location ?? '';
+    let done = await client.get(monitor);
+    for (let turn = 0; done.status === 202 && turn < 1_500; turn += 1) {
+      await delay(40);
+      done = await client.get(monitor);
+    }
+    expect(done).toMatchObject({ status: 200, json: { CertificateCollection: { '@odata.id': collection } } });
+    const { CSRString: csr } = done.json as Body; // Redfish is JSON.
+    expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
   });
 });
 
