@@ -32,6 +32,8 @@ export interface ProfileRow {
   readonly creates?: boolean;
   /** It need not be there. */
   readonly optional?: boolean;
+  /** It need be there only where what it is in is. */
+  readonly within?: boolean;
 }
 
 const isObject = (value: unknown): value is Body =>
@@ -46,11 +48,15 @@ interface Place {
   readonly name: string;
 }
 
-/** The places of a path: of each item of a list on the way, and so none where that is empty. */
-function placesOf(value: unknown, [name = '', ...below]: readonly string[]): readonly Place[] {
-  if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below]));
+/**
+ * The places of a path: of each item of a list on the way, and so none where that is empty.
+ * @param within none, too, where what it is in is absent.
+ */
+function placesOf(value: unknown, [name = '', ...below]: readonly string[], within: boolean): readonly Place[] {
+  if (Array.isArray(value)) return value.flatMap((item) => placesOf(item, [name, ...below], within));
+  if (within && !isObject(value)) return [];
   const object = isObject(value) ? value : {};
-  return below.length === 0 ? [{ object, name }] : placesOf(object[name], below);
+  return below.length === 0 ? [{ object, name }] : placesOf(object[name], below, within);
 }
 
 /** Compares `1.10.0` with `1.9.0` by its numbers. */
@@ -63,9 +69,10 @@ function isOlder(left: string, right: string): boolean {
 /** What a service lacks of a row; empty: nothing. @param all every resource by its path. */
 export function lacking(row: ProfileRow, all: ReadonlyMap<string, Crawled>): readonly string[] {
   const about = [...all.values()].filter(
-    ({ path, body }) => typeOf(body) === row.type && path.startsWith(row.below ?? '/'),
+    // What waits for the next start has the type of what it is for, and not all of it.
+    ({ path, body }) => typeOf(body) === row.type && path.startsWith(row.below ?? '/') && !path.endsWith('/Settings'),
   );
-  if (about.length === 0) return row.optional === true ? [] : [`there is no ${row.type}`];
+  if (about.length === 0) return row.optional === true || row.within === true ? [] : [`there is no ${row.type}`];
   return about.flatMap((resource) => lackingIn(row, resource, all).map((what) => `${resource.path}: ${what}`));
 }
 
@@ -76,7 +83,7 @@ function lackingIn(row: ProfileRow, { body, headers }: Crawled, all: ReadonlyMap
   if (row.creates === true && !allow.includes('POST')) faults.push('takes no POST');
   if (row.action !== undefined) faults.push(...lackingOfAction(row, body));
   if (row.at === undefined) return faults;
-  const places = placesOf(body, row.at.split('/'));
+  const places = placesOf(body, row.at.split('/'), row.within === true);
   const values = places.map(({ object, name }) => object[name]);
   for (const { object, name } of places) {
     if (!(name in object)) {
@@ -199,19 +206,20 @@ function propertyRows(
   type: string,
   requirements: Readonly<Record<string, PropertyRequirement>>,
   above: string,
-  isOptional: boolean,
+  within: boolean,
 ): readonly ProfileRow[] {
   return Object.entries(requirements).flatMap(([name, requirement]): readonly ProfileRow[] => {
     // A newer property is asked for in its place.
     if (requirement.ReplacedByProperty !== undefined) return [];
     const at = `${above}${name}`;
-    const optional = isOptional || mayLack(requirement);
+    const optional = mayLack(requirement);
     const { Comparison: comparison, Values: values = [] } = requirement;
     return [
       {
         type,
         at,
         optional,
+        within,
         writable: requirement.WriteRequirement === 'Mandatory',
         ...(requirement.MinSupportValues === undefined ? {} : { supports: requirement.MinSupportValues }),
         ...(requirement.MinCount === undefined ? {} : { atLeast: requirement.MinCount }),
@@ -219,7 +227,7 @@ function propertyRows(
         ...(comparison === 'AnyOf' ? { anyOf: values } : {}),
         ...(comparison === 'AllOf' ? { allOf: values } : {}),
       },
-      ...propertyRows(type, requirement.PropertyRequirements ?? {}, `${at}/`, optional),
+      ...propertyRows(type, requirement.PropertyRequirements ?? {}, `${at}/`, within || optional),
     ];
   });
 }

@@ -76,14 +76,8 @@ const ironic: readonly Named[] = [
     ] as const
   ).map(([at, linksTo]): Named => [`a system leads to its ${at}`, { type: 'ComputerSystem', at, linksTo }]),
   ...there('ComputerSystem', ['BiosVersion', 'Manufacturer', 'MemorySummary/TotalSystemMemoryGiB', 'Links/Chassis']),
-  ...there('Bios', ['AttributeRegistry', '@Redfish.Settings/SettingsObject']).map(([name, row]): Named => [
-    name,
-    { ...row, optional: true },
-  ]),
-  [
-    'a system leads to its BIOS settings',
-    { type: 'Bios', at: '@Redfish.Settings/SettingsObject', linksTo: 'Bios', optional: true },
-  ],
+  ...there('Bios', ['AttributeRegistry']),
+  ['a BIOS leads to its settings', { type: 'Bios', at: '@Redfish.Settings/SettingsObject', linksTo: 'Bios' }],
   ['Secure Boot is switched', { type: 'SecureBoot', at: 'SecureBootEnable', writable: true }],
   [
     'the keys of Secure Boot are reset',
@@ -196,6 +190,10 @@ const openCompute: readonly Named[] = [
   ...there('ManagerNetworkProtocol', [
     ...['HostName', 'FQDN', 'Status', 'HTTP/ProtocolEnabled', 'HTTP/Port', 'HTTPS/ProtocolEnabled', 'HTTPS/Port'],
   ]),
+  ...there('ManagerNetworkProtocol', [
+    ...['SSDP/ProtocolEnabled', 'SSDP/Port', 'SSDP/NotifyMulticastIntervalSeconds', 'SSDP/NotifyTTL'],
+    ...['SSH/ProtocolEnabled', 'SSH/Port'],
+  ]).map(([name, row]): Named => [`${name}, where it is shown`, { ...row, within: true }]),
   ...there('LogService', ['Entries']),
   ['a log is cleared', { type: 'LogService', action: 'ClearLog' }],
   ...there('LogEntry', ['Created', 'EntryType', 'Message', 'Severity']),
@@ -266,6 +264,7 @@ describe('the judge of profiles', () => {
     [{ type: 'Sample', at: 'Boot/Bogus' }, '/sample: Boot/Bogus is not there'],
     [{ type: 'Sample', at: 'Bogus/Bogus' }, '/sample: Bogus/Bogus is not there'],
     [{ type: 'Sample', at: 'Sensors/Name' }, '/sample: Sensors/Name is not there'],
+    [{ type: 'Sample', at: 'Boot/Bogus', within: true }, '/sample: Boot/Bogus is not there'],
     [{ type: 'Sample', at: 'Boot/Mode', writable: true }, '/sample: Boot/Mode can not be written'],
     [{ type: 'Sample', at: 'Boot/Target', supports: ['Pxe', 'Cd'] }, '/sample: Target does not offer Cd'],
     [{ type: 'Sample', at: 'Boot/Target', anyOf: ['Cd'] }, '/sample: Target is "Pxe"'],
@@ -285,6 +284,7 @@ describe('the judge of profiles', () => {
       { type: 'Sample', at: 'Empty/Name' },
       { type: 'Sample', at: 'Boot/Mode' },
       { type: 'Sample', at: 'Bogus/Bogus', optional: true },
+      { type: 'Sample', at: 'Bogus/Bogus', within: true },
       { type: 'Other', optional: true },
       { type: 'Sample', at: 'Link', linksTo: 'Sample', action: 'Do', parameters: { What: ['this'] } },
     ];

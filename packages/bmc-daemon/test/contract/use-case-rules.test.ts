@@ -242,7 +242,7 @@ describe('a query', () => {
     'expands links of the service root, those in Links only where it says so: %s (D5)',
     async (expand) => {
       const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
-      const isWhole = (link: unknown) => Object.keys((link ?? {})).length > 1;
+      const isWhole = (link: unknown) => Object.keys(link ?? {}).length > 1;
       const [inPlace, inLinks] = [!expand.startsWith('~'), !expand.startsWith('.')];
       expect([isWhole(body['Systems']), isWhole(at(body, 'Links.Sessions'))]).toEqual([inPlace, inLinks]);
       // One level is one: what came in still has links.
