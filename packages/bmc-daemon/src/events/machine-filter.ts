@@ -1,7 +1,7 @@
 /** What a subscriber is told that subscribed at the controller of one machine: of that machine, and of the service itself. */
 import { definitionUri } from '../telemetry/report.js';
 import type { EventFilter } from './event-filter.js';
-import type { StreamWants } from './stream-filter.js';
+import type { ReportFilter } from './stream-filter.js';
 
 /** @param machine null: of all machines. */
 export function eventsOf(machine: string | null, wants: EventFilter): EventFilter {
@@ -13,7 +13,7 @@ export function eventsOf(machine: string | null, wants: EventFilter): EventFilte
 }
 
 /** @param machine null: of all machines. */
-export function reportsOf(machine: string | null, wants: StreamWants['reports']): StreamWants['reports'] {
+export function reportsOf(machine: string | null, wants: ReportFilter): ReportFilter {
   if (machine === null) return wants;
   const own = definitionUri(machine);
   // Without a definition it is that of a test, which is nobody's.

@@ -16,17 +16,20 @@ export const streamFilterProperties = [
   'SubordinateResources',
 ] as const;
 
+/** Whether metric reports of a definition are wanted, by its URI; null: those of tests. */
+export type ReportFilter = (definition: string | null) => boolean;
+
 /** What a stream brings. */
 export interface StreamWants {
   /** What its subscription shows: MetricReport for a stream that was asked for nothing but those. */
   readonly format: EventFormat;
   readonly events: EventFilter;
-  /** Whether metric reports of a definition, by its URI, are wanted; null: those of tests. */
-  readonly reports: (definition: string | null) => boolean;
+  /** Null: none are wanted, whatever they are of. */
+  readonly reports: ReportFilter | null;
 }
 
 /** Without a filter: every event. Metric reports come to who asks for them, as they come often (EventDestination, EventFormatType). */
-export const everyEvent: StreamWants = { format: 'Event', events: createFilter(everything), reports: () => false };
+export const everyEvent: StreamWants = { format: 'Event', events: createFilter(everything), reports: null };
 
 /**
  * @param text `(RegistryPrefix eq 'ResourceEvent') and (OriginResource eq '/redfish/v1/Systems/1')`.
@@ -55,15 +58,15 @@ export function parseStreamFilter(text: string): StreamWants {
   const passes = parseFilter(plain, names);
   // A filter that says nothing of them was made for events, whatever it leaves through.
   const speaksOfReports = /\bMetricReportDefinition\b|\bEventFormatType\b/.test(text);
-  const reports = (definition: string | null): boolean =>
-    speaksOfReports && passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });
+  const reports: ReportFilter = (definition) =>
+    passes({ EventFormatType: 'MetricReport', MetricReportDefinition: definition });
   const isForReports = /\bMetricReportDefinition\b|\bEventFormatType\s+eq\s+'?MetricReport\b/.test(text);
   const isForEvents =
     /\bEventFormatType\s+eq\s+'?Event\b|\b(?:MessageId|RegistryPrefix|ResourceType|OriginResource|EventType)\b/;
   return {
     format: isForReports && !isForEvents.test(text) ? 'MetricReport' : 'Event',
     events: (feedEvent) => passes(faceOf(feedEvent, origins, subordinates)),
-    reports,
+    reports: speaksOfReports ? reports : null,
   };
 }
 

@@ -339,7 +339,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       const wants = {
         ...asked,
         events: eventsOf(machine, asked.events),
-        reports: reportsOf(machine, asked.reports),
+        reports: asked.reports === null ? null : reportsOf(machine, asked.reports),
       };
       if (closed) throw refuse('ServiceShuttingDown');
       checkRoom();
@@ -366,11 +366,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
           stream.replay({ ...missed, events });
         }
         const leave = feed.add({ wants: wants.events, deliver: (event) => stream.deliver(event) });
-        const leaveReports = reports?.subscribe({
-          wants: wants.reports,
-          deliver: (message) => stream.deliverReport(message),
-        });
-        const { format } = wants;
+        const { format, reports: wantsReport } = wants;
+        const deliver = (message: ReportMessage): void => stream.deliverReport(message);
+        const leaveReports = wantsReport === null ? undefined : reports?.subscribe({ wants: wantsReport, deliver });
         const destination = `redfish-sse://${peer}`;
         const subscription = { kind: 'stream', id, destination, owner: actor.user, format, machine } as const;
         streams.set(id, { subscription, close: () => stream.close() });

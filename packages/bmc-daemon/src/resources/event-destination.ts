@@ -15,6 +15,7 @@ import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { telemetryUri } from '../telemetry/report.js';
+import { canonicalDefinitions } from './metric-report-definition.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
@@ -165,7 +166,10 @@ const subscriptions = defineResource({
   post: {
     body: newSubscription,
     // Accepted whether anybody listens there or not: the listener may be started after its subscription.
-    run: (_list, body, { services, requester }) => {
+    run: async (_list, body, { services, requester }) => {
+      const format = formatOf(body, services);
+      const named = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
+      const reportDefinitions = await canonicalDefinitions(services, named);
       const { record } = services.subscriptions.create({
         context: body.Context ?? null,
         destination: body.Destination,
@@ -173,8 +177,8 @@ const subscriptions = defineResource({
         verifyCertificate: body.VerifyCertificate ?? false,
         policy: body.DeliveryRetryPolicy ?? 'RetryForever',
         owner: requester.user,
-        format: formatOf(body, services),
-        reportDefinitions: (body.MetricReportDefinitions ?? []).map(canonical),
+        format,
+        reportDefinitions,
         wanted: {
           registryPrefixes: body.RegistryPrefixes ?? [],
           messageIds: body.MessageIds ?? [],

@@ -113,6 +113,16 @@ const eventService = defineResource({
   },
 });
 
+/** A filter with the UUIDs of machines that it names; what is no machine's stays, and nothing is told of it. */
+async function withUuids(text: string | null, services: Services): Promise<string | null> {
+  if (text?.includes('/MetricReportDefinitions/') !== true) return text;
+  const machines = await services.driver.listSystems();
+  return text.replace(/(\/MetricReportDefinitions\/)([^'/]+)/g, (whole, path: string, name: string) => {
+    const uuid = machines.find((machine) => machine.name === name)?.uuid;
+    return uuid === undefined ? whole : `${path}${uuid}`;
+  });
+}
+
 /** @throws {RedfishError} 400 where it is no filter. */
 function filterOf(text: string | null): StreamWants | null {
   if (text === null) return null;
@@ -131,8 +141,8 @@ export const eventStream = streamDefiner<Services>()({
   uri: streamUri,
   contentType: 'text/event-stream',
   query: ['$filter'],
-  open: ({ services, requester, peer, headers, query }) => {
-    const wants = filterOf(query.get('$filter'));
+  open: async ({ services, requester, peer, headers, query }) => {
+    const wants = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
       wants,

@@ -1,8 +1,8 @@
 /** When the report of a machine is made: one definition for each machine, under its UUID. */
 import { z } from 'zod';
 import type { SystemRef } from '../drivers/driver.js';
-import { refuse } from '../redfish/errors.js';
-import { message, withDetail } from '../redfish/messages.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { about, message, withDetail } from '../redfish/messages.js';
 import { metrics } from '../telemetry/metric-table.js';
 import {
   MAX_INTERVAL_SECONDS,
@@ -27,6 +27,22 @@ export async function findMachine({ driver }: Services, id: string, entity: stri
   const found = all.find(({ uuid }) => uuid === lower) ?? all.find(({ name }) => name === id);
   if (found === undefined) throw refuse('ResourceNotFound', entity, id);
   return found;
+}
+
+/**
+ * URIs of definitions as reports have them: with a UUID where a machine was named.
+ * @throws {RedfishError} 400 for one that there is not. @throws {DriverError} unavailable.
+ */
+export async function canonicalDefinitions({ driver }: Services, uris: readonly string[]): Promise<string[]> {
+  if (uris.length === 0) return [];
+  const machines = await driver.listSystems();
+  return uris.map((uri) => {
+    const id = uri.replace(/\/+$/, '').slice(definitionUri('').length);
+    const found = machines.find(({ uuid, name }) => uuid === id.toLowerCase() || encodeURIComponent(name) === id);
+    if (found !== undefined) return definitionUri(found.uuid);
+    const fault = about(message('PropertyValueError', 'MetricReportDefinitions'), '#/MetricReportDefinitions');
+    throw new RedfishError(400, [withDetail(fault, `There is no ${uri}.`)]);
+  });
 }
 
 const interval = z.string().superRefine((value, context) => {

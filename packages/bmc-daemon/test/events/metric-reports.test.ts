@@ -194,7 +194,8 @@ describe('metric reports on a stream', () => {
   });
 
   it('are of one definition alone where it is named, and come beside events where both are asked for (D3)', async () => {
-    const one = await open(`MetricReportDefinition eq '${definition(running)}'`);
+    // By the machine's name, which does wherever its UUID does.
+    const one = await open(`MetricReportDefinition eq '${definition('node-2')}/'`);
     const both = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     const events = await open("RegistryPrefix eq 'ResourceEvent'");
     await until('reports', () => one.payloads.length > 1 && uuidsOf(both.payloads).length > 3);
@@ -257,12 +258,12 @@ describe('metric reports to a listener', () => {
       Protocol: 'Redfish',
       Context: 'mine',
       EventFormatType: 'MetricReport',
-      MetricReportDefinitions: [{ '@odata.id': definition(running) }],
+      MetricReportDefinitions: [{ '@odata.id': `${definition('node-2')}/` }],
     };
     const created = await lab.post(subscriptions, body);
     expect([created.status, created.json]).toMatchObject([
       201,
-      { EventFormatType: 'MetricReport', MetricReportDefinitions: body.MetricReportDefinitions },
+      { EventFormatType: 'MetricReport', MetricReportDefinitions: [{ '@odata.id': definition(running) }] },
     ]);
     await until('a report with rates', () => listener.payloads.some((payload) => 'DiskReadRate' in valuesOf(payload)));
     expect(listener.payloads.map(({ Id, Context }) => [Id, Context])).toEqual(
@@ -321,6 +322,13 @@ describe('metric reports to a listener', () => {
     [{ EventFormatType: 'MetricReport', Severities: ['OK'] }, 'PropertyValueConflict'],
     [{ MetricReportDefinitions: [{ '@odata.id': `${telemetry}/MetricReportDefinitions/1` }] }, 'PropertyValueConflict'],
     [{ EventFormatType: 'Trap' }, 'PropertyValueNotInList'],
+    [
+      {
+        EventFormatType: 'MetricReport',
+        MetricReportDefinitions: [{ '@odata.id': `${telemetry}/MetricReportDefinitions/1` }],
+      },
+      'PropertyValueError',
+    ],
   ])('can not be restricted by what says nothing of them: %j (D3)', async (more, key) => {
     const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
     expect([refused.status, messages(refused)]).toEqual([400, [key]]);
