@@ -201,9 +201,12 @@ describe('openImage', () => {
   it('does not take a slow reader for a silent server (B9)', async () => {
     const bytes = Buffer.alloc(8_000_000, 1);
     const url = await serve((_request, response) => response.end(bytes));
-    const { body } = await openImage(image(url), { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 }, never);
-    // Longer than the server may be silent, by the same clock; and that is longer than a busy machine keeps this process waiting.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    // Longer than a busy machine keeps this process waiting.
+    const patient = { ...limits, idleTimeoutMs: 2_000, maxBytes: 10_000_000 };
+    const { body } = await openImage(image(url), patient, never);
+    // One that is silent is given up meanwhile, so that the time of this one would be up, too.
+    const silent = await serve(() => undefined);
+    expect((await failure(read(silent, {}, patient))).message).toContain('silent for 2 s');
     expect((await buffer(body)).length).toBe(8_000_000);
   });
 
