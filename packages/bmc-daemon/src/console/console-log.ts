@@ -45,6 +45,8 @@ export interface ConsoleLogBounds extends ConsoleLogLimits, RecordingPace {
   readonly records: number;
   /** On the disk, of all machines; beyond it the oldest boots go, but for the last one of each machine. */
   readonly totalBytes: number;
+  /** Between two lines in the service's log about what can not be written. */
+  readonly warnEveryMs: number;
   /** Until the host is asked again for its machines. */
   readonly lookEveryMs: number;
 }
@@ -65,6 +67,7 @@ export const consoleLogBounds: ConsoleLogBounds = {
   bytesPerSecond: 16 * KIB,
   burstBytes: 512 * KIB,
   retryMs: 10_000,
+  warnEveryMs: 600_000,
   lookEveryMs: 5_000,
 };
 
@@ -96,7 +99,9 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
   const machines = new Map<string, Recorded>();
   const removals = new Map<string, Promise<void>>();
   const kept = new Map<string, { readonly version: number; readonly records: readonly ConsoleLogRecord[] }>();
+  /** It was said, and that it is over was not. */
   let isFailing = false;
+  let warnedAt = -Infinity;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -107,9 +112,12 @@ export function openConsoleLogs(options: ConsoleLogsOptions): ConsoleLogs {
     if (total() > bounds.totalBytes) void makeRoom();
   };
   const onFailed = (error: unknown): void => {
-    // Once: a full disk fails for every machine, again and again.
-    if (!isFailing) log.warn(`writing console logs to ${root} failed: what is printed now is not kept`, { error });
+    // Once: a full disk fails for every machine, again and again, with a piece of text that fits in between.
+    const time = performance.now();
+    if (time - warnedAt < bounds.warnEveryMs) return;
+    warnedAt = time;
     isFailing = true;
+    log.warn(`writing console logs to ${root} failed: what is printed now is not kept`, { error });
   };
   const instanceOf = async (uuid: string): Promise<string | null> => {
     try {
