@@ -77,7 +77,7 @@ EMULATOR_SSL_CERT = '$work/cert.pem'
 EMULATOR_SSL_KEY = '$work/key.pem'
 EMULATOR_AUTH_FILE = '$work/htpasswd'
 EMULATOR_STATE_DIR = '$work/state'
-EMULATOR_CONSOLE_SSH_PORT = None
+EMULATOR_CONSOLE_SSH_PORT = 0
 # Guests that nothing accelerates on a busy machine.
 EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 30
 END

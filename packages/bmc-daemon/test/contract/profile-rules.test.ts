@@ -186,6 +186,10 @@ const openCompute: readonly Named[] = [
     { type: 'EthernetInterface', below: managers, at, writable: true },
   ]),
   ...there('Manager', ['ManagerType', 'UUID', 'Status', 'NetworkProtocol', 'EthernetInterfaces', 'LogServices']),
+  [
+    'the console of a manager is reached by SSH',
+    { type: 'Manager', at: 'SerialConsole/ConnectTypesSupported', anyOf: ['SSH', 'IPMI'] },
+  ],
   ['a manager is reset', { type: 'Manager', action: 'Reset', parameters: { ResetType: ['ForceRestart'] } }],
   ...there('ManagerNetworkProtocol', [
     ...['HostName', 'FQDN', 'Status', 'HTTP/ProtocolEnabled', 'HTTP/Port', 'HTTPS/ProtocolEnabled', 'HTTPS/Port'],

@@ -66,6 +66,7 @@ export async function startRuleService(...lines: readonly string[]): Promise<Rul
   const { url, faults } = await folder.start(
     `EMULATOR_AUTH_FILE = '${users}'`,
     'EMULATOR_DMTF_STRICT = True',
+    'EMULATOR_CONSOLE_SSH_PORT = 0',
     ...lines,
   );
   if (url === '') throw new Error(faults.join('; '));
