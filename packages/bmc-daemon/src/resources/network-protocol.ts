@@ -62,6 +62,8 @@ export const networkProtocol = defineResource({
       Port: ssdp.port,
       NotifyMulticastIntervalSeconds: ssdp.notifyIntervalSeconds,
       NotifyTTL: ssdp.notifyTtl,
+      // Nothing is announced over IPv6. OCP's profile asks for the property.
+      NotifyIPv6Scope: null,
     },
     Status: enabled,
   }),

@@ -26,6 +26,7 @@ describeSpec('the manager', (spec) => {
         Port: 1900,
         NotifyMulticastIntervalSeconds: 600,
         NotifyTTL: 2,
+        NotifyIPv6Scope: null,
         '@Redfish.WriteableProperties': ['ProtocolEnabled', 'NotifyMulticastIntervalSeconds', 'NotifyTTL'],
       },
       Status: { State: 'Enabled', Health: 'OK' },
@@ -42,6 +43,7 @@ describeSpec('the manager', (spec) => {
         Port: 1900,
         NotifyMulticastIntervalSeconds: 600,
         NotifyTTL: 5,
+        NotifyIPv6Scope: null,
         '@Redfish.WriteableProperties': ['ProtocolEnabled', 'NotifyMulticastIntervalSeconds', 'NotifyTTL'],
       },
     ]);
