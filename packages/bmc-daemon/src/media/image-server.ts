@@ -2,15 +2,14 @@
  * The image server's side of virtual media: one GET or HEAD, redirects followed, every failure named. Streams; nothing here
  * keeps a body, touches the file system or remembers a password.
  */
-import { readFile } from 'node:fs/promises';
-import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { Transform, type Readable } from 'node:stream';
-import { rootCertificates } from 'node:tls';
-import { maskUrl } from '@rackless/daemon/mask-url.js';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { ImageRequest } from './image.js';
-import { ImageError, errorCode } from './image-error.js';
-import { anyHost, imageHosts, type HostRules, type ImageHosts } from './image-hosts.js';
+import { authoritiesOf } from './image-authorities.js';
+import { countedBody, tooLarge } from './image-body.js';
+import { ImageError } from './image-error.js';
+import { exchange, reading } from './image-exchange.js';
+import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
 /** What holds for every image server. */
 export interface ImageServerLimits {
@@ -130,7 +129,7 @@ async function followTo(
   signal: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly response: IncomingMessage; readonly url: URL }> {
-  const ca = await authoritiesOf(request, limits);
+  const ca = await authoritiesOf(request, limits.caFile);
   const hosts = imageHosts(limits.hosts ?? anyHost);
   let url = request.url;
   for (let redirects = 0; ; redirects += 1) {
@@ -179,200 +178,6 @@ function refusal(url: URL, status: number): ImageError {
   return new ImageError('mediaUnreachable', message);
 }
 
-interface ExchangeOptions {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly hosts: ImageHosts;
-  readonly connectTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  readonly credentials: string | undefined;
-  readonly ca: readonly string[] | undefined;
-  readonly verify: boolean;
-}
-
-/** One request, up to the head of its answer. */
-function exchange(
-  method: 'GET' | 'HEAD',
-  url: URL,
-  options: ExchangeOptions,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const { hosts } = options;
-    // Every hop of a redirection comes through here.
-    hosts.check(url);
-    const common: RequestOptions = {
-      method,
-      lookup: hosts.lookupFor(url),
-      // A connection of its own, closed with the answer: an idle one must not keep the process alive.
-      agent: false,
-      signal,
-      headers: {
-        accept: '*/*',
-        'accept-encoding': 'identity',
-        'user-agent': 'rackless-bmc-daemon',
-        ...options.headers,
-        ...(options.credentials === undefined ? {} : { authorization: options.credentials }),
-      },
-    };
-    const fail = (error: unknown): void => reject(transportError(url, error, signal));
-    let request: ClientRequest;
-    try {
-      request =
-        url.protocol === 'https:'
-          ? httpsRequest(url, {
-              ...common,
-              rejectUnauthorized: options.verify,
-              ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
-            })
-          : httpRequest(url, common);
-    } catch (error) {
-      fail(error);
-      return;
-    }
-    const connecting = setTimeout(() => {
-      request.destroy(
-        new ImageError(
-          'mediaUnreachable',
-          `${reading(url)}: no connection within ${seconds(options.connectTimeoutMs)}`,
-        ),
-      );
-    }, options.connectTimeoutMs);
-    request.on('socket', (socket) => {
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-        clearTimeout(connecting);
-        request.setTimeout(options.idleTimeoutMs, () => {
-          request.destroy(silence(url, options.idleTimeoutMs));
-        });
-      });
-    });
-    request.once('error', fail);
-    request.once('close', () => clearTimeout(connecting));
-    request.once('response', (response) => {
-      // From here on the body's reader watches the silence: a full disk is not the server's.
-      request.setTimeout(0);
-      // An answer that is dropped before its end says so with an error that nobody needs.
-      response.on('error', () => undefined);
-      resolve(response);
-    });
-    request.end();
-  });
-}
-
-function countedBody(
-  url: URL,
-  response: IncomingMessage,
-  expectedBytes: number | null,
-  limits: ImageServerLimits,
-  signal: AbortSignal,
-  onReceived: ((bytes: number) => void) | undefined,
-): Readable {
-  let received = 0;
-  const counter = new Transform({
-    readableHighWaterMark: 1_048_576,
-    transform(chunk: Buffer, _encoding, done) {
-      received += chunk.length;
-      if (received > limits.maxBytes) {
-        done(tooLarge(url, limits.maxBytes));
-        return;
-      }
-      onReceived?.(received);
-      done(null, chunk);
-    },
-    flush(done) {
-      if (expectedBytes === null || received === expectedBytes) done();
-      else
-        done(new ImageError('mediaUnreachable', `${reading(url)}: ended after ${received} of ${expectedBytes} bytes`));
-    },
-  });
-  const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
-  let silentMs = 0;
-  let seen = 0;
-  const watch = setInterval(() => {
-    // Bytes that wait for a slow disk are not the server's silence.
-    const moving = received !== seen || counter.readableLength > 0 || counter.writableNeedDrain;
-    silentMs = moving ? 0 : silentMs + tickMs;
-    seen = received;
-    if (silentMs >= limits.idleTimeoutMs) counter.destroy(silence(url, limits.idleTimeoutMs));
-  }, tickMs);
-  watch.unref();
-  // By hand, for `pipeline` would hand its own words of a broken connection to whoever reads the counter.
-  const fail = (error: unknown): void => {
-    counter.destroy(transportError(url, error, signal));
-  };
-  response.once('error', fail);
-  response.once('close', () => {
-    if (!response.complete) fail(undefined);
-  });
-  // It may break while nobody reads it yet; whoever does then is told by the state of the stream.
-  counter.on('error', () => undefined);
-  counter.once('close', () => {
-    clearInterval(watch);
-    response.destroy();
-  });
-  response.pipe(counter);
-  return counter;
-}
-
-function transportError(url: URL, error: unknown, signal: AbortSignal): ImageError {
-  if (error instanceof ImageError) return error;
-  if (signal.aborted) return new ImageError('aborted', `${reading(url)}: given up`, { cause: error });
-  const code = errorCode(error);
-  if (code !== undefined && isTlsCode(code))
-    return new ImageError('mediaTls', `${reading(url)}: the server's certificate or TLS is not acceptable (${code})`, {
-      cause: error,
-    });
-  return new ImageError(
-    'mediaUnreachable',
-    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server broke the connection off'}`,
-    {
-      cause: error,
-    },
-  );
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the server broke the connection off',
-  ERR_STREAM_PREMATURE_CLOSE: 'the server broke the connection off',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the host name could not be resolved',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  ETIMEDOUT: 'the connection timed out',
-};
-
-/** Certificate faults have OpenSSL's X509 names, protocol faults Node's or EPROTO. */
-function isTlsCode(code: string): boolean {
-  return (
-    /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|CRL_|PATH_LENGTH)/.test(
-      code,
-    ) || code === 'EPROTO'
-  );
-}
-
-/** Undefined: Node's own. Setting `ca` replaces the built-in list; a private authority is meant to be added to it. */
-async function authoritiesOf(
-  { authorities = [] }: Request,
-  { caFile }: ImageServerLimits,
-): Promise<readonly string[] | undefined> {
-  if (caFile === undefined && authorities.length === 0) return undefined;
-  return [...rootCertificates, ...(caFile === undefined ? [] : [await readAuthorities(caFile)]), ...authorities];
-}
-
-async function readAuthorities(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new ImageError(
-      'mediaTls',
-      `reading the certificate authorities of ${file}: ${errorCode(cause) ?? 'failed'}`,
-      {
-        cause,
-      },
-    );
-  }
-}
-
 function validatorOf({ headers }: IncomingMessage): ImageValidator {
   const length = headers['content-length'];
   return {
@@ -390,10 +195,3 @@ function basicCredentials({ userName, password }: Request): string | undefined {
   if (userName === undefined && password === undefined) return undefined;
   return `Basic ${Buffer.from(`${userName ?? ''}:${password ?? ''}`).toString('base64')}`;
 }
-
-const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
-const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
-const silence = (url: URL, idleMs: number): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);
-const tooLarge = (url: URL, maxBytes: number): ImageError =>
-  new ImageError('mediaTooLarge', `${reading(url)}: larger than the limit of ${maxBytes} bytes`);

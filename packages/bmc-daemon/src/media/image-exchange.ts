@@ -1,0 +1,131 @@
+/** One HTTP request to an image server, up to the head of its answer, with every failure of the connection named. */
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { ImageError, errorCode } from './image-error.js';
+import type { ImageHosts } from './image-hosts.js';
+
+/** What holds for one request. */
+export interface ExchangeOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly hosts: ImageHosts;
+  readonly connectTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly credentials: string | undefined;
+  readonly ca: readonly string[] | undefined;
+  readonly verify: boolean;
+}
+
+/** One request, up to the head of its answer; whoever gets it reads or destroys its body. @throws {ImageError} */
+export function exchange(
+  method: 'GET' | 'HEAD',
+  url: URL,
+  options: ExchangeOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { hosts } = options;
+    // Every hop of a redirection comes through here.
+    hosts.check(url);
+    const common: RequestOptions = {
+      method,
+      lookup: hosts.lookupFor(url),
+      // A connection of its own, closed with the answer: an idle one must not keep the process alive.
+      agent: false,
+      signal,
+      headers: {
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        'user-agent': 'rackless-bmc-daemon',
+        ...options.headers,
+        ...(options.credentials === undefined ? {} : { authorization: options.credentials }),
+      },
+    };
+    const fail = (error: unknown): void => reject(transportError(url, error, signal));
+    let request: ClientRequest;
+    try {
+      request =
+        url.protocol === 'https:'
+          ? httpsRequest(url, {
+              ...common,
+              rejectUnauthorized: options.verify,
+              ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
+            })
+          : httpRequest(url, common);
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    const connecting = setTimeout(() => {
+      request.destroy(
+        new ImageError(
+          'mediaUnreachable',
+          `${reading(url)}: no connection within ${seconds(options.connectTimeoutMs)}`,
+        ),
+      );
+    }, options.connectTimeoutMs);
+    request.on('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        clearTimeout(connecting);
+        request.setTimeout(options.idleTimeoutMs, () => {
+          request.destroy(silence(url, options.idleTimeoutMs));
+        });
+      });
+    });
+    request.once('error', fail);
+    request.once('close', () => clearTimeout(connecting));
+    request.once('response', (response) => {
+      // From here on the body's reader watches the silence: a full disk is not the server's.
+      request.setTimeout(0);
+      // An answer that is dropped before its end says so with an error that nobody needs.
+      response.on('error', () => undefined);
+      resolve(response);
+    });
+    request.end();
+  });
+}
+
+/** What broke the connection, in our words. */
+export function transportError(url: URL, error: unknown, signal: AbortSignal): ImageError {
+  if (error instanceof ImageError) return error;
+  if (signal.aborted) return new ImageError('aborted', `${reading(url)}: given up`, { cause: error });
+  const code = errorCode(error);
+  if (code !== undefined && isTlsCode(code))
+    return new ImageError('mediaTls', `${reading(url)}: the server's certificate or TLS is not acceptable (${code})`, {
+      cause: error,
+    });
+  return new ImageError(
+    'mediaUnreachable',
+    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server broke the connection off'}`,
+    {
+      cause: error,
+    },
+  );
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the server broke the connection off',
+  ERR_STREAM_PREMATURE_CLOSE: 'the server broke the connection off',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the host name could not be resolved',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ETIMEDOUT: 'the connection timed out',
+};
+
+/** Certificate faults have OpenSSL's X509 names, protocol faults Node's or EPROTO. */
+function isTlsCode(code: string): boolean {
+  return (
+    /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|CRL_|PATH_LENGTH)/.test(
+      code,
+    ) || code === 'EPROTO'
+  );
+}
+
+/** What was being done, for errors. */
+export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
+const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
+/** The server has said nothing for too long. */
+export const silence = (url: URL, idleMs: number): ImageError =>
+  new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);
