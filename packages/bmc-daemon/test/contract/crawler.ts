@@ -97,7 +97,9 @@ function get(port: number, agent: Agent, path: string, headers: Readonly<Record<
 }
 
 function linksIn(body: Body): readonly string[] {
-  return [...JSON.stringify(body).matchAll(/"(?:@odata\.id|Uri|@Redfish\.ActionInfo)":"(\/redfish[^"]*)"/g)].map(([, link = '']) => link);
+  return [...JSON.stringify(body).matchAll(/"(?:@odata\.id|Uri|@Redfish\.ActionInfo)":"(\/redfish[^"]*)"/g)].map(
+    ([, link = '']) => link,
+  );
 }
 
 /** Every list that has a count beside it, with both. */

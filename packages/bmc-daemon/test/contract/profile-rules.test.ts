@@ -223,6 +223,17 @@ describe.each([
   });
 });
 
+describe('a BIOS', () => {
+  // The tool takes the list itself for a fault, and looks for what may stand in it.
+  it('says when its settings hold in the one way that the tool can read (D5)', async () => {
+    for (const machine of await service.members(`${root}/Systems`)) {
+      const { '@Redfish.Settings': settings } = await service.get(`${machine}/Bios`);
+      expect(settings).toMatchObject({ 'SupportedApplyTimes@Redfish.AllowableValues': ['OnReset'] });
+      expect(settings).not.toHaveProperty('SupportedApplyTimes');
+    }
+  });
+});
+
 describe('the service root', () => {
   it('is of Redfish 1.6.0 at least, as Ironic asks, and of one that there is (D5)', async () => {
     const { RedfishVersion: version } = await service.get(`${root}/`);

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { certificatePem } from '../fixtures/certificate.js';
+import { openStream, until } from '../events/event-lab.js';
 import type { Received } from '../support/client.js';
 import {
   accounts,
@@ -325,6 +326,19 @@ describe('a subscription', () => {
     const body = { Destination: 'ftp://192.168.1.50/', Protocol: 'FTP', Context: 'c' };
     const refused = await service.ask('POST', subscriptions, { body });
     expect([refused.status, messagesOf(refused).includes('PropertyValueNotInList')]).toEqual([400, true]);
+  });
+});
+
+describe('a stream of events', () => {
+  it('goes on when the session that opened it is deleted (D5)', async () => {
+    const opened = await service.logIn(administrator.UserName, administrator.Password);
+    const stream = await openStream(service, '', tokenOf(opened));
+    await until('its first event', () => stream.ids.length === 1);
+    expect((await service.ask('DELETE', String(opened.headers.location))).status).toBe(204);
+    await service.ask('PATCH', machine, { body: { AssetTag: 'seen' } });
+    await until('the next ones', () => stream.text().includes('AssetTag'));
+    expect(stream.ended).toBe(false);
+    stream.close();
   });
 });
 

@@ -200,7 +200,7 @@ export interface StreamClient {
 
 /** Opens the stream, with this query and these headers. */
 export async function openStream(
-  { port }: Client,
+  { port }: Pick<Client, 'port'>,
   query = '',
   headers: Readonly<Record<string, string>> = {},
 ): Promise<StreamClient> {
