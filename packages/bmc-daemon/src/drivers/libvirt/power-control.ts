@@ -1,6 +1,5 @@
 /** Power actions on real machines: the steps of drivers/power.ts, carried out by libvirt. */
 import {
-  DomainEventType,
   DomainRebootFlags,
   DomainShutdownFlags,
   NodeSuspendTarget,
@@ -14,6 +13,7 @@ import type { BootControl } from './boot-control.js';
 import type { ColdStart } from './cold-start.js';
 import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
+import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { dropSavedState } from './saved-state.js';
@@ -37,21 +37,23 @@ const leavesRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend',
 export class PowerControl {
   readonly #options: PowerControlOptions;
   readonly #host: Host;
-  /** Restarts whose guest has been asked, and that go on in the background; aborted by whatever is asked next. */
-  readonly #restarts = new Map<string, AbortController>();
+  readonly #restarts: GracefulRestarts;
   /** How often each machine was asked to go off: a start that was under way by then must not undo it. */
   readonly #offRequests = new Map<string, number>();
-  readonly #background = new Set<Promise<void>>();
 
   constructor(options: PowerControlOptions) {
     this.#options = options;
     this.#host = options.host;
+    this.#restarts = new GracefulRestarts({
+      host: options.host,
+      waitMs: options.gracefulRestartWaitMs,
+      onOutcome: (machine, outcome) => this.#onRestartOutcome(machine, outcome),
+    });
   }
 
   /** Forgets the restarts that wait for their guests; the machine's metadata says that they are under way. */
   async close(): Promise<void> {
-    for (const restart of this.#restarts.values()) restart.abort();
-    await Promise.allSettled([...this.#background]);
+    await this.#restarts.close();
   }
 
   /** @throws {DriverError} conflict where the machine's state does not allow it, insertFailed, unavailable, unsupported. */
@@ -59,7 +61,7 @@ export class PowerControl {
     const { uuid } = machine;
     const { turns } = this.#options;
     // A guest that is held, or interrupted, is to restart all the same.
-    if (!leavesRestart.has(action)) this.#restarts.get(uuid)?.abort();
+    if (!leavesRestart.has(action)) this.#restarts.giveUp(uuid);
     if (turns.mustWait(action)) {
       await turns.power(machine, () => this.#carryOut(machine, action), options);
       return;
@@ -81,7 +83,7 @@ export class PowerControl {
     const { restarting } = readMetadata(xml);
     if (restarting === null) return;
     if (instance === null) await this.#start(machine);
-    else if (instance.id === restarting) this.#waitForGuest(machine, { newProcess: true });
+    else if (instance.id === restarting) this.#restarts.watch(machine, { newProcess: true });
     else await this.#forgetRestart(machine);
   }
 
@@ -221,7 +223,7 @@ export class PowerControl {
   async #rebootGracefully(machine: Machine): Promise<void> {
     const { boot } = this.#options;
     const newProcess = machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }));
-    const wait = this.#waitForGuest(machine, { newProcess });
+    const wait = this.#restarts.watch(machine, { newProcess });
     try {
       if (newProcess) {
         await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine));
@@ -236,47 +238,14 @@ export class PowerControl {
     }
   }
 
-  /** Watches a guest that was asked to restart, and restarts it the hard way when its time is up. */
-  #waitForGuest(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
-    const { uuid, name } = machine;
-    const { events } = this.#host.hypervisor;
-    const controller = new AbortController();
-    this.#restarts.set(uuid, controller);
-    const outcome = new Promise<'rebooted' | 'stopped' | 'late' | 'cancelled'>((resolve) => {
-      const timer = setTimeout(() => resolve('late'), this.#options.gracefulRestartWaitMs);
-      const stopped = events.on('lifecycle', ({ domain, event }) => {
-        if (domain.uuid === uuid && event === DomainEventType.STOPPED) resolve('stopped');
-      });
-      const rebooted = events.on('reboot', ({ domain }) => {
-        if (domain.uuid === uuid && !newProcess) resolve('rebooted');
-      });
-      // Where libvirtd sends no such events, the time decides.
-      stopped.ready.catch(() => undefined);
-      rebooted.ready.catch(() => undefined);
-      controller.signal.addEventListener('abort', () => resolve('cancelled'), { once: true });
-      controller.signal.addEventListener('abort', () => {
-        clearTimeout(timer);
-        stopped.remove();
-        rebooted.remove();
-      });
-    });
-    const task = outcome
-      .then(async (how) => {
-        controller.abort();
-        if (this.#restarts.get(uuid) === controller) this.#restarts.delete(uuid);
-        if (how === 'rebooted') await this.#onBoot(machine);
-        if (how === 'cancelled' || how === 'rebooted') return;
-        if (how === 'late') this.#host.log.info(`machine ${name} did not restart by itself in time: restarting it`);
-        await this.#options.turns.restart(machine, () => this.#carryOut(machine, how === 'late' ? 'reset' : 'create'));
-      })
-      .catch((error: unknown) => {
-        // Switched off, or changed, by whoever came in between.
-        if (error instanceof DriverError && error.kind === 'conflict') return;
-        this.#host.log.warn(`restarting machine ${name} failed`, { error });
-      });
-    this.#background.add(task);
-    void task.then(() => this.#background.delete(task));
-    return controller;
+  async #onRestartOutcome(machine: Machine, outcome: RestartOutcome): Promise<void> {
+    if (outcome === 'rebooted') {
+      await this.#onBoot(machine);
+      return;
+    }
+    const isLate = outcome === 'late';
+    if (isLate) this.#host.log.info(`machine ${machine.name} did not restart by itself in time: restarting it`);
+    await this.#options.turns.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
   }
 
   async #pressButton(domain: Domain): Promise<void> {
