@@ -286,7 +286,7 @@ function createHostDriver(
   try {
     return createLibvirtDriver({
       uri: settings.libvirtUri,
-      bootLoaderMap: settings.bootLoaderMap,
+      bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
       secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
       storagePool: settings.storagePool,
       gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,

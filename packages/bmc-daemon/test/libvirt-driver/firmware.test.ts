@@ -30,7 +30,7 @@ describe.each([
   ['selected by libvirt', {}],
   [
     'that the map names',
-    { UEFI: { x86_64: '/usr/share/OVMF/OVMF_CODE_4M.fd' }, Legacy: { x86_64: '/usr/share/seabios/bios-256k.bin' } },
+    { efi: { x86_64: '/usr/share/OVMF/OVMF_CODE_4M.fd' }, bios: { x86_64: '/usr/share/seabios/bios-256k.bin' } },
   ],
 ])('firmware %s', (_how, bootLoaderMap) => {
   it('is changed to UEFI and back, and the guest boots with either (B6)', async () => {
@@ -46,14 +46,14 @@ describe.each([
 
 describe('a change of the boot mode', () => {
   it('that needs a file which does not exist names architecture and path, and changes nothing (B6)', async () => {
-    const driver = await host.driver({ bootLoaderMap: { UEFI: { x86_64: '/nowhere/OVMF.fd' } } });
+    const driver = await host.driver({ bootLoaderMap: { efi: { x86_64: '/nowhere/OVMF.fd' } } });
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
     const error: unknown = await driver.setBoot(guest.uuid, { firmware: 'efi' }).catch((reason: unknown) => reason);
     if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
     expect({ kind: error.kind, message: error.message, field: error.field }).toEqual({
       kind: 'invalid',
-      message: 'setting the boot mode to UEFI: the boot loader of x86_64, /nowhere/OVMF.fd, does not exist',
+      message: 'setting the firmware to efi: the boot loader of x86_64, /nowhere/OVMF.fd, does not exist',
       field: 'firmware',
     });
     expect(await host.inactiveXml(guest)).toBe(definition);

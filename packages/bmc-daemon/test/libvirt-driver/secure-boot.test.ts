@@ -95,7 +95,7 @@ describe('Secure Boot', () => {
 
   it("is switched with the files of sushy-tools' settings, which need SMM (S5)", async () => {
     const driver = await host.driver({
-      bootLoaderMap: { UEFI: { x86_64: code('.secboot') } },
+      bootLoaderMap: { efi: { x86_64: code('.secboot') } },
       secureBootTemplates: templates,
     });
     const guest = await host.guest({ memoryMiB: 128 });

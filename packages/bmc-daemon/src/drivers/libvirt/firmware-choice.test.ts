@@ -17,10 +17,10 @@ afterAll(() => rm(folder, { recursive: true }));
 describe('chooseFirmware', () => {
   it('leaves to libvirt what the map does not name (B6)', async () => {
     const nothing = { loaderPath: null, nvramTemplate: null };
-    for (const map of [{}, { UEFI: {} }, { UEFI: { x86_64: null } }]) {
+    for (const map of [{}, { efi: {} }, { efi: { x86_64: null } }]) {
       expect(await chooseFirmware(map, 'efi', 'x86_64')).toEqual(nothing);
     }
-    expect(await chooseFirmware({ UEFI: { x86_64: file('OVMF_CODE_4M.fd') } }, 'bios', 'x86_64')).toEqual(nothing);
+    expect(await chooseFirmware({ efi: { x86_64: file('OVMF_CODE_4M.fd') } }, 'bios', 'x86_64')).toEqual(nothing);
   });
 
   it.each([
@@ -28,7 +28,7 @@ describe('chooseFirmware', () => {
     ['OVMF_CODE_4M.secboot.fd', 'OVMF_VARS_4M.fd'],
     ['AAVMF_CODE.fd', null],
   ])('gives %s the variable store %s beside it (B6)', async (loader, store) => {
-    expect(await chooseFirmware({ UEFI: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
+    expect(await chooseFirmware({ efi: { x86_64: file(loader) } }, 'efi', 'x86_64')).toEqual({
       loaderPath: file(loader),
       nvramTemplate: store === null ? null : file(store),
       ...(loader.includes('secboot') ? { requiresSmm: true } : {}),
@@ -36,17 +36,17 @@ describe('chooseFirmware', () => {
   });
 
   it('gives a BIOS no variable store (B6)', async () => {
-    expect(await chooseFirmware({ Legacy: { x86_64: file('bios.bin') } }, 'bios', 'x86_64')).toEqual({
+    expect(await chooseFirmware({ bios: { x86_64: file('bios.bin') } }, 'bios', 'x86_64')).toEqual({
       loaderPath: file('bios.bin'),
       nvramTemplate: null,
     });
   });
 
   it('refuses a file that does not exist, naming architecture and path (B6)', async () => {
-    await expect(chooseFirmware({ Legacy: { aarch64: '/nowhere' } }, 'bios', 'aarch64')).rejects.toMatchObject({
+    await expect(chooseFirmware({ bios: { aarch64: '/nowhere' } }, 'bios', 'aarch64')).rejects.toMatchObject({
       kind: 'invalid',
       field: 'firmware',
-      message: 'setting the boot mode to Legacy: the boot loader of aarch64, /nowhere, does not exist',
+      message: 'setting the firmware to bios: the boot loader of aarch64, /nowhere, does not exist',
     });
   });
 });

@@ -17,10 +17,11 @@ import type { FirmwareChoice } from './xml/firmware.js';
 import { child, childElements, attribute, parseXml, textOf } from './xml/parse.js';
 import type { SecureBootFiles, SecureBootMode } from './xml/secure-boot.js';
 
-/** Mode to architecture (libvirt's name: `x86_64`) to a firmware file; null, or nothing: libvirt selects the firmware. */
-export type BootLoaderMap = Readonly<Partial<Record<'UEFI' | 'Legacy', Readonly<Record<string, string | null>>>>>;
+/** Kind of firmware to architecture (libvirt's name: `x86_64`) to a firmware file; null, or nothing: libvirt selects the firmware. */
+export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
 
 /**
+ * The files that a kind of firmware means on this host.
  * @param variables master copy of the variables for a UEFI image of the map; null: the one that its name goes with.
  * @throws {DriverError} invalid, naming architecture and path, where the mapped file does not exist. */
 export async function chooseFirmware(
@@ -29,13 +30,12 @@ export async function chooseFirmware(
   architecture: string,
   variables: string | null = null,
 ): Promise<FirmwareChoice> {
-  const mode = firmware === 'efi' ? 'UEFI' : 'Legacy';
-  const loaderPath = map[mode]?.[architecture] ?? null;
+  const loaderPath = map[firmware]?.[architecture] ?? null;
   if (loaderPath === null) return { loaderPath, nvramTemplate: null };
   if (!(await exists(loaderPath))) {
     throw new DriverError(
       'invalid',
-      `setting the boot mode to ${mode}: the boot loader of ${architecture}, ${loaderPath}, does not exist`,
+      `setting the firmware to ${firmware}: the boot loader of ${architecture}, ${loaderPath}, does not exist`,
       { field: 'firmware' },
     );
   }
