@@ -176,9 +176,9 @@ export function settingsChange(attributes: Readonly<Record<string, KeptValue | u
   );
   const keptValues = Object.assign({}, ...changes.map((change) => change.kept ?? {})) as Record<string, KeptValue>; // by their type
   return {
-    ...Object.assign({}, ...changes),
+    ...changes.reduce<SettingsChange>((merged, change) => ({ ...merged, ...change }), {}),
     ...(Object.keys(keptValues).length === 0 ? {} : { kept: keptValues }),
-  } as SettingsChange;
+  };
 }
 
 /** The attribute that each setting of the machine belongs to, by its place in a body. */
