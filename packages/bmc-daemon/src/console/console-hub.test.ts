@@ -56,7 +56,7 @@ class Ear implements ConsoleListener {
 
 const connected = 'open: connected';
 const off = 'closed: the machine is off';
-const taken = 'taken: somebody else is connected to it';
+const taken = 'taken: somebody else is connected to it, who is waited for';
 const gone = 'absent: there is no such machine';
 
 async function machine(driver: FakeDriver, name: string): Promise<string> {
@@ -196,6 +196,38 @@ describe('the console hub', () => {
     hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
     await ear.is('closed: its hypervisor does not answer', 'closed: its console can not be opened', connected);
     expect(warnings).toEqual([broken]);
+  });
+
+  it('takes a port that is gone before its machine is off for one that is being switched off (D2)', async () => {
+    const driver = new FakeDriver();
+    const stream = new PassThrough();
+    const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
+    const answers: (DriverError | Duplex)[] = [
+      stream,
+      new DriverError('internal', "connecting to the console of machine x: can not open '/dev/pts/0'"),
+    ];
+    const warnings: unknown[] = [];
+    const hub = createConsoleHub({
+      driver: {
+        onChange: (listener) => driver.onChange(listener),
+        console: {
+          open: () => {
+            const answer = answers.shift() ?? off;
+            return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
+          },
+          sendBreak: () => Promise.resolve(),
+        },
+      },
+      log: { ...log, warn: (_message, fields) => warnings.push(fields?.['error']) },
+      retryMs: 5,
+    });
+    hubs.push(hub);
+    const ear = new Ear();
+    hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
+    await ear.is(connected);
+    stream.destroy();
+    await ear.is('closed: the machine is off');
+    expect(warnings).toEqual([]);
   });
 
   it('makes who types wait until the guest takes it, and lets go of them when the machine ends (D2)', async () => {

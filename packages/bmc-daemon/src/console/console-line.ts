@@ -116,7 +116,9 @@ export class ConsoleLine {
       this.#warned = false;
     } catch (error) {
       [condition, retry] = conditionOf(error);
-      if (condition === failed) this.#warn(error);
+      // A machine that is being switched off has lost its port before libvirt says that it is off: the next attempt knows.
+      if (condition === failed && this.#retries === 0 && this.#condition !== undefined) condition = this.#condition;
+      else if (condition === failed) this.#warn(error);
     }
     this.#opening = undefined;
     if (this.#closed) {
@@ -197,7 +199,7 @@ function conditionOf(error: unknown): readonly [Condition, boolean] {
     case 'unsupported':
       return [{ state: 'absent', why: 'it has no serial port that one can connect to' }, false];
     case 'consoleInUse':
-      return [{ state: 'taken', why: 'somebody else is connected to it' }, true];
+      return [{ state: 'taken', why: 'somebody else is connected to it, who is waited for' }, true];
     case 'unavailable':
       return [{ state: 'closed', why: 'its hypervisor does not answer' }, true];
     default:

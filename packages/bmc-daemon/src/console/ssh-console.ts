@@ -31,6 +31,8 @@ export class SshConsole {
   readonly #attachment: ConsoleAttachment;
   readonly #escapes = new EscapeReader();
   #state: ConsoleState | undefined;
+  /** As the client was last told. */
+  #why: string | undefined;
   #ended = false;
   /** Bytes that were left out since the client fell behind. */
   #leftOut = 0;
@@ -68,7 +70,8 @@ export class SshConsole {
   #tell(state: ConsoleState, why: string): void {
     const { name } = this.#options.machine;
     const before = this.#state;
-    this.#state = state;
+    const isNew = why !== this.#why;
+    [this.#state, this.#why] = [state, why];
     if (before === undefined) {
       // Not before: what comes through a pipe is there at once, and the console is not.
       const { channel } = this.#options;
@@ -82,7 +85,7 @@ export class SshConsole {
           state === 'absent' ? '' : ', escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps',
         ].join(''),
       );
-    } else if (state !== before) this.#notice(state === 'open' ? `connected to ${name}` : `${name}: ${why}`);
+    } else if (isNew) this.#notice(state === 'open' ? `connected to ${name}` : `${name}: ${why}`);
     if (state === 'absent') this.#end(FAILED, `${name}: ${why}`, { silently: true });
   }
 
@@ -147,7 +150,7 @@ export class SshConsole {
         this.#end(LEFT, `left the console of ${name}`);
         return;
       case 'help':
-        for (const line of help) this.#notice(line);
+        this.#notice(...help);
         return;
       case 'break':
         this.#options.hub.sendBreak(uuid).then(
@@ -168,12 +171,12 @@ export class SshConsole {
     }, SILENCE_MS);
   }
 
-  #notice(text: string): void {
+  #notice(...lines: readonly string[]): void {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
-    if (terminal) channel.write(`\r\n[${text}]\r\n`);
+    if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output is the guest's alone.
-    else channel.stderr.write(`${text}\n`);
+    else channel.stderr.write(`${lines.join('\n')}\n`);
   }
 
   #end(status: number, why: string, { silently = false } = {}): void {
@@ -199,9 +202,10 @@ export class SshConsole {
 }
 
 const help = [
+  'at the start of a line:',
   '~.  leaves the console',
   '~B  sends a break',
   '~~  sends a tilde',
   '~?  prints this',
-  'each at the start of a line; after Ctrl-] (twice: Ctrl-] itself) at any time; an ssh with a terminal takes ~. for itself, as ~~. it comes here',
+  'anywhere, and where your own ssh takes the ~ for itself: Ctrl-] in its place',
 ];

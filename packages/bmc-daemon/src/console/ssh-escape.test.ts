@@ -33,6 +33,14 @@ describe('escapes of a console', () => {
     expect(read('a\x1d?')).toEqual(['a', '<help>']);
   });
 
+  it('are known where the terminal has told where its cursor is, and not after other keys (D2)', () => {
+    expect(read('\r\x1b[8;11R~.')).toEqual(['\r\x1b[8;11R', '<leave>']);
+    expect(read('\r', '\x1b[', '8;1', '1R', '~', '.')).toEqual(['\r', '\x1b[', '8;1', '1R', '<leave>']);
+    expect(read('x\x1b[8;11R~.')).toEqual(['x\x1b[8;11R~.']);
+    expect(read('\r\x1b[A~.')).toEqual(['\r\x1b[A~.']);
+    expect(read('\rR~.')).toEqual(['\rR~.']);
+  });
+
   it('give back what waited for a key that never came (D2)', () => {
     expect(read('x\r~')).toEqual(['x\r', '~']);
   });

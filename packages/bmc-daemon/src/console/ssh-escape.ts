@@ -18,9 +18,18 @@ const actions: ReadonlyMap<number, EscapeAction> = new Map([
   [0x42, 'break'], // B
 ]);
 
+/**
+ * What a terminal answers by itself when a shell asks where its cursor is (ECMA-48 CPR: ESC [ row ; column R), as busybox's does at each
+ * prompt: nobody has typed it, so the line is as empty as it was.
+ */
+const CURSOR_REPORT = /^(?:\[[\d;]{0,9}R?)?$/;
+const ESC = '\u001B';
+
 /** Reads on from where the last bytes ended. */
 export class EscapeReader {
   #atLineStart = true;
+  /** What may be the beginning of a cursor report at the start of a line. */
+  #report = '';
   /** The escape that waits for its second key. */
   #escape: number | undefined;
 
@@ -63,6 +72,17 @@ export class EscapeReader {
 
   #take(byte: number, plain: number[]): void {
     plain.push(byte);
+    if (this.#isReported(String.fromCharCode(byte))) return;
+    this.#report = '';
     this.#atLineStart = byte === CR || byte === LF;
+  }
+
+  #isReported(character: string): boolean {
+    if (!(this.#atLineStart && character === ESC) && this.#report === '') return false;
+    this.#report += character;
+    if (!CURSOR_REPORT.test(this.#report.slice(1))) return false;
+    this.#atLineStart = character === 'R';
+    if (this.#atLineStart) this.#report = '';
+    return true;
   }
 }

@@ -25,6 +25,7 @@ export class SshClient {
   readonly #exit: Promise<number | null>;
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-'));
   #wake: (() => void)[] = [];
+  #hasEnded = false;
   /** How much of stdout and stderr was looked at. */
   #seen = 0;
   stdout = '';
@@ -67,7 +68,8 @@ export class SshClient {
     stdin.on('error', () => undefined);
     this.#exit = once(this.#child, 'close').then(([code]) => {
       rmSync(this.#folder, { recursive: true, force: true });
-      for (const wake of this.#wake.splice(0)) wake();
+      this.#hasEnded = true;
+      this.#wakeAll();
       return code as number | null; // documented for this event
     });
   }
@@ -93,21 +95,23 @@ export class SshClient {
 
   /** Waits until it has said this, behind what was found the last time. */
   async says(wanted: string | RegExp): Promise<void> {
-    const deadline = AbortSignal.timeout(PATIENCE_MS);
-    for (;;) {
-      const rest = this.said.slice(this.#seen);
-      const found = typeof wanted === 'string' ? rest.indexOf(wanted) : rest.search(wanted);
-      if (found >= 0) {
-        const length = typeof wanted === 'string' ? wanted.length : (wanted.exec(rest)?.[0].length ?? 0);
-        this.#seen += found + length;
-        return;
+    const until = Date.now() + PATIENCE_MS;
+    const timer = setInterval(() => this.#wakeAll(), 1000);
+    try {
+      for (;;) {
+        const rest = this.said.slice(this.#seen);
+        const found = typeof wanted === 'string' ? rest.indexOf(wanted) : rest.search(wanted);
+        if (found >= 0) {
+          const length = typeof wanted === 'string' ? wanted.length : (wanted.exec(rest)?.[0].length ?? 0);
+          this.#seen += found + length;
+          return;
+        }
+        if (this.#hasEnded || Date.now() > until)
+          throw new Error(`ssh never said ${String(wanted)}, but ${JSON.stringify(this.said)}`);
+        await new Promise<void>((resolve) => this.#wake.push(resolve));
       }
-      if (this.#child.exitCode !== null || deadline.aborted)
-        throw new Error(`ssh never said ${String(wanted)}, but ${JSON.stringify(this.said)}`);
-      await new Promise<void>((resolve) => {
-        this.#wake.push(resolve);
-        deadline.addEventListener('abort', () => resolve(), { once: true });
-      });
+    } finally {
+      clearInterval(timer);
     }
   }
 
@@ -125,6 +129,10 @@ export class SshClient {
   #hear(text: string, from: 'stdout' | 'stderr'): void {
     this[from] += text;
     this.said += text;
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
     for (const wake of this.#wake.splice(0)) wake();
   }
 }

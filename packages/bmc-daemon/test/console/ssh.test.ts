@@ -268,7 +268,7 @@ describe('a console', () => {
     await client.says('[connected to node-1]');
     await client.says('Rackless made-up firmware');
     const leave = driver.console.seize('node-1');
-    await client.says('[node-1: somebody else is connected to it]');
+    await client.says('[node-1: somebody else is connected to it, who is waited for]');
     leave();
     await client.says('[connected to node-1]');
     await driver.power('node-1', 'destroy');
@@ -301,7 +301,7 @@ describe('a console', () => {
     const client = ssh('admin/node-2', { ...admin, options: terminal });
     await client.says('Connected');
     client.type('~?');
-    await client.says('[~.  leaves the console]');
+    await client.says('[at the start of a line:\r\n ~.  leaves the console\r\n');
     client.type('~B');
     await client.says('sysrq: HELP');
     await client.says('[break sent]');

@@ -12,7 +12,7 @@ export interface GuestMachine {
   readonly cdrom?: string | null;
   /** Default: what the machine has built in. */
   readonly cdromBus?: 'ide' | 'sata' | 'scsi';
-  readonly serial: SerialLine;
+  readonly serial: Pick<SerialLine, 'markup'>;
   /** Whether it has a network interface, which leads to QEMU's own network alone. Default false. */
   readonly network?: boolean;
 }
