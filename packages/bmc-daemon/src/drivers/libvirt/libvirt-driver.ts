@@ -1,8 +1,7 @@
 /** The machines of one libvirt host as a {@link HypervisorDriver}. */
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
-import type { Log } from '@rackless/daemon/log.js';
 import type { ImageRequest } from '../../media/image.js';
-import { anyHost, type HostRules } from '../../media/image-hosts.js';
+import { anyHost } from '../../media/image-hosts.js';
 import type { ImageServerLimits } from '../../media/image-server.js';
 import {
   DriverError,
@@ -16,23 +15,22 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import type { ConsoleControl } from '../console-control.js';
+import type { FirmwareControl } from '../firmware-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
-import type { FirmwareControl } from '../firmware-control.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { OperationQueue } from '../operation-queue.js';
-import { Turns } from '../turns.js';
 import type { OwnershipControl } from '../ownership-control.js';
 import type { StatisticsControl } from '../statistics-control.js';
+import { Turns } from '../turns.js';
 import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
 import { LibvirtConsole } from './console.js';
-import { machineTexts, readDefinition, saveRecord } from './definition.js';
+import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
-import type { SecureBootTemplates } from './firmware-catalogue.js';
-import { FirmwareChooser, type BootLoaderMap } from './firmware-choice.js';
+import { FirmwareChooser } from './firmware-choice.js';
 import { LibvirtFirmware } from './firmware-control.js';
 import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
@@ -42,42 +40,21 @@ import { openShelf } from './image-shelf.js';
 import { ImageStore } from './image-store.js';
 import { ImageStreams } from './image-stream.js';
 import { Inventory, type Machine } from './inventory.js';
+import type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
 import { LibvirtOwnership } from './ownership.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { catchUpMedia } from './restored-media.js';
+import { sourcesInUse } from './sources-in-use.js';
 import { LibvirtStatistics } from './statistics.js';
 import { SystemReader } from './system-reader.js';
+import { TakingUp } from './taking-up.js';
 import { LibvirtVolumes } from './volume-control.js';
-import { readDomain } from './xml/domain.js';
 import { readMetadata } from './xml/metadata.js';
 
-export interface LibvirtDriverOptions {
-  /** Connection URI, `qemu:///system`. */
-  readonly uri: string;
-  readonly bootLoaderMap: BootLoaderMap;
-  /** Master copies of UEFI variables with and without Secure Boot's keys, for images of the map. Default: those that belong to them. */
-  readonly secureBootTemplates?: SecureBootTemplates;
-  /** libvirt storage pool for images; null for a directory pool of our own. */
-  readonly storagePool: string | null;
-  /** How long a graceful restart waits for the guest before it is a hard one. */
-  readonly gracefulRestartWaitMs: number;
-  /** The longest that a read may wait for libvirt. */
-  readonly timeoutMs: number;
-  readonly maxImageBytes: number;
-  /** Where images may come from. Default: from every host but those at forbidden addresses. */
-  readonly imageHosts?: HostRules;
-  /** PEM file of certificate authorities of image servers, beside the built-in ones. */
-  readonly imageCaFile: string | null;
-  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** Limits of image servers. Default: 10 s to connect, 30 s of silence. */
-  readonly imageConnectTimeoutMs?: number;
-  readonly imageIdleTimeoutMs?: number;
-  /** How long the first reader of a machine waits for the sizes of its disks, which are null until they are known. Default: 1 s. */
-  readonly diskSizeWaitMs?: number;
-}
+export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 
 /**
  * @returns a driver that connects when started; close it when done.
@@ -109,10 +86,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #streams: ImageStreams;
   readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
-  /** By machine, what was left of it by the last daemon or connection: taken up once a connection. */
-  readonly #takenUp = new Map<string, Promise<void>>();
-  /** The last round of {@link #reconcile}; one at a time. */
-  #reconciling: Promise<void> = Promise.resolve();
+  readonly #takingUp: TakingUp;
   readonly #closing = new AbortController();
 
   constructor(options: LibvirtDriverOptions) {
@@ -153,7 +127,7 @@ class LibvirtDriver implements HypervisorDriver {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
         return pool === null ? null : openShelf(pool, timeoutMs);
       },
-      sourcesInUse: () => this.#sourcesInUse(),
+      sourcesInUse: () => sourcesInUse(this.#host),
       limits,
       warn: (message, error) => log.warn(message, { error }),
     });
@@ -204,6 +178,16 @@ class LibvirtDriver implements HypervisorDriver {
     // libvirt's own test driver has machines that do nothing, and refuses to count it.
     if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
+    this.#takingUp = new TakingUp({
+      host,
+      ofHost: [
+        { doing: 'looking for what happened without a connection', run: () => this.#changes.catchUp() },
+        { doing: 'tidying the image store', run: () => this.#store.tidy() },
+      ],
+      ofMachine: [this.#coldStart, this.#boot, this.#power, this.#disks].map(
+        (part) => (machine) => part.reconcile(machine),
+      ),
+    });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
   }
@@ -227,15 +211,14 @@ class LibvirtDriver implements HypervisorDriver {
       if (state === 'connected') {
         log.info(`connected to ${this.name}`);
         this.#store.reopen();
-        this.#takenUp.clear();
         this.#firmwareFiles.forget();
         this.#coldStart.forgetStarted();
-        this.#reconciling = this.#reconciling.then(() => this.#reconcile());
+        this.#takingUp.begin();
       } else if (state === 'connecting') {
         log.warn(`no connection to ${this.name}`, { error: hypervisor.lastError });
       }
     });
-    if (hypervisor.state === 'connected') this.#reconciling = this.#reconcile();
+    if (hypervisor.state === 'connected') this.#takingUp.begin();
     // A host that is down from the start changes no state; whoever started the service should read of it all the same.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) log.warn(`no connection to ${this.name}`, { error });
@@ -245,12 +228,12 @@ class LibvirtDriver implements HypervisorDriver {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const ending = [this.#power.close(), this.#boot.close()];
+    const ending = [this.#takingUp.close(), this.#power.close(), this.#boot.close()];
     // Halves of downloads are removed while there is somebody to ask.
     await this.#store.close();
     // What still runs ends with its calls.
     await this.#host.hypervisor.close();
-    await Promise.allSettled([...ending, this.#turns.close(), this.#host.edits.close(), this.#reconciling]);
+    await Promise.allSettled([...ending, this.#turns.close(), this.#host.edits.close()]);
   }
 
   async ping(): Promise<void> {
@@ -342,7 +325,7 @@ class LibvirtDriver implements HypervisorDriver {
   async #changing<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);
     try {
-      await this.#takeUp(machine);
+      await this.#takingUp.take(machine);
       return await change(machine);
     } finally {
       this.#reader.forget(machine.uuid);
@@ -356,17 +339,6 @@ class LibvirtDriver implements HypervisorDriver {
     throw new DriverError('unavailable', 'asking libvirt: there is no connection to the host', { cause: lastError });
   }
 
-  async #sourcesInUse(): Promise<ReadonlySet<string>> {
-    const { inventory, timeoutMs } = this.#host;
-    const used = new Set<string>();
-    for (const machine of await inventory.list()) {
-      for (const text of await machineTexts(machine, timeoutMs)) {
-        for (const { source } of readDomain(text).devices.disks) if (source.name !== null) used.add(source.name);
-      }
-    }
-    return used;
-  }
-
   /** @see StartPreparations.catchUp */
   async #catchUp(machine: Machine): Promise<void> {
     await catchUpMedia(this.#host, machine);
@@ -375,53 +347,5 @@ class LibvirtDriver implements HypervisorDriver {
     await this.#boot.tell(machine).catch((error: unknown) => {
       this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
     });
-  }
-
-  #isClosing(): boolean {
-    return this.#closing.signal.aborted;
-  }
-
-  /** Takes up what was under way when the last daemon ended or the connection broke. */
-  async #reconcile(): Promise<void> {
-    const { inventory, log } = this.#host;
-    if (this.#isClosing()) return;
-    await this.#changes
-      .catchUp()
-      .catch((error: unknown) => log.warn('looking for what happened without a connection failed', { error }));
-    try {
-      await this.#store.tidy();
-    } catch (error) {
-      log.warn('tidying the image store failed', { error });
-    }
-    const machines = await inventory.list().catch((error: unknown) => {
-      log.warn('listing the machines failed', { error });
-      return [];
-    });
-    // Several at a time: one whose QEMU hangs must not keep the others waiting.
-    const left = [...machines];
-    const takeUpNext = async (): Promise<void> => {
-      for (let machine = left.shift(); machine !== undefined && !this.#isClosing(); machine = left.shift()) {
-        await this.#takeUp(machine);
-      }
-    };
-    await Promise.all(Array.from({ length: 4 }, takeUpNext));
-  }
-
-  /** Takes up one machine, before anything else is done to it. What fails is logged. */
-  #takeUp(machine: Machine): Promise<void> {
-    const taken = this.#takenUp.get(machine.uuid);
-    if (taken !== undefined) return taken;
-    const taking = (async () => {
-      try {
-        await this.#coldStart.reconcile(machine);
-        await this.#boot.reconcile(machine);
-        await this.#power.reconcile(machine);
-        await this.#disks.reconcile(machine);
-      } catch (error) {
-        this.#host.log.warn(`taking up machine ${machine.name} failed`, { error });
-      }
-    })();
-    this.#takenUp.set(machine.uuid, taking);
-    return taking;
   }
 }
