@@ -36,8 +36,8 @@ lab_guest() {
   <on_reboot>restart</on_reboot>
   <devices>
 $(guest_devices "$disk")
-    <serial type='file'>
-      <source path='$work/consoles/$1.log' append='on'/>
+    <serial type='pty'>
+      <log file='$work/consoles/$1.log' append='on'/>
     </serial>
     <video><model type='vga'/></video>
   </devices>

@@ -38,6 +38,31 @@ describe('docs/conformance.md', () => {
   });
 });
 
+describe('the nightly workflow', () => {
+  const commands = [...nightly.matchAll(/run: bash scripts\/conformance (.+)$/gm)].map(([, words = '']) =>
+    words.split(' '),
+  );
+
+  it('runs all tools, in memory and on guests, with options that there are (D4)', () => {
+    const usage = read('scripts/conformance');
+    expect(commands.map((words) => words.includes('--guests'))).toEqual([false, true]);
+    for (const [folder = '', ...words] of commands) {
+      expect(nightly).toContain(`path: ${folder}/Redfish-Service-Validator`);
+      const options = words.filter((word) => word.startsWith('--'));
+      expect(options.filter((option) => !usage.includes(`\n  ${option} `))).toEqual([]);
+      expect(options).not.toContain('--tools');
+    }
+  });
+
+  it('has every folder that the tools are looked for in (D4)', () => {
+    const folders = [...script.matchAll(/'(Redfish-[\w-]+|python-redfish-library|HWMgmt-OCP-Profiles)[/']/g)].map(
+      ([, name]) => name,
+    );
+    expect(new Set(folders).size).toBe(8);
+    for (const name of folders) expect(nightly).toContain(`path: .cache/tools/${String(name)} `);
+  });
+});
+
 describe('scripts/conformance.d/run.py', () => {
   const counts = (text: string): unknown => {
     const program = `import json, sys; sys.path.insert(0, 'scripts/conformance.d'); import run; print(json.dumps(run.read_counts(sys.stdin.read())))`;
