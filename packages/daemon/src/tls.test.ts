@@ -48,6 +48,15 @@ describe('certificate and key', () => {
     );
   });
 
+  it('belong together whatever other keys there are, with a passphrase or cut (D1)', () => {
+    const [one, locked] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('locked.key'), 'utf8')];
+    const broken = '-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n';
+    for (const text of [`${one}${locked}`, `${locked}${one}`, `${broken}${one}`]) {
+      writeFileSync(at('mixed.key'), text);
+      expect(loadTls({ sslCert: at('one.pem'), sslKey: at('mixed.key') }).key).toBe(one);
+    }
+  });
+
   it.each([
     ['none', 'one.key', 'reading the certificate <folder>/none: there is no such file'],
     ['one.pem', 'none', 'reading the key <folder>/none: there is no such file'],

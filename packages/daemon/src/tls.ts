@@ -41,13 +41,23 @@ export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
     () => new X509Certificate(options.cert),
   );
   const using = `using the key ${sslKey}`;
-  const keys = keysOf(options.key).map((pem) => ({ pem, key: parseKey(pem, using) }));
-  // Not left to the TLS context: a certificate and a key of different kinds are two halves of two pairs to it.
-  const own = keys.find(({ key }) => certificate.checkPrivateKey(key));
-  if (own === undefined) throw new TlsFilesError(`${using}: it is not the key of the certificate`);
-  const pair = { ...options, key: own.pem };
+  const pair = { ...options, key: ownKey(certificate, options.key, using) };
   attempt(using, 'OpenSSL does not accept the pair', () => createSecureContext(pair));
   return pair;
+}
+
+/** The key that is the certificate's. Of several one that can not be read is of no account where another fits. */
+function ownKey(certificate: X509Certificate, text: string, using: string): string {
+  let fault: unknown = new TlsFilesError(`${using}: it is not the key of the certificate`);
+  for (const pem of keysOf(text)) {
+    try {
+      // Not left to the TLS context: a certificate and a key of different kinds are two halves of two pairs to it.
+      if (certificate.checkPrivateKey(parseKey(pem, using))) return pem;
+    } catch (error) {
+      fault = error;
+    }
+  }
+  throw fault;
 }
 
 const KEY = /-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----[\s\S]+?-----END \1-----/g;
