@@ -110,6 +110,14 @@ describe('being found', () => {
     expect(discovery.settings.enabled).toBe(false);
   });
 
+  it('stays off over a restart for whoever switches it off while the port can not be had (D1)', async () => {
+    const first = await start(true, '192.0.2.99');
+    await first.change({ enabled: false });
+    await first.close();
+    const second = await start(true);
+    expect(second.settings.enabled).toBe(false);
+  });
+
   it('stays as it is where it can not be kept (D1)', async () => {
     const discovery = openDiscovery({
       configured: false,

@@ -136,7 +136,8 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
   const set = async (change: Partial<DiscoverySettings>): Promise<void> => {
     const before = wanted;
     const next = settingsOf({ ...before, ...change }, change.enabled ?? before.enabled);
-    if (sameSettings(next, shown)) return;
+    // What is shown may not be what is wanted: the port could not be had, and is to be let alone from now on.
+    if (sameSettings(next, shown) && sameSettings(next, before)) return;
     keep(next);
     wanted = next;
     try {

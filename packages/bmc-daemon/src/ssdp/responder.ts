@@ -193,7 +193,9 @@ function localAddressFor(address: string, port: number): Promise<string | undefi
       resolve(found);
     };
     probe.once('error', () => done(undefined));
-    probe.connect(port, address, () => done(probe.address().address));
+    // Not as connect's callback, which is told of its failure, too.
+    probe.once('connect', () => done(probe.address().address));
+    probe.connect(port, address);
   });
 }
 
