@@ -55,6 +55,12 @@ export function purposesOf({ keyUsage }: { readonly keyUsage?: readonly string[]
   return keyUsage ?? [];
 }
 
+/** Whether the key may do what TLS asks of a server's (RFC 5280 §4.2.1.3, as OpenSSL's clients look at it); no bit at all allows everything. */
+export function canOpenTls(usages: readonly KeyUsage[]): boolean {
+  const said = bits.filter((bit) => usages.includes(bit));
+  return said.length === 0 || said.some((bit) => ['DigitalSignature', 'KeyEncipherment', 'KeyAgreement'].includes(bit));
+}
+
 /** Whether a server may show a certificate with these purposes; one without any may be used for everything. */
 export function isForServers(purposeIds: readonly string[]): boolean {
   if (purposeIds.length === 0) return true;

@@ -13,7 +13,10 @@ export class PemError extends Error {
   override readonly name = 'PemError';
 }
 
-const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+// Up to the next line of dashes and no further: the time is that of the text, whatever stands in it.
+const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,64})-----[^-]*(?:-(?!----)[^-]*)*-----END \1-----/g;
+/** As OpenSSL reads them. */
+const CERTIFICATES = ['CERTIFICATE', 'X509 CERTIFICATE', 'TRUSTED CERTIFICATE'];
 /** `openssl ecparam -genkey` writes them before the key, which has them, too. */
 const PARAMETERS = 'EC PARAMETERS';
 
@@ -26,15 +29,25 @@ export function readPem(text: string, passphrase?: string): PemContents {
   const certificates: X509Certificate[] = [];
   const keys: KeyObject[] = [];
   for (const [pem, label = ''] of text.matchAll(BLOCK)) {
-    if (label === 'CERTIFICATE' || label === 'X509 CERTIFICATE' || label === 'TRUSTED CERTIFICATE') {
-      certificates.push(readCertificate(pem));
-    } else if (/(^| )PRIVATE KEY$/.test(label)) keys.push(readKey(pem, passphrase));
+    if (CERTIFICATES.includes(label)) certificates.push(readCertificate(pem));
+    else if (/(^| )PRIVATE KEY$/.test(label)) keys.push(readKey(pem, passphrase));
     else if (label !== PARAMETERS) throw new PemError(`there is a ${label} in it`);
   }
   // A block that was cut off is no block, and would be overlooked.
   const begun = text.match(/-----BEGIN /g)?.length ?? 0;
   if (begun > (text.match(BLOCK)?.length ?? 0)) throw new PemError('it is cut off, or otherwise no PEM');
   return { certificates, keys };
+}
+
+/**
+ * The certificates of a file that OpenSSL has taken already; whatever else stands in it (a key, DH parameters) is passed over, as
+ * OpenSSL does.
+ * @throws {PemError}
+ */
+export function readCertificates(text: string): readonly X509Certificate[] {
+  return [...text.matchAll(BLOCK)].flatMap(([pem, label = '']) =>
+    CERTIFICATES.includes(label) ? [readCertificate(pem)] : [],
+  );
 }
 
 /** Certificates as PEM, one after the other, and nothing else. */

@@ -66,9 +66,9 @@ async function shown(): Promise<string | string[] | undefined> {
 }
 
 /** What is wrong with a certificate. */
-function faultOf(pem: string, options?: { readonly passphrase: string }): unknown {
+async function faultOf(pem: string, options?: { readonly passphrase: string }): Promise<unknown> {
   try {
-    certificate.replace(pem, options);
+    await certificate.replace(pem, options);
     return undefined;
   } catch (error) {
     return error instanceof ServerCertificateError ? `${error.kind}: ${error.message}` : error;
@@ -104,7 +104,7 @@ describe('a certificate that is replaced', () => {
   it('is shown to new connections at once, and those that are open go on (D1)', async () => {
     const old = await connection();
     const next = authority.issue('second');
-    certificate.replace(`${next.key}${next.certificate}`);
+    await certificate.replace(`${next.key}${next.certificate}`);
     expect(await shown()).toBe('second');
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=second']);
     old.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -114,10 +114,10 @@ describe('a certificate that is replaced', () => {
     old.destroy();
   });
 
-  it('stands in the files with its key, which keep their modes, and nothing is left beside them (D1)', () => {
+  it('stands in the files with its key, which keep their modes, and nothing is left beside them (D1)', async () => {
     const before = readdirSync(folder).sort();
     const next = authority.issue('second');
-    certificate.replace(`${next.certificate}${next.key}`);
+    await certificate.replace(`${next.certificate}${next.key}`);
     expect(loadTls(files()).cert).toBe(next.certificate);
     expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
     expect([statSync(at('server.pem')).mode & 0o777, statSync(at('server.key')).mode & 0o777]).toEqual([0o644, 0o640]);
@@ -134,7 +134,7 @@ describe('a certificate that is replaced', () => {
     expect(state.state.keys).toHaveLength(1);
     await certificate.request(request);
     certificate = open();
-    certificate.replace(authority.sign(pem));
+    await certificate.replace(authority.sign(pem));
     expect(await shown()).toBe('requested');
     // The other one's may come yet.
     expect(state.state.keys).toHaveLength(1);
@@ -147,7 +147,7 @@ describe('a certificate that is replaced', () => {
     const { createSigningRequest } = await import('./signing-request.js');
     const { createPrivateKey } = await import('node:crypto');
     const pem = await createSigningRequest({ ...request, subject: { commonName: 'renewed' } }, createPrivateKey(key));
-    certificate.replace(authority.sign(pem));
+    await certificate.replace(authority.sign(pem));
     expect(await shown()).toBe('renewed');
     expect(statSync(at('server.key'), { bigint: true }).mtimeNs).toBe(mtimeNs);
   });
@@ -155,13 +155,13 @@ describe('a certificate that is replaced', () => {
   it('comes with the chain to its root, in order (D1)', async () => {
     const subordinate = authority.subordinate('between');
     const next = subordinate.issue('below');
-    certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
+    await certificate.replace(`${next.certificate}${subordinate.root}${authority.root}${next.key}`);
     expect(await shown()).toBe('below');
     expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=below', 'CN=between', 'O=Example\nCN=root']);
-    expect(faultOf(`${next.certificate}${authority.root}${subordinate.root}`)).toBe(
+    expect(await faultOf(`${next.certificate}${authority.root}${subordinate.root}`)).toBe(
       'value: the chain is out of order: certificate 2 has not issued certificate 1',
     );
-    expect(faultOf(`${subordinate.root}${next.certificate}`)).toBe(
+    expect(await faultOf(`${subordinate.root}${next.certificate}`)).toBe(
       'value: the chain is out of order: certificate 2 has not issued certificate 1',
     );
   });
@@ -179,13 +179,36 @@ describe('a certificate that is replaced', () => {
       now: () => new Date(),
     });
     const next = authority.issue('next');
-    combined.replace(`${next.certificate}${next.key}`);
+    await combined.replace(`${next.certificate}${next.key}`);
     expect(await shown()).toBe('next');
     expect(loadTls(one).cert).toContain(next.certificate);
   });
 });
 
 describe('what can not be shown', () => {
+  it('is refused by what clients look at: key usage, and issuers that are none (D1)', async () => {
+    const name = 'subjectAltName=DNS:localhost';
+    const signer = authority.issue('signer', { extensions: [name, 'keyUsage=critical,keyCertSign,cRLSign'] });
+    const garbled = authority.issue('garbled', { extensions: [name, '2.5.29.15=DER:04:01:ff'] });
+    const plain = authority.subordinate('plain', ['basicConstraints=critical,CA:FALSE']);
+    const below = plain.issue('below');
+    expect([
+      await faultOf(`${signer.certificate}${signer.key}`),
+      await faultOf(`${garbled.certificate}${garbled.key}`),
+      await faultOf(`${below.certificate}${plain.root}${below.key}`),
+    ]).toEqual([
+      'value: the certificate is not for servers, by its key usage',
+      'format: the extensions of its certificate can not be read',
+      "value: certificate 2 of the chain is no authority's",
+    ]);
+    expect(await shown()).toBe('first');
+  });
+
+  it('is read in the time of its length, whatever stands in it (D1)', async () => {
+    // With a scan to the end for each beginning this takes minutes.
+    expect(await faultOf('-----BEGIN  -----END '.repeat(40_000))).toBe('format: it is cut off, or otherwise no PEM');
+  });
+
   it('is refused with its reason, and the old certificate stays, shown and in the files (D1)', async () => {
     const before = [textOf('server.pem'), textOf('server.key')];
     const good = authority.issue('good');
@@ -196,19 +219,19 @@ describe('what can not be shown', () => {
     const expired = authority.issue('expired', { days: -1 });
     const cut = good.certificate.slice(0, -30);
     expect([
-      faultOf(''),
-      faultOf('no PEM'),
-      faultOf(cut),
-      faultOf(good.certificate.replace(/[A-Za-z0-9+/]{60}\n/, '')),
-      faultOf(`${good.certificate}${openCrl}`),
-      faultOf(good.key),
-      faultOf(good.certificate),
-      faultOf(`${good.certificate}${other.key}`),
-      faultOf(`${good.certificate}${good.key}${other.key}`),
-      faultOf(`${weak.certificate}${weak.key}`),
-      faultOf(`${curve.certificate}${curve.key}`),
-      faultOf(`${mail.certificate}${mail.key}`),
-      String(faultOf(`${expired.certificate}${expired.key}`)).replace(/, on .*/, ''),
+      await faultOf(''),
+      await faultOf('no PEM'),
+      await faultOf(cut),
+      await faultOf(good.certificate.replace(/[A-Za-z0-9+/]{60}\n/, '')),
+      await faultOf(`${good.certificate}${openCrl}`),
+      await faultOf(good.key),
+      await faultOf(good.certificate),
+      await faultOf(`${good.certificate}${other.key}`),
+      await faultOf(`${good.certificate}${good.key}${other.key}`),
+      await faultOf(`${weak.certificate}${weak.key}`),
+      await faultOf(`${curve.certificate}${curve.key}`),
+      await faultOf(`${mail.certificate}${mail.key}`),
+      String(await faultOf(`${expired.certificate}${expired.key}`)).replace(/, on .*/, ''),
     ]).toEqual([
       'value: there is no certificate in it',
       'value: there is no certificate in it',
@@ -227,23 +250,47 @@ describe('what can not be shown', () => {
     expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
     expect(await shown()).toBe('first');
     certificate = open(() => new Date(0));
-    expect(faultOf(`${good.certificate}${good.key}`)).toMatch(/^value: the certificate is not valid yet, but from /);
+    expect(await faultOf(`${good.certificate}${good.key}`)).toMatch(
+      /^value: the certificate is not valid yet, but from /,
+    );
   });
 
   it('is a key with a passphrase without it, and not with it (D1)', async () => {
     const { openssl } = await import('../../test/support/authority.js');
     const next = authority.issue('locked');
     const key = openssl(['pkey', '-aes256', '-passout', 'pass:open it'], next.key);
-    expect(faultOf(`${next.certificate}${key}`)).toBe('format: its private key has a passphrase');
-    expect(faultOf(`${next.certificate}${key}`, { passphrase: 'wrong' })).toBe(
+    expect(await faultOf(`${next.certificate}${key}`)).toBe('format: its private key has a passphrase');
+    expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'wrong' })).toBe(
       'format: its private key does not open with this passphrase',
     );
-    expect(faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
+    expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
 });
 
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
+
+describe('requests', () => {
+  it('are made one after the other, and are refused where too many wait (D1)', async () => {
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => certificate.request(request)));
+    expect(all.map((one) => (one.status === 'fulfilled' ? 'made' : String(one.reason)))).toEqual([
+      ...Array.from({ length: 8 }, () => 'made'),
+      ...Array.from({ length: 2 }, () => 'ServerCertificateError: 8 keys for signing requests are being made already'),
+    ]);
+    await expect(certificate.request(request)).resolves.toContain('BEGIN CERTIFICATE REQUEST');
+  });
+});
+
+describe('a certificate file', () => {
+  it('may have in it whatever OpenSSL passes over (D1)', () => {
+    const before = textOf('server.pem');
+    writeFileSync(at('server.pem'), `${before}-----BEGIN DH PARAMETERS-----\nMAY=\n-----END DH PARAMETERS-----\n`);
+    certificate = open();
+    expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
+    certificate.taken(loadTls(files()));
+    expect(certificate.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
+  });
+});
 
 describe('files that can not be written', () => {
   it('leave everything as it was, and are named (D1)', async () => {
@@ -259,13 +306,15 @@ describe('files that can not be written', () => {
       now: () => new Date(),
     });
     const next = authority.issue('second');
-    expect(() => stuck.replace(`${next.certificate}${next.key}`)).toThrow(/^writing \/proc\/self\/server\.pem: /);
+    await expect(stuck.replace(`${next.certificate}${next.key}`)).rejects.toThrow(
+      /^writing \/proc\/self\/server\.pem: /,
+    );
     expect([textOf('server.pem'), textOf('server.key')]).toEqual(before);
     expect(await shown()).toBe('first');
     expect(stuck.chain.map(({ subject }) => subject)).toEqual(['CN=first']);
   });
 
-  it('are a pair wherever a replacement ends (D1)', () => {
+  it('are a pair wherever a replacement ends (D1)', async () => {
     const old = loadTls(files());
     const next = authority.issue('second');
     // What stands there between the three writes.
@@ -276,7 +325,7 @@ describe('files that can not be written', () => {
     // And the next replacement leaves one key.
     certificate = open();
     const third = authority.issue('third');
-    certificate.replace(`${third.certificate}${third.key}`);
+    await certificate.replace(`${third.certificate}${third.key}`);
     expect(textOf('server.key').match(/BEGIN/g)).toHaveLength(1);
     chmodSync(at('server.key'), 0o600);
     expect(loadTls(files()).cert).toBe(third.certificate);

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { TlsFiles, TlsOptions } from '@rackless/daemon/tls.js';
 import { StateFileError, type StateFile } from '../state-file.js';
-import { keyPem, PemError, pemOf, readPem } from './pem.js';
+import { readExtensions, type CertificateExtensions } from './extensions.js';
+import { keyPem, PemError, pemOf, readCertificates, readPem } from './pem.js';
 import { chainFault, pairFault } from './server-chain.js';
 import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
 import { TlsFileWriteError, writeTlsFiles } from './tls-file-writer.js';
@@ -12,10 +13,10 @@ import { TlsFileWriteError, writeTlsFiles } from './tls-file-writer.js';
 /** The certificate was not replaced, and the old one stays. The message says why, and quotes no key. */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
-  /** `format`: it can not be read; `value`: it can, and is not usable; `files`: it could not be kept. */
-  readonly kind: 'format' | 'value' | 'files';
+  /** `format`: it can not be read; `value`: it can, and is not usable; `files`: it could not be kept; `busy`: later, perhaps. */
+  readonly kind: 'format' | 'value' | 'files' | 'busy';
 
-  constructor(kind: 'format' | 'value' | 'files', reason: string, cause?: unknown) {
+  constructor(kind: ServerCertificateError['kind'], reason: string, cause?: unknown) {
     super(reason, cause === undefined ? undefined : { cause });
     this.kind = kind;
   }
@@ -32,14 +33,17 @@ export const noRequestedKeys: RequestedKeys = { keys: [] };
 
 /** Requests that are waited for; with one more the oldest is forgotten. */
 const MOST_REQUESTS = 8;
+/** Keys that are being made or wait for it: more would be forgotten before anybody has seen them. */
+const MOST_AT_ONCE = 8;
 
 export interface ServerCertificate {
   /** What new connections are shown, the server's own certificate first. The same array until there is another. */
   readonly chain: readonly X509Certificate[];
   /**
-   * Makes a key and keeps it until its certificate comes.
+   * Makes a key and keeps it until its certificate comes. One after the other: an RSA key holds one of the few threads that passwords are
+   * verified in, too.
    * @returns the request for it as PEM.
-   * @throws {ServerCertificateError} `files`.
+   * @throws {ServerCertificateError} `files`, `busy`.
    */
   request(request: SigningRequest): Promise<string>;
   /**
@@ -47,7 +51,7 @@ export interface ServerCertificate {
    * @param pem the certificate, those that lead from it to a root, and its key where that is neither the present one nor that of a request.
    * @throws {ServerCertificateError}
    */
-  replace(pem: string, options?: { readonly passphrase?: string | undefined }): void;
+  replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
   /** The files were read again, and the listener has what was in them. */
   taken(tls: TlsOptions): void;
 }
@@ -68,11 +72,11 @@ export interface ServerCertificateOptions {
 export function openServerCertificate(options: ServerCertificateOptions): ServerCertificate {
   const { files, setTls, state, log, now } = options;
   let tls = options.tls;
-  let chain = readPem(tls.cert).certificates;
+  let chain = readCertificates(tls.cert);
 
   const take = (next: TlsOptions): void => {
     tls = next;
-    chain = readPem(next.cert).certificates;
+    chain = readCertificates(next.cert);
   };
   const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void => {
     try {
@@ -93,20 +97,37 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     }
   };
 
+  const make = async (request: SigningRequest): Promise<string> => {
+    const key = await generateKey(request.key);
+    const pem = await createSigningRequest(request, key);
+    keepKeys((keys) => [...keys, keyPem(key)].slice(-MOST_REQUESTS));
+    return pem;
+  };
+  let atOnce = 0;
+  let turn: Promise<unknown> = Promise.resolve();
+
   return {
     get chain() {
       return chain;
     },
     async request(request) {
-      const key = await generateKey(request.key);
-      const pem = await createSigningRequest(request, key);
-      keepKeys((keys) => [...keys, keyPem(key)].slice(-MOST_REQUESTS));
-      return pem;
+      if (atOnce >= MOST_AT_ONCE)
+        throw new ServerCertificateError('busy', `${MOST_AT_ONCE} keys for signing requests are being made already`);
+      atOnce += 1;
+      const made = turn.then(() => make(request));
+      turn = made.catch(() => undefined);
+      try {
+        return await made;
+      } finally {
+        atOnce -= 1;
+      }
     },
-    replace(pem, { passphrase } = {}) {
+    async replace(pem, { passphrase } = {}) {
       const { certificates, keys } = read(pem, passphrase);
-      const fault = chainFault(certificates, now());
       const [leaf] = certificates;
+      const extensions = leaf === undefined ? undefined : await extensionsOf(leaf);
+      // From here on nothing waits: of two replacements at once one is after the other.
+      const fault = chainFault(certificates, extensions?.keyUsage ?? [], now());
       if (fault !== undefined || leaf === undefined) throw new ServerCertificateError('value', fault ?? 'it is empty');
       const key = keyFor(leaf, keys, [...state.state.keys.toReversed(), tls.key]);
       const unusable = pairFault(certificates, key);
@@ -133,6 +154,15 @@ function read(pem: string, passphrase: string | undefined) {
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
     throw new ServerCertificateError('format', error.message, error);
+  }
+}
+
+/** A certificate that can not be shown afterwards is none to begin with. */
+async function extensionsOf(certificate: X509Certificate): Promise<CertificateExtensions> {
+  try {
+    return await readExtensions(certificate);
+  } catch (error) {
+    throw new ServerCertificateError('format', 'the extensions of its certificate can not be read', error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Whether a certificate and its chain can be shown by a server: what clients would find wrong is found before they see it. */
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { isForServers, purposesOf } from './key-usage.js';
+import { canOpenTls, isForServers, purposesOf, type KeyUsage } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
@@ -14,8 +14,13 @@ const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 /**
  * Why the certificates can not be a server's, or undefined: the first one is the server's, and each that follows has issued the one
  * before it.
+ * @param usages of the first one.
  */
-export function chainFault(certificates: readonly X509Certificate[], now: Date): string | undefined {
+export function chainFault(
+  certificates: readonly X509Certificate[],
+  usages: readonly KeyUsage[],
+  now: Date,
+): string | undefined {
   const [leaf] = certificates;
   if (leaf === undefined) return 'there is no certificate in it';
   for (const [index, certificate] of certificates.entries()) {
@@ -26,8 +31,10 @@ export function chainFault(certificates: readonly X509Certificate[], now: Date):
     const issuer = certificates[index + 1];
     if (issuer !== undefined && !isIssuer(issuer, certificate))
       return `the chain is out of order: certificate ${index + 2} has not issued certificate ${index + 1}`;
+    if (issuer !== undefined && !isAuthority(issuer)) return `certificate ${index + 2} of the chain is no authority's`;
   }
   if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, by its extended key usage';
+  if (!canOpenTls(usages)) return 'the certificate is not for servers, by its key usage';
   return keyFault(leaf);
 }
 
@@ -38,6 +45,11 @@ function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolea
     // A signature of a kind that OpenSSL does not know proves nothing.
     return false;
   }
+}
+
+/** RFC 5280 §4.2.1.9. Roots of before 1999 have no extensions, and are still taken. */
+function isAuthority(certificate: X509Certificate): boolean {
+  return certificate.ca || certificate.checkIssued(certificate);
 }
 
 function keyFault({ publicKey }: X509Certificate): string | undefined {

@@ -81,7 +81,7 @@ const certificateService = defineResource({
         const uri = body.CertificateUri['@odata.id'].replace(/\/$/, '');
         const manager = uri.endsWith('/1') ? await httpsManagerOf(uri.replace(/\/1$/, ''), services) : null;
         if (manager !== null && certificate !== null) {
-          replaceHttpsCertificate(certificate, body, replaceAction);
+          await replaceHttpsCertificate(certificate, body, replaceAction);
           return { changed: { location: httpsCertificateUri(manager) } };
         }
         const location = await replaceDriveCertificate(uri, body, services, replaceAction);

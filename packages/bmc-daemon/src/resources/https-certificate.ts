@@ -13,6 +13,9 @@ const ID = '1';
 /** More than any chain needs. */
 const LONGEST_PEM = 65_536;
 
+/** When a key for a signing request may be asked for again. */
+const RETRY_AFTER_S = '5';
+
 /** URI of the collection of a manager. @param uuid of its machine. */
 export function httpsCertificatesUri(uuid: string): string {
   return uri.replace('{managerId}', uuid);
@@ -45,13 +48,13 @@ export interface SentCertificate {
  * @param action whose parameters they are, `CertificateService.ReplaceCertificate`; absent: they are properties.
  * @throws {RedfishError}
  */
-export function replaceHttpsCertificate(
+export async function replaceHttpsCertificate(
   certificate: ServerCertificate,
   { CertificateString, Password }: SentCertificate,
   action?: string,
-): void {
+): Promise<void> {
   try {
-    certificate.replace(CertificateString, { passphrase: Password ?? undefined });
+    await certificate.replace(CertificateString, { passphrase: Password ?? undefined });
   } catch (error) {
     throw translateCertificateError(error, action);
   }
@@ -64,6 +67,10 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   const detail = sentence(error.message);
   // Who may change the certificate may know where it is kept: without the name nobody would find what is wrong.
   if (error.kind === 'files') return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
+  if (error.kind === 'busy') {
+    const later = withDetail(message('ServiceTemporarilyUnavailable', RETRY_AFTER_S), detail);
+    return new RedfishError(503, [later], { 'Retry-After': RETRY_AFTER_S }, error);
+  }
   const ofFormat =
     action === undefined
       ? message('PropertyValueFormatError', '******', name)
@@ -94,8 +101,8 @@ const collection = defineResource({
   post: {
     // There is room for one: whoever adds one replaces it.
     body: z.strictObject(sentCertificate),
-    run({ uuid, certificate }, body) {
-      replaceHttpsCertificate(certificate, body);
+    async run({ uuid, certificate }, body) {
+      await replaceHttpsCertificate(certificate, body);
       return { created: { location: httpsCertificateUri(uuid) } };
     },
   },

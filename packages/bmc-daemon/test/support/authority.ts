@@ -15,8 +15,8 @@ export interface Authority {
     name: string,
     options?: { readonly kind?: readonly string[]; readonly extensions?: readonly string[]; readonly days?: number },
   ) => { readonly certificate: string; readonly key: string };
-  /** An authority that this one has signed. */
-  readonly subordinate: (name: string) => Authority;
+  /** An authority that this one has signed. @param extensions other than an authority's: others should not take it for one. */
+  readonly subordinate: (name: string, extensions?: readonly string[]) => Authority;
 }
 
 const EC = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -60,10 +60,10 @@ function authorityOf(folder: string, certificate: string, key: string): Authorit
       const request = requestOf(name, kind, keyFile);
       return { certificate: sign(request, days, extensions), key: readFileSync(keyFile, 'utf8') };
     },
-    subordinate: (name) => {
+    subordinate: (name, extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']) => {
       const [own, ownKey] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
       const request = requestOf(name, EC, ownKey);
-      writeFileSync(own, sign(request, 3, ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']));
+      writeFileSync(own, sign(request, 3, extensions));
       return authorityOf(folder, own, ownKey);
     },
   };
