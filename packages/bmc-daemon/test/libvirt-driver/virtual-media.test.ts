@@ -314,6 +314,18 @@ describe.each([
     await until('the image to be removed', async () => (await volumes()).length === 0);
   });
 
+  it('go with a transient machine that had them (B9, S7)', async () => {
+    const guest = await host.guest();
+    await host.virsh('undefine', guest.name);
+    await host.virsh('create', host.file(`${guest.name}.xml`));
+    const { url } = await host.serveImage('transient');
+    await until('it to be known', async () => !(await driver.getSystem(guest.uuid)).persistent);
+    await driver.insertMedia(guest.uuid, 'cdrom', image(url));
+    expect(await volumes()).toHaveLength(1);
+    await host.virsh('destroy', guest.name);
+    await until('the image to be gone', async () => (await volumes()).length === 0);
+  });
+
   it('come with the user name and password, of which nothing is kept (B9)', async () => {
     const guest = await host.guest();
     const iso = bootableIso({ label: 'secret' });

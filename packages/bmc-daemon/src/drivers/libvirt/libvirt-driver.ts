@@ -197,7 +197,10 @@ class LibvirtDriver implements HypervisorDriver {
     inventory.start();
     this.#changes.start();
     const lifecycle = hypervisor.events.on('lifecycle', ({ domain, event, detail }) => {
-      if (event === DomainEventType.STOPPED) this.#boot.onStopped(domain.uuid);
+      if (event === DomainEventType.STOPPED) {
+        this.#boot.onStopped(domain.uuid);
+        this.#removeImagesIfGone(domain.uuid);
+      }
       // Whatever it had in its drive may have been for it alone.
       if (event === DomainEventType.UNDEFINED) void this.#store.removeUnused();
       if (event !== DomainEventType.STARTED || this.#coldStart.isOwn(domain.uuid, domain.id)) return;
@@ -337,6 +340,13 @@ class LibvirtDriver implements HypervisorDriver {
     const { state, lastError } = this.#host.hypervisor;
     if (state === 'connected' || (state === 'connecting' && lastError === null)) return;
     throw new DriverError('unavailable', 'asking libvirt: there is no connection to the host', { cause: lastError });
+  }
+
+  /** A transient machine ends with its instance, and libvirt tells of no more than that. */
+  #removeImagesIfGone(uuid: string): void {
+    this.#host.inventory.find(uuid).catch((error: unknown) => {
+      if (error instanceof DriverError && error.kind === 'notFound') void this.#store.removeUnused();
+    });
   }
 
   /** @see StartPreparations.catchUp */
