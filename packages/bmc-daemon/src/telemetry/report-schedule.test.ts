@@ -202,7 +202,42 @@ describe('reports that are sent', () => {
     await pass(60);
     running = new Set();
     await pass(120);
-    expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 0]);
+    expect(got.map(({ body }) => (body['MetricValues'] as unknown[]).length)).toEqual([0, 1, 2, 0]);
+  });
+
+  it('are no older than the start of their machine, and have rates a second after that, whatever the interval (D3)', async () => {
+    definitions.change(web.uuid, { intervalSeconds: 1 });
+    [machines, running] = [[web], new Set([web.uuid])];
+    const { got } = subscribe((uri) => uri === definitionUri(db.uuid));
+    const watching = subscribe((uri) => uri === definitionUri(web.uuid));
+    const ofDb = () => got.map(({ body }) => (body['MetricValues'] as unknown[]).length);
+    await pass(20.3);
+    machines = [web, db];
+    running.add(db.uuid);
+    schedule.began(db.uuid);
+    await pass(4);
+    // A counter, then with its rate.
+    expect(ofDb()).toEqual([1, 2]);
+    watching.leave();
+    running.delete(db.uuid);
+    await pass(60);
+    expect(ofDb()).toEqual([1, 2, 0]);
+    await pass(20);
+    running.add(db.uuid);
+    schedule.began(db.uuid);
+    await pass(4);
+    expect(ofDb()).toEqual([1, 2, 0, 1, 2]);
+  });
+
+  it('are not of a machine that went while nobody could say so (D3)', async () => {
+    const first = subscribe(() => true);
+    await pass(2);
+    machines = [db];
+    schedule.changed();
+    await pass(0.1);
+    expect(first.got.map(({ key }) => key)).toContain(web.uuid);
+    expect(schedule.kept(web.uuid)).toBeUndefined();
+    expect(subscribe(() => true).got.map(({ key }) => key)).toEqual([db.uuid]);
   });
 
   it('are of machines that come, no longer of those that go, and go on when the host is back (D3)', async () => {

@@ -34,7 +34,7 @@ interface Kept {
   readonly measurement: Measurement;
   /** By the steady clock; the measurement may be older. */
   readonly madeAt: number;
-  /** Nothing was there to compare it with: the next one comes soon, so that there are rates. */
+  /** Nothing of this run was there to compare it with: the next one comes soon, so that there are rates. */
   readonly isFirst: boolean;
 }
 
@@ -62,6 +62,8 @@ export class ReportSchedule implements ReportSource {
   readonly #kept = new Map<string, Kept>();
   /** By UUID, until when its last reader counts. */
   readonly #watched = new Map<string, number>();
+  /** By UUID, when a machine came or was started that was not measured since. */
+  readonly #begun = new Map<string, number>();
   readonly #subscriptions = new Set<Subscription>();
   #timer: NodeJS.Timeout | undefined;
   #running = false;
@@ -118,14 +120,21 @@ export class ReportSchedule implements ReportSource {
     return this.#kept.get(uuid)?.report;
   }
 
+  /** A machine is new or was started: what was measured before says nothing of it. */
+  began(uuid: string): void {
+    this.#begun.set(uuid, this.#options.clock());
+    this.changed();
+  }
+
   /** A machine is gone. */
   forget(uuid: string): void {
     this.#kept.delete(uuid);
     this.#watched.delete(uuid);
+    this.#begun.delete(uuid);
     for (const { empty } of this.#subscriptions) empty.delete(uuid);
   }
 
-  /** A definition has, or a machine is new: what is due, and when, is worked out again. */
+  /** A definition has: what is due, and when, is worked out again. */
   changed(): void {
     this.#changes += 1;
     this.#sleep(0);
@@ -157,9 +166,16 @@ export class ReportSchedule implements ReportSource {
   /** When a machine's next report is to be made, by the steady clock. */
   #dueAt(uuid: string): number {
     const kept = this.#kept.get(uuid);
-    if (kept === undefined) return -Infinity;
+    const begun = this.#begun.get(uuid);
+    // A sample of after that, though one serves for a while.
+    const newAt = begun === undefined ? undefined : begun + SHORTEST_MS;
+    if (kept === undefined) return newAt ?? -Infinity;
+    return Math.min(this.#nextAt(uuid, kept), newAt ?? Infinity);
+  }
+
+  /** When the one after the last is to be made. */
+  #nextAt(uuid: string, { madeAt, measurement, isFirst }: Kept): number {
     const { type, intervalSeconds } = this.#options.definitions.of(uuid);
-    const { madeAt, measurement, isFirst } = kept;
     if (type === 'onRequest') return measurement.clockMs + SHORTEST_MS;
     if (isFirst && measurement.statistics !== null) {
       return measurement.clockMs + Math.max(SHORTEST_MS, SAMPLE_TIMES * measurement.tookMs);
@@ -178,7 +194,8 @@ export class ReportSchedule implements ReportSource {
     // Every sample is of all machines: the first reader of this one may find one that was made for another.
     const serves =
       type === 'periodic' && !this.#kept.has(machine.uuid) && sample !== undefined
-        ? clock() - sample.clockMs < intervalSeconds * 1000
+        ? clock() - sample.clockMs < intervalSeconds * 1000 &&
+          sample.clockMs >= (this.#begun.get(machine.uuid) ?? -Infinity)
         : false;
     if (serves && sample !== undefined) return this.#make(machine, sample);
     return this.#make(machine, await within(sampler.sample(), waitMs));
@@ -198,9 +215,16 @@ export class ReportSchedule implements ReportSource {
       (earlier) => earlier !== undefined && isWithin(measurement.clockMs - earlier.clockMs, longest),
     );
     const report = { machine, measurement, figures: figures(measurement, before) };
-    this.#kept.set(uuid, { report, measurement, madeAt: clock(), isFirst: before === undefined });
+    const isFirst = before?.statistics?.run !== measurement.statistics?.run;
+    this.#kept.set(uuid, { report, measurement, madeAt: clock(), isFirst });
+    if (measurement.clockMs >= (this.#begun.get(uuid) ?? Infinity)) this.#begun.delete(uuid);
     if (this.#isPeriodic(uuid)) this.#send(this.#subscriptions, report);
     return report;
+  }
+
+  /** One that went while its sample was on its way, or while the host was down, was forgotten too early or not at all. */
+  #retain(uuids: ReadonlySet<string>): void {
+    for (const uuid of this.#kept.keys()) if (!uuids.has(uuid)) this.forget(uuid);
   }
 
   #send(subscriptions: Iterable<Subscription>, report: Report): void {
@@ -244,6 +268,7 @@ export class ReportSchedule implements ReportSource {
     }
     try {
       const machines = await driver.listSystems();
+      this.#retain(new Set(machines.map(({ uuid }) => uuid)));
       const observed = machines.filter(({ uuid }) => this.#isObserved(uuid));
       const due = observed.filter(({ uuid }) => this.#dueAt(uuid) <= clock());
       if (due.length > 0) {

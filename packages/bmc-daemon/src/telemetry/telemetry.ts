@@ -89,7 +89,7 @@ export function createTelemetry(
     },
   });
   const leave = driver.onChange(({ kind, uuid }) => {
-    if (kind === 'defined') schedule.changed();
+    if (kind === 'defined' || kind === 'started') schedule.began(uuid);
     if (kind === 'undefined') void tidy(uuid);
   });
   /** A machine that is renamed is undefined and defined again: it keeps what was set. */
