@@ -190,15 +190,15 @@ describe('push subscriptions', () => {
     await destroy();
     driver.define({ ...(await driver.getSystem('node-3')), state: 'crashed' });
     await lab.client.send('DELETE', last);
-    await until('the last', () => keysOf(heard.get('all')?.records() ?? []).includes('ResourceRemoved'));
-    const seen = Object.fromEntries(
-      [...heard].map(([name, each]) => [
-        name,
-        keysOf(each.records().filter((record) => !JSON.stringify(record).includes(`${collection}/`) || JSON.stringify(record).includes(last))), // prettier-ignore
-      ]),
-    );
+    const seen = (): Readonly<Record<string, readonly string[]>> =>
+      Object.fromEntries(
+        [...heard].map(([name, each]) => [
+          name,
+          keysOf(each.records().filter((record) => !JSON.stringify(record).includes(`${collection}/`) || JSON.stringify(record).includes(last))), // prettier-ignore
+        ]),
+      );
     const everything = ['ResourceCreated', 'ResourcePoweredOff', 'ResourceStatusChangedCritical', 'ResourceRemoved'];
-    expect(seen).toEqual({
+    const expected: Readonly<Record<string, readonly string[]>> = {
       all: everything,
       alert: everything,
       added: ['ResourceCreated'],
@@ -212,7 +212,12 @@ describe('push subscriptions', () => {
       below: ['ResourcePoweredOff', 'ResourceStatusChangedCritical'],
       notBelow: [],
       severe: ['ResourceStatusChangedCritical'],
-    });
+    };
+    // Each listener has a delivery of its own, and none waits for another.
+    await until('the last of each', () =>
+      Object.entries(expected).every(([name, keys]) => (seen()[name] ?? []).length >= keys.length),
+    );
+    expect(seen()).toEqual(expected);
   });
 
   it('can be changed in what may be changed, and in nothing else (S10)', async () => {
