@@ -8,6 +8,7 @@ import type { DeviceKey } from './firmware-control.js';
 /** What a boot is to come from: any device of a kind, or one device. */
 export type BootChoice = BootDevice | DeviceKey;
 
+/** An override as it is kept with a machine and read from it. */
 export interface BootOverride {
   readonly enabled: BootOverrideEnabled;
   /** `none`: nothing to override with; the machine's own order holds whatever `enabled` says. */

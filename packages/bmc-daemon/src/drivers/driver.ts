@@ -30,11 +30,13 @@ export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
 /** How the machine boots: `bios` is Redfish's Legacy, `efi` its UEFI. */
 export type FirmwareType = 'bios' | 'efi';
 
+/** What a lamp shows that helps to find a machine or a disk. */
 export type IndicatorState = 'lit' | 'off' | 'blinking';
 
 /** `disabled`: the machine's own order; `once`: the next boot only; `continuous`: every boot. */
 export type BootOverrideEnabled = 'disabled' | 'once' | 'continuous';
 
+/** A machine by both of its names. */
 export interface SystemRef {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
@@ -47,6 +49,7 @@ export interface SystemRef {
  */
 export type BootTarget = BootDevice | 'none' | 'http' | 'path' | 'next';
 
+/** How the machine boots: its override, its own order and what it could boot from. */
 export interface BootSnapshot {
   /**
    * `network`, `cdrom` and `hd`, in that order and whether the machine has such a device or not, then those of `fd` and `usb`
@@ -69,6 +72,7 @@ export interface BootSnapshot {
   readonly firstDevicePath: string | null;
 }
 
+/** A disk or a drive, as the running machine has it, or the definition of one that is off. */
 export interface DiskSnapshot {
   /** Target name: `vda`, `sdb`. */
   readonly target: string;
@@ -91,6 +95,7 @@ export interface DiskSnapshot {
   readonly pending: boolean;
 }
 
+/** A network interface, in the same way. */
 export interface InterfaceSnapshot {
   /** Lower-case, colon-separated. */
   readonly mac: string;
@@ -114,6 +119,7 @@ export interface MemoryDeviceSnapshot {
   readonly slot: number | null;
 }
 
+/** vCPUs as the guest sees them. */
 export interface ProcessorTopology {
   /** vCPUs online at boot. */
   readonly count: number;
@@ -214,6 +220,7 @@ export interface BootChange {
   readonly firmware?: FirmwareType;
 }
 
+/** What kept a driver from doing something; the status that a client gets is the resources' affair. */
 export type DriverErrorKind =
   /** No such machine. */
   | 'notFound'
@@ -265,10 +272,12 @@ export class DriverError extends Error {
   }
 }
 
+/** For what may have to wait: `signal` ends the waiting, with its reason. */
 export interface OperationOptions {
   readonly signal?: AbortSignal;
 }
 
+/** For an insert, whose download may take long. */
 export interface InsertOptions extends OperationOptions {
   /** Called as the download goes on, 0 to 100; not called when the size is unknown. */
   readonly onProgress?: (percent: number) => void;

@@ -27,6 +27,7 @@ export interface InterfaceFacts {
 /** By MAC address, lower case. What is missing is not known. */
 export type NetworkFacts = ReadonlyMap<string, InterfaceFacts>;
 
+/** The group of a driver that knows what its guests are called and reached by. */
 export interface GuestNetwork {
   /**
    * What is known by now. A guest whose agent does not answer delays nobody: it is asked behind the readers' backs, and only who

@@ -24,6 +24,7 @@ export type MachineChangeKind =
   /** The guest is on its way down. */
   | 'shuttingDown';
 
+/** Something that happened to a machine, whoever did it. */
 export interface MachineChange {
   readonly kind: MachineChangeKind;
   /** Canonical lower-case UUID. */
@@ -34,6 +35,7 @@ export interface MachineChange {
   readonly reason?: string;
 }
 
+/** Told of changes in their order; it must not throw. */
 export type MachineChangeListener = (change: MachineChange) => void;
 
 /** The change that a new state means, for a driver that sees states and not events; undefined where it means none. */

@@ -1,6 +1,7 @@
 /** Operations of one machine, one after the other. Machines do not wait for each other. */
 import { DriverError } from './driver.js';
 
+/** How an operation waits for its turn. */
 export interface QueueOptions {
   /** Leaves the queue when it aborts, with the signal's reason. An operation that has begun watches the signal itself. */
   readonly signal?: AbortSignal | undefined;

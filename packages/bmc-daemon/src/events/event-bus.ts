@@ -33,8 +33,10 @@ export interface ServiceEvent {
   readonly testId?: string;
 }
 
+/** Told of each event, once; what it throws is the bus's owner's to hear. */
 export type EventListener = (event: ServiceEvent) => void;
 
+/** Where everything that happens comes by. */
 export interface EventBus {
   /** Tells every listener, in the order of their subscription. Never throws, never waits. */
   publish(event: ServiceEvent): void;

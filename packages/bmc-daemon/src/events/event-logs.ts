@@ -16,6 +16,7 @@ export interface EventLog {
   clear(): Promise<void>;
 }
 
+/** All logs of a service; closed with it. */
 export interface EventLogs {
   /** @param uuid canonical, of a machine that there is. */
   ofSystem(uuid: string): EventLog;

@@ -7,6 +7,7 @@ import type { RefusedAttempt } from '../auth/login.js';
 import { baseRegistry } from '../redfish/base-registry.js';
 import type { Actor, EventBus } from './event-bus.js';
 
+/** Where they are told, and by which clock. */
 export interface FailedLoginsOptions {
   readonly events: Pick<EventBus, 'publish'>;
   /** Milliseconds that only go forward. Default: those since the process began. */
@@ -15,6 +16,7 @@ export interface FailedLoginsOptions {
   readonly after?: (ms: number, call: () => void) => () => void;
 }
 
+/** What is told of them; closed with the service. */
 export interface FailedLogins {
   readonly onRefused: (attempt: RefusedAttempt) => void;
   /** Tells what is not told yet. */

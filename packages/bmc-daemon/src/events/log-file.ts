@@ -27,6 +27,7 @@ export type LogRecord = z.infer<typeof recordSchema>;
 /** The first line of a file that was rewritten: what went before is gone, its ids are not given again. */
 const headSchema = z.object({ next: z.number().int().positive() });
 
+/** Where a log is and how long. */
 export interface LogFileOptions {
   readonly path: string;
   /** How many records are kept. */
@@ -54,6 +55,7 @@ interface Contents {
   readonly torn: boolean;
 }
 
+/** One log, appended to and cut when it has grown. */
 export class LogFile {
   readonly #options: LogFileOptions;
   #known: Known | undefined;

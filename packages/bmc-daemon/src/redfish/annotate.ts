@@ -4,6 +4,7 @@
  */
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 
+/** How all resources are finished. */
 export interface AnnotateOptions {
   /** EMULATOR_DMTF_STRICT. */
   readonly strict: boolean;

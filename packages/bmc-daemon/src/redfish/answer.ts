@@ -4,6 +4,7 @@ import { renderError, type RedfishError } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { StreamSource } from './stream.js';
 
+/** By name, as they are sent. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** A finished answer. Immutable, so that one can be kept and sent again. */

@@ -5,6 +5,7 @@ import { RedfishError } from './errors.js';
 import { message } from './messages.js';
 import type { Awaitable } from './resource.js';
 
+/** Who sends a request, and what he may do. */
 export interface Authenticated {
   /** The account's name; null where no AUTH_FILE is set and everybody may come in. */
   readonly user: string | null;

@@ -2,6 +2,7 @@
 import { jsonAnswer, stringify, textAnswer, type Answer } from './answer.js';
 import { openApiDocument, type DeclaredPath } from './openapi.js';
 
+/** A document of the protocol that is no resource: `$metadata`, `odata`, the OpenAPI document. */
 export interface Document {
   readonly path: string;
   readonly answer: Answer;

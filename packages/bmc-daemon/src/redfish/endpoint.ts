@@ -13,6 +13,7 @@ import type { Awaitable, Params, Resource, ResourceRequest } from './resource.js
 import { accepts, type StreamDefinition } from './stream.js';
 import { actionOperation, writeOperations } from './write.js';
 
+/** What one method does at one path. */
 export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer>;
 
 /** A resource as an object, for queries to work on. */
@@ -23,6 +24,7 @@ export interface Shown {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** One path with its methods. */
 export interface Endpoint {
   /** The template, for metrics. */
   readonly route: string;

@@ -1,6 +1,7 @@
 /** A row of the registries whose messages are events. Unlike those of Base they are never an answer, so they have no HTTP status. */
 import type { Severity } from './base-registry.js';
 
+/** A message of a registry of events. */
 export interface EventTemplate {
   readonly severity: Severity;
   /** Types of the arguments, in order. */

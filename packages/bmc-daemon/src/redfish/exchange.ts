@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticated } from './authenticate.js';
 import type { Requester } from './resource.js';
 
+/** One request on its way through the pipeline. */
 export interface Exchange {
   readonly request: IncomingMessage;
   /** Without the query, as sent. */
@@ -26,6 +27,7 @@ export interface Change {
   /** Of a PATCH the names of the properties, `Boot.BootSourceOverrideTarget Cd`, with values only where the resource says so; of an action its name and summary. */
   readonly detail?: string;
 }
+/** Told of every write that was carried out; it must not throw. */
 export type ChangeListener = (change: Change) => void;
 
 /** Who asks, with a signal that costs nothing until somebody wants it. */

@@ -1,5 +1,6 @@
 /** JSON as a type. */
 
+/** What JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 /** A member that is `undefined` is not sent. */
 export interface JsonObject {
@@ -11,6 +12,7 @@ export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
+/** Whether it is an object, and no array. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !isArray(value);
 }

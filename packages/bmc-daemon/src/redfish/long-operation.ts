@@ -17,6 +17,7 @@ export interface OperationControl {
 /** What is to be said when it is done: messages, or what was asked for. */
 export type OperationResult = readonly Message[] | { readonly response: JsonObject };
 
+/** What is to be done, and how it is told of. */
 export interface LongOperation {
   /** For people, in the Task: `Insert a.iso into Cd of web1`. */
   readonly name: string;
@@ -32,6 +33,7 @@ export interface LongOperation {
   run(control: OperationControl): Promise<OperationResult | undefined>;
 }
 
+/** What holds for all of them. */
 export interface LongOperationOptions {
   readonly tasks: TaskStore;
   /** How long the request waits before it is answered with 202, in milliseconds. Ansible gives up at 10 s, so 8000. */

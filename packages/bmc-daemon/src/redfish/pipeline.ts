@@ -33,6 +33,7 @@ export interface Outcome {
   readonly error?: unknown;
 }
 
+/** What is served, to whom. */
 export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly resources: readonly Resource<Services>[];
   /** Default: none. */

@@ -30,6 +30,7 @@ export interface Requester {
   readonly signal: AbortSignal;
 }
 
+/** Who asks for what, with what resources work with. */
 export interface ResourceRequest<Services, Params> {
   readonly params: Params;
   readonly services: Services;
@@ -68,6 +69,7 @@ export interface Attachment {
   readonly fileName: string;
 }
 
+/** What rendering may look at beside the entity. */
 export interface RenderContext<Services, Params> {
   /** The canonical URI, which is `@odata.id`. */
   readonly self: string;
@@ -78,6 +80,7 @@ export interface RenderContext<Services, Params> {
   readonly isServed: (path: string) => boolean;
 }
 
+/** What a PATCH may say and does. */
 export interface PatchDefinition<Services, Params, Entity, Body> {
   /**
    * `z.strictObject`: a property that it does not name is a fault (PropertyNotWritable where the resource shows it,
@@ -95,6 +98,7 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;
 }
 
+/** What a POST may say and does. */
 export interface ActionDefinition<Services, Params, Entity, Body> {
   readonly body: ZodType<Body>;
   /** No body, `{}` and an empty body with a JSON content type are the same as `{}`. Default false: 400 without a body. */

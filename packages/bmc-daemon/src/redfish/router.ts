@@ -1,17 +1,20 @@
 /** Finds what a path names, among URI templates that are compiled once. */
 import type { Params } from './resource.js';
 
+/** A path's template and what is there. */
 export interface Route<Target> {
   /** `/redfish/v1/Systems/{systemId}`. */
   readonly template: string;
   readonly target: Target;
 }
 
+/** A route with the parameters of a path. */
 export interface Match<Target> extends Route<Target> {
   /** Decoded. */
   readonly params: Params;
 }
 
+/** Finds what a path leads to. */
 export interface Router<Target> {
   /** @param path without its query; with or without a trailing slash, percent-encoded or not. */
   match(path: string): Match<Target> | undefined;

@@ -20,6 +20,7 @@ export interface StreamRequest<Services> {
 /** Writes to the client for as long as it stays; it ends or errors when the client goes away. */
 export type StreamSource = (output: Writable) => void;
 
+/** A stream as a literal, as resources are. */
 export interface StreamDefinition<Services> {
   /** Entity of the PrivilegeRegistry: `EventService`. */
   readonly entity: string;

@@ -42,6 +42,7 @@ export interface TaskRecord {
   readonly failure: RedfishError | null;
 }
 
+/** What a task begins with. */
 export interface NewTask {
   readonly name: string;
   readonly targetUri: string;
@@ -78,7 +79,9 @@ export interface TaskStore {
   setKeepMinutes(minutes: number): void;
 }
 
+/** Of a task by its id. */
 export const taskUri = (id: string): string => `/redfish/v1/TaskService/Tasks/${id}`;
+/** Of a task's monitor by the task's id. */
 export const taskMonitorUri = (id: string): string => `/redfish/v1/TaskService/TaskMonitors/${id}`;
 
 /** Whether the work still goes on. */
@@ -86,6 +89,7 @@ export function isRunning({ state }: TaskRecord): boolean {
   return state === 'Running' || state === 'Cancelling';
 }
 
+/** How much is remembered. */
 export interface TaskStoreOptions {
   /** How many tasks are remembered. */
   readonly limit: number;

@@ -30,6 +30,7 @@ import { readDomain } from './xml/domain.js';
 import type { FirmwareChoice } from './xml/firmware.js';
 import { readMetadata } from './xml/metadata.js';
 
+/** What boot orders are changed by. */
 export interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
@@ -37,6 +38,7 @@ export interface BootControlOptions {
   readonly variables?: string | null;
 }
 
+/** Boot overrides of the machines of one host; closed with the driver. */
 export class BootControl {
   readonly #host: Host;
   readonly #bootLoaderMap: BootLoaderMap;

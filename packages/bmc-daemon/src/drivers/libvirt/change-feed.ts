@@ -29,12 +29,14 @@ interface Told {
 /** Machines by UUID and what they were doing, to tell what happened while nobody could listen. */
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
+/** Where changes come from. */
 export interface ChangeFeedOptions {
   readonly host: Host;
   /** A machine that this driver is starting: that it is paused and let go on the way is nobody's concern. */
   readonly isStarting: (uuid: string) => boolean;
 }
 
+/** Tells of what happens to the machines of one host. */
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<MachineChangeListener>();

@@ -42,6 +42,7 @@ const nothingToPrepare: StartPreparations = {
   catchUp: () => Promise.resolve(),
 };
 
+/** Starts machines that are off, and knows which starts were its own. */
 export class ColdStart {
   readonly #host: Host;
   readonly #preparations: StartPreparations;

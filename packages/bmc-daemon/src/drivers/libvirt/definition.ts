@@ -19,6 +19,7 @@ import {
   type MachineRecord,
 } from './xml/metadata.js';
 
+/** What a machine is and what it will be, read at the same moment. */
 export interface Definition {
   /** What the machine starts with next, passwords included; of a transient machine, what it runs with. */
   readonly xml: string;

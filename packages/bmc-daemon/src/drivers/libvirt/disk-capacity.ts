@@ -6,6 +6,7 @@
 import type { Domain } from '@rackless/libvirt';
 import type { Disk } from './xml/device.js';
 
+/** Bytes by target name, of those disks that told. */
 export type Capacities = ReadonlyMap<string, number>;
 
 /** A disk that is grown by hand is seen after this; one whose size could not be had is asked for again sooner. */
@@ -19,6 +20,7 @@ interface Known {
   readonly freshUntil: number;
 }
 
+/** Keeps the sizes of disks, which a QEMU that hangs does not tell. */
 export class DiskCapacity {
   readonly #known = new Map<string, Known>();
   readonly #reading = new Map<string, { readonly of: string; readonly promise: Promise<Capacities> }>();

@@ -18,6 +18,7 @@ import { child, encodeText, parseXml, textOf } from './xml/parse.js';
 const CREATE_TIMEOUT_MS = 600_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
+/** A volume to be made. */
 export interface VolumeSpec {
   readonly name: string;
   readonly capacityBytes: number;

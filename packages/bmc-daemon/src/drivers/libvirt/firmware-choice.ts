@@ -76,6 +76,7 @@ interface CapabilitiesSource {
   getDomainCapabilities(query: DomainCapabilitiesQuery, options: CallOptions): Promise<string>;
 }
 
+/** What decides which files a machine's firmware is. */
 export interface FirmwareChooserOptions {
   readonly bootLoaderMap: BootLoaderMap;
   readonly templates: SecureBootTemplates;

@@ -15,6 +15,7 @@ import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.j
 import { withSecureBoot, type SecureBootMode } from './xml/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from './xml/settings-record.js';
 
+/** What the group works with. */
 export interface LibvirtFirmwareOptions {
   readonly host: Host;
   readonly boot: BootControl;
@@ -25,6 +26,7 @@ export interface LibvirtFirmwareOptions {
   readonly snapshot: (machine: Machine) => Promise<SystemSnapshot>;
 }
 
+/** The driver's group of firmware, on real machines. */
 export class LibvirtFirmware implements FirmwareControl {
   readonly #options: LibvirtFirmwareOptions;
 

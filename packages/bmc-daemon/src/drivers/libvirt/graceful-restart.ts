@@ -7,6 +7,7 @@ import type { Machine } from './inventory.js';
 /** What became of a guest that was asked. `stopped`: it is off, and has to be started anew. `late`: it has not obeyed. */
 export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
 
+/** How guests are watched, and what is done then. */
 export interface GracefulRestartsOptions {
   readonly host: Host;
   /** How long a guest may take. */
@@ -15,6 +16,7 @@ export interface GracefulRestartsOptions {
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
 }
 
+/** All restarts of a host that wait for their guests; closed with the driver. */
 export class GracefulRestarts {
   readonly #options: GracefulRestartsOptions;
   /** By machine; aborted by whatever is asked of it next. */

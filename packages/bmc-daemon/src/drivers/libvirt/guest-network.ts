@@ -39,6 +39,7 @@ interface GuestFacts {
 
 const nothing: NetworkFacts = new Map();
 
+/** Asks leases and guest agents, and keeps their answers for a while. */
 export class GuestNetworkReader {
   readonly #host: Host;
   readonly #hostFacts = new KeptAnswers<HostFacts>({

@@ -8,6 +8,7 @@ const WAIT_MS = 250;
 /** Nobody changes it under a running host. */
 const KEEP_MS = 3_600_000;
 
+/** Asks the host once what its CPU is called. */
 export class HostCpu {
   readonly #hypervisor: Hypervisor;
   readonly #kept = new KeptAnswers<{ readonly model: string | null }>({

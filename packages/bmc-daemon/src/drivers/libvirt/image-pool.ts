@@ -18,6 +18,7 @@ const OWN_POOL = 'rackless-images';
 /** Pools whose volumes are files in one directory. */
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 
+/** Which pool, on which host. */
 export interface ImagePoolOptions {
   readonly hypervisor: Hypervisor;
   /** Connection URI, for the place of a session's own images. */

@@ -16,6 +16,7 @@ import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
 import type { ImagePlace, ImageShelf } from './image-shelf.js';
 
+/** What images are kept by. */
 export interface ImageStoreOptions {
   /** Opens the pool; null where there is none and `create` is false. Called again after a failure and a new connection. */
   readonly openShelf: (options: { readonly create: boolean }) => Promise<ImageShelf | null>;
@@ -30,6 +31,7 @@ export interface ImageLease extends ImagePlace {
   release(): void;
 }
 
+/** How one image is asked for. */
 export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   /** 0 to 100, as the download goes on; not called when the server does not say how large the image is. */
@@ -57,6 +59,7 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
+/** The images of one host; closed with the driver. */
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #fetches = new Map<string, Fetch>();

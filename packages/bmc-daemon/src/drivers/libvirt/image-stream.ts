@@ -34,6 +34,7 @@ const NO_DRIVER = /Unknown (driver|protocol) '?https?|module 'block-curl'|block-
 const NO_ANSWER =
   /CURL: Error|Server does not support 'range'|certificate verification failed|Could not open '?(https?|json):/i;
 
+/** Whether, and how, QEMU of a host reads images from their servers. */
 export class ImageStreams {
   readonly #limits: ImageServerLimits;
   #isOffered: boolean;

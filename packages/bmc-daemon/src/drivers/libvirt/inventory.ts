@@ -47,6 +47,7 @@ interface Kept<Value> {
   readonly promise: Promise<Value>;
 }
 
+/** The machines of one host, and what each is doing. */
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;

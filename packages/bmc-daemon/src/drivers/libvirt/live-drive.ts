@@ -22,6 +22,7 @@ const UNPLUG_POLL_MS = 50;
 /** A tray that the guest has locked opens too: the medium of a BMC is pulled like a plug. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
+/** A drive that a running guest is to get. */
 export interface NewDrive {
   readonly device: MediaDevice;
   /** Name of the drive in the definition. */

@@ -31,6 +31,7 @@ import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-re
 import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 
+/** What images are inserted by. */
 export interface MediaControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
@@ -51,6 +52,7 @@ interface Insertion {
 
 const MAX_ATTEMPTS = 4;
 
+/** Images of the drives of one host's machines. */
 export class MediaControl {
   readonly #options: MediaControlOptions;
   readonly #host: Host;

@@ -23,6 +23,7 @@ import { withVariablesMade } from './kept-override.js';
 import { readMetadata } from './xml/metadata.js';
 import { withVariablesOf } from './variable-store.js';
 
+/** What UEFI variables are carried over by. */
 export interface VariablesOptions {
   readonly host: Host;
   /** Connection URI, `qemu:///system`. */
@@ -33,6 +34,7 @@ export interface VariablesOptions {
 /** A store is half a MiB; more is no store. */
 const longestStore = 64 * 1024 * 1024;
 
+/** UEFI variables of the machines of one host. */
 export class Variables {
   readonly #options: VariablesOptions;
 

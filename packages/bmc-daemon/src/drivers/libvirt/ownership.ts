@@ -7,12 +7,14 @@ import type { Machine } from './inventory.js';
 import { readMetadata } from './xml/metadata.js';
 import type { OwnerRecord } from './xml/owner-record.js';
 
+/** What the group works with. */
 export interface OwnershipOptions {
   readonly host: Host;
   /** Runs a change of a machine by its id. */
   readonly changing: (id: string, change: (machine: Machine) => Promise<void>) => Promise<void>;
 }
 
+/** The driver's group of what owners say of their machines. */
 export class LibvirtOwnership implements OwnershipControl {
   readonly #options: OwnershipOptions;
 

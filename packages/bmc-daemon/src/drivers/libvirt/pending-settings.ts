@@ -13,6 +13,7 @@ import { readMetadata, withMetadata } from './xml/metadata.js';
 import { withSecureBoot } from './xml/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from './xml/settings-record.js';
 
+/** What settings are taken over by. */
 export interface PendingSettingsOptions {
   readonly host: Host;
   readonly firmware: FirmwareChooser;
@@ -24,6 +25,7 @@ export interface PendingSettingsOptions {
 /** What the host would not answer later either: the settings do not wait for it. */
 const refusals: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
 
+/** Firmware settings that wait for their machine's next start. */
 export class PendingSettings {
   readonly #options: PendingSettingsOptions;
 

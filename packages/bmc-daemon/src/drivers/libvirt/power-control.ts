@@ -19,6 +19,7 @@ import type { Machine } from './inventory.js';
 import { dropSavedState } from './saved-state.js';
 import { readMetadata } from './xml/metadata.js';
 
+/** What power is switched by. */
 export interface PowerControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
@@ -34,6 +35,7 @@ export interface PowerControlOptions {
 /** What changes nothing about a restart that is under way. */
 const leavesRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
 
+/** Power of the machines of one host; closed with the driver. */
 export class PowerControl {
   readonly #options: PowerControlOptions;
   readonly #host: Host;

@@ -17,6 +17,7 @@ import { applySplices, insertChild } from './xml/splice.js';
 
 /** For virDomainSetMetadata: `uri` and `key`. */
 export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
+/** For virDomainSetMetadata: `key`. */
 export const PROCESS_PREFIX = 'rackless-process';
 
 /** An override that the process has been told, for its next reset. */
@@ -29,6 +30,7 @@ export interface Armed {
   readonly evidence: { readonly drive: string; readonly reads: number } | null;
 }
 
+/** What one QEMU has been told of its boot order. */
 export interface ProcessRecord {
   /** libvirt's id of the instance; a record with another id came along with a copied definition and means nothing. */
   readonly instance: number;

@@ -32,6 +32,7 @@ interface Kept extends Reading {
   readonly awaitsHostCpu: boolean;
 }
 
+/** What machines are read by. */
 export interface SystemReaderOptions {
   readonly inventory: Inventory;
   /** The longest that a read may wait for libvirt. */
@@ -46,6 +47,7 @@ export interface SystemReaderOptions {
   readonly streams?: () => boolean;
 }
 
+/** Reads machines as snapshots, and keeps what has not changed. */
 export class SystemReader {
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;

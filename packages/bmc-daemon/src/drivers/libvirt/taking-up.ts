@@ -2,6 +2,7 @@
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
+/** What there is to take up. */
 export interface TakingUpOptions {
   readonly host: Host;
   /** Of the host as a whole, before its machines; each rejects on its own account. */
@@ -13,6 +14,7 @@ export interface TakingUpOptions {
 /** Machines at a time: one whose QEMU hangs must not keep the others waiting. */
 const AT_ONCE = 4;
 
+/** One host's rounds; closed with the driver. */
 export class TakingUp {
   readonly #options: TakingUpOptions;
   readonly #taken = new Map<string, Promise<void>>();

@@ -14,6 +14,7 @@ import { withoutUnattached, withUnattached, type UnattachedRecord } from './xml/
 
 type Records = readonly UnattachedRecord[] | null;
 
+/** The volumes of one host that are on their way to a machine. */
 export class UnattachedVolumes {
   readonly #host: Host;
   /** Names of those that are being made here. */

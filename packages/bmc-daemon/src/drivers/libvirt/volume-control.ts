@@ -21,6 +21,7 @@ import { readDomain } from './xml/domain.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 import { withoutUnattached, type UnattachedRecord } from './xml/unattached-record.js';
 
+/** Where volumes are made. */
 export interface LibvirtVolumesOptions {
   readonly host: Host;
   /** The pool that new volumes are made in; made where it is not there. */
@@ -34,6 +35,7 @@ const NAME_PREFIX = 'rackless-volume-';
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
+/** Disks of the machines of one host. */
 export class LibvirtVolumes {
   readonly #host: Host;
   readonly #openPool: () => Promise<StoragePool>;

@@ -4,6 +4,7 @@ import { attempt } from './failure.js';
 import { readDomain } from './xml/domain.js';
 import { encodeAttribute } from './xml/parse.js';
 
+/** A volume by its file or device, and by its pool. */
 export interface VolumeNames {
   readonly path: string;
   readonly pool: string;

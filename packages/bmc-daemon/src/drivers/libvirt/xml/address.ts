@@ -2,6 +2,7 @@
 import { attribute, child } from './parse.js';
 import type { XmlElement } from './parse.js';
 
+/** An address by its kind, with those parts that are looked at. */
 export type DeviceAddress =
   | {
       readonly type: 'pci';

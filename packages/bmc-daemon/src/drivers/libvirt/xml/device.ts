@@ -20,6 +20,7 @@ interface Bootable {
   readonly element: XmlElement;
 }
 
+/** `<source>` of a disk, whatever kind it is. */
 export interface DiskSource {
   /** `file`, `block`, `dir`, `network`, `volume`, `nvme`, `vhostuser`, `vhostvdpa`. */
   readonly type: string;
@@ -29,6 +30,7 @@ export interface DiskSource {
   readonly volume: string | null;
 }
 
+/** `<disk>`: a disk, or a drive for CDs or floppies. */
 export interface Disk extends Bootable {
   readonly kind: 'disk';
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
@@ -43,6 +45,7 @@ export interface Disk extends Bootable {
   readonly format: string | null;
 }
 
+/** `<interface>`. */
 export interface Interface extends Bootable {
   readonly kind: 'interface';
   /** Lower-case, colon-separated; `''` where libvirt has not given one yet. */
@@ -55,12 +58,14 @@ export interface Interface extends Bootable {
   readonly linkUp: boolean;
 }
 
+/** `<hostdev>` or `<redirdev>`. */
 export interface HostDevice extends Bootable {
   readonly kind: 'hostdev' | 'redirdev';
   /** `pci`, `usb`, `scsi`, `mdev`; of a redirdev its bus. */
   readonly type: string;
 }
 
+/** `<controller>`. */
 export interface Controller {
   /** `pci`, `sata`, `ide`, `scsi`, `usb`, `virtio-serial`, … */
   readonly type: string;
@@ -72,8 +77,10 @@ export interface Controller {
   readonly busNumber: number | null;
 }
 
+/** What may have a `<boot order>`. */
 export type BootableDevice = Disk | Interface | HostDevice;
 
+/** What is read of `<devices>`. */
 export interface Devices {
   /** In the order of the XML, which is the order that `<boot dev>` counts in. */
   readonly disks: readonly Disk[];

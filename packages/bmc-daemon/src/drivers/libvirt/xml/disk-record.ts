@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { IndicatorState } from '../../driver.js';
 import { attribute, type XmlElement } from './parse.js';
 
+/** What is kept of one disk. */
 export interface DiskRecord {
   readonly target: string;
   /** As {@link DiskSource.name}: a disk with another source is another disk by the same name. */

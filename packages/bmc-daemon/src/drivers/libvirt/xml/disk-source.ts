@@ -13,6 +13,7 @@ export type MediaSource =
   | { readonly type: 'volume'; readonly pool: string; readonly volume: string }
   | NetworkSource;
 
+/** An image that QEMU reads from its server. */
 export interface NetworkSource {
   readonly type: 'network';
   readonly protocol: 'http' | 'https';

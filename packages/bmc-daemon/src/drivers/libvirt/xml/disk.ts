@@ -6,6 +6,7 @@ import { readDomain, type Domain } from './domain.js';
 import { child, childElements, parseXml, type XmlDocument } from './parse.js';
 import { applySplices, insertChild, removeElement, sourceOf, type Splice } from './splice.js';
 
+/** A disk to be added. */
 export interface NewDisk {
   /** `vdb`. */
   readonly target: string;

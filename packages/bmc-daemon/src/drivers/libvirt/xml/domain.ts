@@ -12,6 +12,7 @@ import type { XmlDocument, XmlElement } from './parse.js';
 import { readSerialPort, type SerialPort } from './serial-port.js';
 import { readMemoryKiB } from './size.js';
 
+/** `<loader>` of `<os>`. */
 export interface Loader {
   readonly path: string | null;
   /** `pflash`, `rom`; null where the firmware is selected by libvirt. */
@@ -20,6 +21,7 @@ export interface Loader {
   readonly secure: boolean;
 }
 
+/** `<os>`: the machine's type and what boots it. */
 export interface OperatingSystem {
   /** `hvm`. */
   readonly type: string | null;
@@ -40,6 +42,7 @@ export interface OperatingSystem {
   readonly directKernel: boolean;
 }
 
+/** What is read of `<domain>`. */
 export interface Domain {
   /** Canonical, lower case. */
   readonly uuid: string;

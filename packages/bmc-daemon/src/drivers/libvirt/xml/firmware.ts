@@ -6,6 +6,7 @@ import { child, childElements, encodeAttribute, encodeText, parseXml } from './p
 import { smmOn } from './secure-boot.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from './splice.js';
 
+/** The files of a firmware; null: libvirt selects them. */
 export interface FirmwareChoice {
   /** Firmware file on the host; null: libvirt selects one (UEFI), or the machine type's own (BIOS). */
   readonly loaderPath: string | null;

@@ -40,6 +40,7 @@ export function isStick({ device, bus, source }: Disk, record: MediaRecord | und
   return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
 }
 
+/** A definition with an image in one of its drives. */
 export interface InsertedDrive {
   readonly target: string;
   readonly xml: string;
@@ -47,6 +48,7 @@ export interface InsertedDrive {
   readonly wasReadonly: boolean;
 }
 
+/** How an image goes into a drive. */
 export interface ImageOptions {
   /** Whether the guest is kept from writing to it. CD drives are read-only by their nature. */
   readonly readonly: boolean;

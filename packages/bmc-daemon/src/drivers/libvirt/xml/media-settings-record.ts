@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { MEDIA_DEVICES, untouchedMedia, type MediaDevice, type MediaSettings } from '../../media-drive.js';
 import { attribute, type XmlElement } from './parse.js';
 
+/** What is kept of one drive, whatever is in it. */
 export interface MediaSettingsRecord extends MediaSettings {
   readonly device: MediaDevice;
 }

@@ -32,8 +32,10 @@ import { readUnattachedRecords, renderUnattachedRecords, type UnattachedRecord }
 
 /** For virDomainSetMetadata: `uri` and `key`. */
 export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
+/** For virDomainSetMetadata: `key`. */
 export const METADATA_PREFIX = 'rackless';
 
+/** An override, with what its order has replaced. */
 export interface BootRecord extends BootOverride {
   /** While the persistent definition has the override's order: the user's own, to be put back. */
   readonly saved: SavedBootOrder | null;

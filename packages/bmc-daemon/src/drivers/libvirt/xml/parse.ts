@@ -29,6 +29,7 @@ export interface XmlOther {
   readonly end: number;
 }
 
+/** An element with its place in the text. */
 export interface XmlElement {
   readonly kind: 'element';
   /** As written, `qemu:commandline`. */
@@ -54,6 +55,7 @@ export interface XmlElement {
   readonly selfClosing: boolean;
 }
 
+/** A text and its root. */
 export interface XmlDocument {
   readonly source: string;
   readonly root: XmlElement;

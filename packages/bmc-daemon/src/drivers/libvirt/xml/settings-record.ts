@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { KeptValue, SettingsChange, SettingsFailure } from '../../firmware-control.js';
 import { attribute, type XmlElement } from './parse.js';
 
+/** Firmware settings that are kept or wait. */
 export interface SettingsRecord {
   /** What means nothing to the machine. */
   readonly kept: Readonly<Record<string, KeptValue>>;
@@ -14,6 +15,7 @@ export interface SettingsRecord {
   readonly variables: string | null;
 }
 
+/** Of a machine whose settings nobody has touched. */
 export const noSettings: SettingsRecord = { kept: {}, pending: {}, failure: null, original: {}, variables: null };
 
 const keptSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
