@@ -64,7 +64,7 @@ describe('the package', () => {
         'README.md',
         'package.json',
       ]);
-      // Whether it was built is not asked here: `prepack` does that.
+      // Whether it was built is not asked here: `npm run packages` does that.
       expect(paths.filter((path) => path.startsWith('dist/') && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([]);
     },
     SLOW_MS,
