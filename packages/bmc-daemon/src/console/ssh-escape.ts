@@ -11,6 +11,7 @@ const TILDE = 0x7e;
 const BRACKET = 0x1d; // Ctrl-]
 const CR = 0x0d;
 const LF = 0x0a;
+const ESC = 0x1b;
 
 const actions: ReadonlyMap<number, EscapeAction> = new Map([
   [0x2e, 'leave'], // .
@@ -23,7 +24,6 @@ const actions: ReadonlyMap<number, EscapeAction> = new Map([
  * prompt: nobody has typed it, so the line is as empty as it was.
  */
 const CURSOR_REPORT = /^(?:\[[\d;]{0,9}R?)?$/;
-const ESC = '\u001B';
 
 /** Reads on from where the last bytes ended. */
 export class EscapeReader {
@@ -36,17 +36,24 @@ export class EscapeReader {
   /** @returns what it was, in order; an escape whose second key has not come yet is in none. */
   read(bytes: Buffer): readonly Typed[] {
     const typed: Typed[] = [];
-    let plain: number[] = [];
+    // An escape that turns out to be none comes before its second key, maybe out of the bytes before these.
+    const plain = Buffer.allocUnsafe(bytes.length + 1);
+    let [from, to] = [0, 0];
+    const take = (byte: number): void => {
+      plain[to] = byte;
+      to += 1;
+      this.#follow(byte);
+    };
     const flush = (): void => {
-      if (plain.length > 0) typed.push({ bytes: Buffer.from(plain) });
-      plain = [];
+      if (to > from) typed.push({ bytes: plain.subarray(from, to) });
+      from = to;
     };
     for (const byte of bytes) {
       const escape = this.#escape;
       this.#escape = undefined;
       if (escape === undefined) {
         if (byte === BRACKET || (byte === TILDE && this.#atLineStart)) this.#escape = byte;
-        else this.#take(byte, plain);
+        else take(byte);
         continue;
       }
       const action = actions.get(byte);
@@ -56,8 +63,8 @@ export class EscapeReader {
         continue;
       }
       // Twice is once, and what is no escape is what was typed.
-      if (byte !== escape) this.#take(escape, plain);
-      this.#take(byte, plain);
+      if (byte !== escape) take(escape);
+      take(byte);
     }
     flush();
     return typed;
@@ -70,18 +77,18 @@ export class EscapeReader {
     return Buffer.from(rest);
   }
 
-  #take(byte: number, plain: number[]): void {
-    plain.push(byte);
-    if (this.#isReported(String.fromCharCode(byte))) return;
+  /** Whether a line begins behind this byte. */
+  #follow(byte: number): void {
+    if ((this.#report !== '' || byte === ESC) && this.#isReported(byte)) return;
     this.#report = '';
     this.#atLineStart = byte === CR || byte === LF;
   }
 
-  #isReported(character: string): boolean {
-    if (!(this.#atLineStart && character === ESC) && this.#report === '') return false;
-    this.#report += character;
+  #isReported(byte: number): boolean {
+    if (this.#report === '' && !this.#atLineStart) return false;
+    this.#report += String.fromCharCode(byte);
     if (!CURSOR_REPORT.test(this.#report.slice(1))) return false;
-    this.#atLineStart = character === 'R';
+    this.#atLineStart = this.#report.endsWith('R');
     if (this.#atLineStart) this.#report = '';
     return true;
   }

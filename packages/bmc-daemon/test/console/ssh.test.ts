@@ -9,7 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
-import { createConsoleHub, type ConsoleHub } from '../../src/console/console-hub.js';
+import {
+  createConsoleHub,
+  type ConsoleAttachment,
+  type ConsoleHub,
+  type ConsoleListener,
+} from '../../src/console/console-hub.js';
 import { openHostKeys, type HostKey } from '../../src/console/ssh-host-keys.js';
 import { openSshServer, type SshServer, type SshServerOptions } from '../../src/console/ssh-server.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -93,6 +98,19 @@ afterEach(async () => {
   await driver.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A console that is always there. */
+function hubOf(listeners: Set<ConsoleListener>, write: ConsoleAttachment['write']): ConsoleHub {
+  return {
+    attach(_uuid, listener) {
+      listeners.add(listener);
+      queueMicrotask(() => listener.state('open', 'connected'));
+      return { write, detach: () => void listeners.delete(listener) };
+    },
+    sendBreak: () => Promise.resolve(),
+    close: () => undefined,
+  };
+}
 
 function ssh(user: string, options: Omit<SshOptions, 'user' | 'port'> = {}): SshClient {
   const client = new SshClient({ user, port: server.port, ...options });
@@ -348,6 +366,60 @@ describe('a console', () => {
     await driver.power('node-2', 'reset');
     await watching.says('Booting from hard disk');
     await watching.dispose();
+  });
+
+  it('leaves out what a client is too slow for, and says how much; the others miss nothing (D2)', async () => {
+    const listeners = new Set<ConsoleListener>();
+    await start({ hub: hubOf(listeners, () => undefined) });
+    const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    const quick = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await slow.says('Connected');
+    await quick.says('Connected');
+    slow.stopReading();
+    const line = Buffer.from(`${'x'.repeat(1023)}\n`);
+    let sent = 0;
+    for (; sent < 8 * 1024; sent += 1) {
+      for (const listener of listeners) listener.data(line);
+      // The quick one has time to take it.
+      if (sent % 64 === 0) await becomes(() => quick.stdout.length >= (sent - 512) * 1024, true);
+    }
+    await becomes(() => quick.stdout.length, sent * 1024);
+    slow.resumeReading();
+    await slow.says(/\d+ bytes are missing here: this connection is too slow/);
+    const missing = Number(/(\d+) bytes are missing/.exec(slow.stderr)?.[1]);
+    expect(missing).toBeGreaterThan(1024 * 1024);
+    await becomes(() => slow.stdout.length + missing, sent * 1024);
+    for (const listener of listeners) listener.data(Buffer.from('goes on\n'));
+    await slow.says('goes on');
+  });
+
+  it('makes who types more than the guest takes wait, and loses nothing of it (D2)', async () => {
+    const taken: (() => void)[] = [];
+    let [typed, waiting, most] = [0, 0, 0];
+    await start({
+      hub: hubOf(new Set(), (bytes, done) => {
+        typed += bytes.length;
+        waiting += bytes.length;
+        most = Math.max(most, waiting);
+        taken.push(() => {
+          waiting -= bytes.length;
+          done?.();
+        });
+      }),
+    });
+    const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await client.says('Connected');
+    const paste = 1024 * 1024;
+    client.type('y'.repeat(paste));
+    client.endOfInput();
+    // One at a time, and not before there is one more than may be typed ahead.
+    const drain = setInterval(() => {
+      if (waiting > 64 * 1024 || typed === paste) taken.shift()?.();
+    }, 1);
+    await becomes(() => typed === paste && waiting === 0, true);
+    clearInterval(drain);
+    expect(most).toBeLessThan(256 * 1024);
+    expect(await client.exit()).toBe(0);
   });
 
   it('gives away no more room than it has (D2)', async () => {
