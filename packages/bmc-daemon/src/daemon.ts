@@ -347,7 +347,7 @@ async function tidyLogs(driver: HypervisorDriver, logs: EventServices['logs']): 
   try {
     await logs.retain(new Set((await driver.listSystems()).map(({ uuid }) => uuid)));
   } catch {
-    // A host that is not there yet says nothing of its machines; the next start asks again.
+    // A host that is not there yet says nothing of its machines, a full disk keeps what is to go; the next start tries again.
   }
 }
 

@@ -43,7 +43,7 @@ export class OwnAddresses {
     this.#log = log;
   }
 
-  /** Of how many machines there is one. */
+  /** How many addresses are set, of all machines. */
   get size(): number {
     return this.#held.size;
   }

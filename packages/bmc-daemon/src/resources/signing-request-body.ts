@@ -130,7 +130,7 @@ function withoutUndefined<Key extends string>(
   return Object.fromEntries(known) as Partial<Record<Key, string>>; // the same keys, fewer of them
 }
 
-/** @throws {RedfishError} 400: it is no collection that a certificate could be requested for. */
+/** @returns 400, to be thrown: it is no collection that a certificate could be requested for. */
 export function refuseCollection(uri: string): RedfishError {
   const name = 'CertificateCollection';
   const fault = message('ActionParameterValueFormatError', uri, name, action);

@@ -32,7 +32,7 @@ export const initialTelemetry: TelemetryState = { enabled: true, definitions: {}
 
 const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
 
-/** The shortest interval, and how long a sample serves. */
+/** The shortest and the longest interval that a client may set. */
 export const MIN_INTERVAL_SECONDS = 1;
 export const MAX_INTERVAL_SECONDS = 86_400;
 
