@@ -15,6 +15,8 @@ const interfaces: typeof networkInterfaces = () => ({
     entry('IPv4', '192.0.2.8', '192.0.2.8/26', '52:54:00:00:00:07'),
     entry('IPv6', '2001:db8::7', '2001:db8::7/64', '52:54:00:00:00:07'),
   ],
+  // Of the manager of a machine, of another service on this host or of one that was killed.
+  'br0.7:bmc': [entry('IPv4', '192.0.2.9', '192.0.2.9/32', '52:54:00:00:00:07')],
   eth1: [entry('IPv4', '198.51.100.1', '198.51.100.1/24', '52:54:00:00:00:08')],
 });
 
@@ -39,7 +41,11 @@ describe('the network of the host', () => {
   it('is that of the interfaces that the service listens at (S8)', () => {
     const full = hostname();
     expect(
-      readHostNetwork({ addresses: ['https://127.0.0.1:8000', 'https://192.0.2.8:8000'], interfaces, read }),
+      readHostNetwork({
+        addresses: ['127.0.0.1', '192.0.2.8', '192.0.2.9'].map((address) => `https://${address}:8000`),
+        interfaces,
+        read,
+      }),
     ).toEqual({
       hostName: full.split('.')[0],
       fqdn: full.includes('.') ? full : null,

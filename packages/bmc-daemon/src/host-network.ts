@@ -37,6 +37,9 @@ export interface HostNetwork {
   readonly nameServers: readonly string[];
 }
 
+/** Of an interface's name; the kernel lists the addresses of managers under it, of whichever service on this host. */
+export const managerLabel = ':bmc';
+
 export interface HostNetworkOptions {
   /** URLs that the service listens at; interfaces with none of their addresses are left out. */
   readonly addresses: readonly string[];
@@ -66,7 +69,7 @@ export function readHostNetwork({
   const found = Object.entries(all).flatMap(([name, entries = []]): HostInterface[] => {
     const known = entries.some(({ address }) => listened.has(address));
     // A name that is no segment of a path could not be served.
-    if (!known || !/^[\w.:@-]+$/.test(name)) return [];
+    if (!known || name.endsWith(managerLabel) || !/^[\w.:@-]+$/.test(name)) return [];
     const device = (file: string): string | null => read(`/sys/class/net/${name}/${file}`);
     const mac = entries[0]?.mac ?? '00:00:00:00:00:00';
     const vlan = /VID: (\d+)/.exec(read(`/proc/net/vlan/${name}`) ?? '')?.[1];
