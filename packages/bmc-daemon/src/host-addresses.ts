@@ -7,7 +7,8 @@ import { createSocket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';
 import { z } from 'zod';
-import { canonicalIp, type IpNetwork } from './ip-network.js';
+import { managerLabel } from './host-network.js';
+import { addressBits, canonicalIp, type IpNetwork } from './ip-network.js';
 
 /** An address on an interface, with the prefix that it is set with. */
 export interface DeviceAddress extends IpNetwork {
@@ -18,6 +19,14 @@ export interface DeviceAddress extends IpNetwork {
 export interface PresentAddress extends DeviceAddress {
   /** IPv6: the kernel still asks whether another host has it, or has found one. */
   readonly state: 'usable' | 'tentative' | 'duplicate';
+}
+
+/** A way that the host knows to a network. */
+export interface HostRoute extends DeviceAddress {
+  /** Whose next stop is on the way there; null: its hosts are on the link. */
+  readonly gateway: string | null;
+  /** It has come with an address of the device, and goes with it. */
+  readonly isOfAddress: boolean;
 }
 
 /** Why the host did not do it. */
@@ -35,8 +44,8 @@ export class HostAddressError extends Error {
 /** Every method rejects with a {@link HostAddressError}. */
 export interface HostAddresses {
   list(): Promise<readonly PresentAddress[]>;
-  /** Networks that the host knows the way to, without its default routes. */
-  routes(): Promise<readonly DeviceAddress[]>;
+  /** Those of both families; default routes are ways to networks of no bits. */
+  routes(): Promise<readonly HostRoute[]>;
   /** One that is there already is no error. */
   add(address: DeviceAddress): Promise<void>;
   /** One that is gone already is no error. */
@@ -69,7 +78,10 @@ const addressesJson = z.array(
       .optional(),
   }),
 );
-const routesJson = z.array(z.object({ dst: z.string(), dev: z.string().optional(), type: z.string().optional() }));
+const stop = z.object({ gateway: z.string().optional(), dev: z.string().optional() });
+const routesJson = z.array(
+  stop.extend({ dst: z.string(), protocol: z.string().optional(), nexthops: z.array(stop).optional() }),
+);
 const neighboursJson = z.array(z.object({ lladdr: z.string().optional(), state: z.array(z.string()).optional() }));
 
 /** Those of this host. */
@@ -87,17 +99,10 @@ export function hostAddresses(): HostAddresses {
     },
     async routes() {
       const both = await Promise.all(['-4', '-6'].map((family) => ipJson([family, 'route', 'show'])));
-      return both.flatMap((answer) =>
-        routesJson.parse(answer).flatMap(({ dst, dev: device = '' }): DeviceAddress[] => {
-          const [text = '', length] = dst.split('/');
-          const address = canonicalIp(text);
-          if (address === undefined) return [];
-          return [{ device, address, prefix: length === undefined ? (isIPv4(address) ? 32 : 128) : Number(length) }];
-        }),
-      );
+      return both.flatMap((answer, index) => routesJson.parse(answer).flatMap((route) => routesOf(route, index === 0)));
     },
     async add({ address, prefix, device }) {
-      const label = `${device}:bmc`;
+      const label = `${device}${managerLabel}`;
       // So that whoever looks at the host sees whose it is.
       const labelled = isIPv4(address) && label.length <= LONGEST_LABEL ? ['label', label] : [];
       await change(`adding ${address} to ${device}`, /exists|already assigned/i, [
@@ -121,6 +126,19 @@ export function hostAddresses(): HostAddresses {
       return false;
     },
   };
+}
+
+/** One for each of the next stops, which a route may have several of. */
+function routesOf(route: z.infer<typeof routesJson>[number], isFour: boolean): readonly HostRoute[] {
+  const { dst, protocol, nexthops = [route] } = route;
+  const [text = '', length] = (dst === 'default' ? (isFour ? '0.0.0.0/0' : '::/0') : dst).split('/');
+  const address = canonicalIp(text);
+  if (address === undefined) return [];
+  const prefix = length === undefined ? addressBits(address) : Number(length);
+  return nexthops.map(({ gateway, dev: device = '' }) => {
+    const next = gateway === undefined ? null : (canonicalIp(gateway) ?? null);
+    return { device, address, prefix, gateway: next, isOfAddress: protocol === 'kernel' && gateway === undefined };
+  });
 }
 
 /** Has the kernel ask for the hardware address of a neighbour, as everybody may. */

@@ -37,7 +37,9 @@ describe('addresses and networks', () => {
       false,
       false,
     ]);
-    expect([judge('192.0.2.0', 31), judge('192.0.2.0', 32), judge('2001:db8::', 64)]).toEqual([true, true, true]);
+    expect([judge('192.0.2.0', 31), judge('192.0.2.0', 32), judge('2001:db8::', 127)]).toEqual([true, true, true]);
+    // Every router's of its network; there is no broadcast.
+    expect([judge('2001:db8::', 64), judge('2001:db8::ffff:ffff:ffff:ffff', 64)]).toEqual([false, true]);
   });
 
   it.each([

@@ -31,11 +31,12 @@ export function overlap(a: IpNetwork, b: IpNetwork): boolean {
 /** Whether an address can be a host's: not the network's own one, nor its broadcast address. */
 export function isHostAddress({ address, prefix }: IpNetwork): boolean {
   const bits = addressBits(address);
-  // RFC 3021: a network of two has neither; IPv6 has no broadcast.
-  if (bits === 128 || prefix >= bits - 1) return true;
+  // RFC 3021, RFC 6164: a network of two has neither.
+  if (prefix >= bits - 1) return true;
   const mask = (1n << BigInt(bits - prefix)) - 1n;
   const host = numberOf(address) & mask;
-  return host !== 0n && host !== mask;
+  // IPv6 has no broadcast; the first address is every router's (RFC 4291 §2.6.1).
+  return host !== 0n && (bits === 128 || host !== mask);
 }
 
 /** Of `255.255.255.0` 24; undefined for what is no mask. */

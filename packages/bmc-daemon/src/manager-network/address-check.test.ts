@@ -12,9 +12,11 @@ const surroundings = {
     { address: '2001:db8::1', prefix: 64 },
   ],
   routes: [
-    { device: 'eth0', address: '192.0.2.0', prefix: 24 },
-    { device: 'eth1', address: '10.0.0.0', prefix: 16 },
-    { device: 'eth0', address: '172.16.0.0', prefix: 24 },
+    { device: 'eth0', address: '0.0.0.0', prefix: 0, gateway: '192.0.2.254', isOfAddress: false },
+    { device: 'eth0', address: '192.0.2.0', prefix: 24, gateway: null, isOfAddress: true },
+    { device: 'eth1', address: '10.0.0.0', prefix: 16, gateway: null, isOfAddress: true },
+    { device: 'eth0', address: '172.16.0.0', prefix: 24, gateway: null, isOfAddress: true },
+    { device: 'eth0', address: '172.17.0.0', prefix: 24, gateway: '192.0.2.253', isOfAddress: false },
   ],
 };
 const judge = (text: string, device = 'eth0') => {
@@ -33,10 +35,14 @@ describe('an address for a manager', () => {
   });
 
   it.each([
-    ['192.0.2.1/24', 'eth0', 'address: eth0 of the host has it already'],
-    ['192.0.2.9/16', 'eth0', 'prefix: eth0 is in a network of 24 bits there'],
+    ['192.0.2.1/24', 'eth0', 'address: the host has it already, on eth0'],
+    ['192.0.2.9/16', 'eth0', 'prefix: the network of eth0 there has 24 bits'],
     ['192.0.2.255/24', 'eth0', "address: it is the address of its network, or the network's broadcast address"],
     ['10.0.7.7/24', 'eth0', 'address: the host reaches 10.0.0.0/16 over eth1, and its routes are not changed'],
+    ['172.17.0.9/24', 'eth0', 'address: the host reaches 172.17.0.0/24 over eth0, and its routes are not changed'],
+    ['192.0.2.254/24', 'eth0', "address: it is that of a router of the host's"],
+    ['192.0.2.253/24', 'eth0', "address: it is that of a router of the host's"],
+    ['2001:db8::/64', 'eth0', "address: it is the address of its network, or the network's broadcast address"],
     ['10.9.7.7/8', 'eth0', 'address: the host reaches 10.0.0.0/16 over eth1, and its routes are not changed'],
     ['198.51.100.9/7', 'eth0', 'prefix: it is a network of 7 bits'],
     ['127.0.0.2/8', 'eth0', 'address: it is a loopback address'],

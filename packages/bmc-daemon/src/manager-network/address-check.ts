@@ -4,7 +4,7 @@
  * that a client may bring along.
  */
 import { isIPv4 } from 'node:net';
-import type { DeviceAddress } from '../host-addresses.js';
+import type { DeviceAddress, HostRoute } from '../host-addresses.js';
 import { addressBits, isHostAddress, overlap, type IpNetwork } from '../ip-network.js';
 
 /** What is wrong with an address: which part of it, and why, as a sentence for clients. */
@@ -18,8 +18,8 @@ export interface Surroundings {
   readonly present: readonly DeviceAddress[];
   /** Addresses of the device that are the host's own. */
   readonly networks: readonly IpNetwork[];
-  /** Networks that the host knows the way to. */
-  readonly routes: readonly DeviceAddress[];
+  /** Ways that the host knows. */
+  readonly routes: readonly HostRoute[];
 }
 
 /** Addresses that are no host's on a network, or that mean something else on every host. */
@@ -49,14 +49,18 @@ export function checkAddress(
     return { part: 'address', why: `it is the address of its network, or the network's broadcast address` };
   }
   const holder = present.find((other) => other.address === address);
-  if (holder !== undefined) return { part: 'address', why: `${holder.device} of the host has it already` };
+  if (holder !== undefined) return { part: 'address', why: `the host has it already, on ${holder.device}` };
+  // One that is silent just now would not be found on the link, and the host would be its own way out.
+  if (routes.some(({ gateway }) => gateway === address)) {
+    return { part: 'address', why: `it is that of a router of the host's` };
+  }
   const around = networks.find((network) => overlap(network, alone));
   if (around !== undefined) {
     if (around.prefix === prefix) return bits;
-    return { part: 'prefix', why: `${device} is in a network of ${around.prefix} bits there` };
+    return { part: 'prefix', why: `the network of ${device} there has ${around.prefix} bits` };
   }
   const way = routes.find(
-    (route) => overlap(route, { address, prefix }) && !isSame(route, { address, prefix, device }),
+    (route) => route.prefix > 0 && overlap(route, { address, prefix }) && !isSame(route, { address, prefix, device }),
   );
   if (way === undefined) return prefix;
   const over = way.device === '' ? '' : ` over ${way.device}`;
@@ -67,8 +71,8 @@ export function checkAddress(
 }
 
 /** The route that another manager's address has brought along. */
-function isSame(route: DeviceAddress, { address, prefix, device }: DeviceAddress): boolean {
-  return route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
+function isSame(route: HostRoute, { address, prefix, device }: DeviceAddress): boolean {
+  return route.isOfAddress && route.device === device && route.prefix === prefix && overlap(route, { address, prefix });
 }
 
 /** Any other network on `lo` would be swallowed by it. */

@@ -149,7 +149,7 @@ describe('the network of managers', () => {
       { of: 'hostName', kind: 'taken', why: 'the manager of another machine is called web', holder: a },
       { ...at(0), kind: 'taken', why: 'the manager of another machine has it', holder: a },
       { ...at(2), kind: 'invalid', why: 'this manager has it in another place' },
-      { ...at(4), kind: 'invalid', why: 'eth0 of the host has it already' },
+      { ...at(4), kind: 'invalid', why: 'the host has it already, on eth0' },
     ]);
     await expect(faults(network.change(b, on('eth0', '192.0.2.10', '192.0.2.200')))).resolves.toEqual([
       { ...at(1), kind: 'invalid', why: 'another host of the link has 192.0.2.200' },
@@ -232,6 +232,26 @@ describe('the network of managers', () => {
       null,
       ["giving 192.0.2.9 on eth0 back to a machine's manager failed"],
     ]);
+  });
+
+  it("gives up an address that becomes the host's while it is in use (D1)", async () => {
+    jest.useFakeTimers();
+    try {
+      const hosts = [...present];
+      host = addressesInMemory({ present: hosts });
+      network = open();
+      await network.change(a, on('eth0', '192.0.2.9'));
+      expect(scope(undefined, '192.0.2.9')).toBe(a);
+      hosts.push({ device: 'eth0', address: '192.0.2.9', prefix: 24 });
+      await jest.advanceTimersByTimeAsync(11_000);
+      expect([host.set.size, listening.size, scope(undefined, '192.0.2.9')]).toEqual([0, 0, null]);
+      expect(warned).toEqual(["giving 192.0.2.9 on eth0 back to a machine's manager failed"]);
+      hosts.pop();
+      await jest.advanceTimersByTimeAsync(11_000);
+      expect([[...host.set], scope(undefined, '192.0.2.9')]).toEqual([['192.0.2.9/32 eth0'], a]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('lets an answer go out over an address that is given up (D1)', async () => {

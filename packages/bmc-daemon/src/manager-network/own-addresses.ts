@@ -113,11 +113,15 @@ export class OwnAddresses {
 
   async #restoreOne(own: OwnAddress & { readonly uuid: string }, present: readonly PresentAddress[]): Promise<void> {
     const { address, device, bits, uuid } = own;
-    const there = present.find((one) => one.address === address);
-    const isOurs = there?.device === device && there.prefix === bits;
-    if (isOurs && this.#held.get(address)?.leave !== undefined) return;
+    const there = present.filter((one) => one.address === address);
+    const hosts = there.find((one) => one.device !== device || one.prefix !== bits);
+    if (hosts === undefined && there.length > 0 && this.#held.get(address)?.leave !== undefined) return;
     try {
-      if (there !== undefined && !isOurs) throw new Error(`${there.device} of the host has it now`);
+      if (hosts !== undefined) {
+        // Whoever asks there asks the host from now on. What is not as it was set is not taken away.
+        await this.#letGo(address);
+        throw new Error(`the host has it now, on ${hosts.device}`);
+      }
       const held = this.#held.get(address);
       held?.leave?.();
       await this.add(uuid, own);

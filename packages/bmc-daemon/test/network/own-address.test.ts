@@ -46,14 +46,21 @@ describeNetwork("a manager's own address", () => {
   it('is set on the host and sees that machine alone, as its name does (D1)', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
+    await lab.ip('host', 'route', 'add', '198.51.100.0/24', 'via', CLIENT, 'dev', DEVICE, 'metric', '100');
+    await lab.ip('host', 'route', 'add', 'default', 'via', '192.0.2.254');
     const routes = await lab.routes();
+    // A way that the host knows already, and the router that is silent just now.
+    for (const Address of ['198.51.100.9', '192.0.2.254']) {
+      const refused = await patch(url, first, { IPv4StaticAddresses: [{ Address, SubnetMask: '255.255.255.0' }] });
+      expect([refused.status, await lab.routes()]).toEqual([400, routes]);
+    }
     const answer = await patch(url, first, {
       HostName: 'web1-bmc',
       IPv4Addresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }],
     });
     expect([answer.status, answer.body?.['IPv4Addresses'], answer.body?.['IPv4StaticAddresses']]).toEqual([
       200,
-      [{ Address: OWN, SubnetMask: '255.255.255.0', AddressOrigin: 'Static', Gateway: null }],
+      [{ Address: OWN, SubnetMask: '255.255.255.0', AddressOrigin: 'Static', Gateway: '192.0.2.254' }],
       [{ Address: OWN, SubnetMask: '255.255.255.0' }],
     ]);
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);

@@ -1,5 +1,5 @@
 /** The addresses of a host that is none: what the tests of a manager's network work with where no real host is needed. */
-import type { DeviceAddress, HostAddresses } from '../../src/host-addresses.js';
+import type { DeviceAddress, HostAddresses, HostRoute } from '../../src/host-addresses.js';
 
 export interface AddressesInMemory extends HostAddresses {
   /** What was added and not removed: `192.0.2.9/32 eth0`. */
@@ -11,7 +11,7 @@ export interface AddressesInMemory extends HostAddresses {
 export interface AddressesInMemoryOptions {
   /** The host's own. Default: none. */
   readonly present?: readonly DeviceAddress[];
-  readonly routes?: readonly DeviceAddress[];
+  readonly routes?: readonly HostRoute[];
   /** Addresses that other hosts of the link answer for. */
   readonly answered?: readonly string[];
 }
