@@ -35,6 +35,7 @@ const driver: PagesDriver = {
         ? Promise.reject(new DriverError('unavailable', 'reading it: timed out'))
         : fake.getSystem(id),
 };
+let scopedBy: string | undefined;
 let app: App;
 let client: Client;
 
@@ -46,6 +47,13 @@ beforeAll(async () => {
     log,
     driver,
     version: '9.9.9',
+    scoping: {
+      scopeOf: ({ headers }) => {
+        scopedBy = headers.host;
+        return null;
+      },
+      servicesOf: () => ({ driver }),
+    },
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic broken') throw new Error('bcrypt fell over');
       if (headers.authorization === 'Basic new') return { ...anybody, user: 'new', privileges: new Set() };
@@ -163,6 +171,8 @@ describe('who answers', () => {
   it('understands a whole URL, as proxies send it (B13)', async () => {
     const answer = await client.raw('GET http://bmc.example/redfish HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\{"v1":"\/redfish\/v1\/"\}$/);
+    // Its host is the one that is meant (RFC 9112 §3.2.2).
+    expect(scopedBy).toBe('bmc.example');
   });
 
   it('answers an unknown method with 501 (B13)', async () => {
@@ -186,6 +196,14 @@ describe('requests that are hardly HTTP', () => {
     expect(lines()).toEqual([expect.objectContaining({ method: 'GET', path: '/redfish/v1', status: 400 })]);
     // HTTP/1.0 has no such header.
     expect(await client.raw('GET /redfish HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('with two Host headers are 400, whichever is first (B13)', async () => {
+    for (const hosts of ['Host: a\r\nhost: b', 'HOST: a\r\nHost: a']) {
+      const answer = await client.raw(`GET /redfish/v1 HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('HeaderInvalid');
+    }
   });
 
   it('with a target that is no URL are 404, and no secret of it is logged (B13, B16)', async () => {

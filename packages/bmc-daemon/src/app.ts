@@ -85,7 +85,7 @@ export function createApp<Services>(options: AppOptions<Services>): App {
       if (status === 500) log.error('answering a request failed', { id, error });
       else log.warn('a request could not be served', { id, error });
     };
-    const answer = lacksHost(request) ? refuseHostless : isRedfish(url) ? redfish : pages;
+    const answer = hasOneHost(request) ? (isRedfish(url) ? redfish : pages) : refuseHost;
     answer(request, response, id).then(finish, (error: unknown) => {
       // Only a bug in the sending of an answer leads here; the client gets what can still be given: an end.
       response.destroy();
@@ -150,22 +150,32 @@ function acceptableId(id: string | readonly string[] | undefined): string | unde
   return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
 }
 
-/** RFC 9112 §3.2: 400 to a request of HTTP/1.1 that does not say whom it is for. */
-function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1';
+/** RFC 9112 §3.2: 400 to a request that says twice whom it is for, and to one of HTTP/1.1 that does not. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  // Node keeps the first of several. Only names of that length are looked at: this is on the way of every request.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && (name === 'Host' || name.toLowerCase() === 'host')) hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
 }
 
-const refuseHostless: Pipeline = (_request, response, requestId) => {
-  const answer = errorAnswer(refuse('HeaderMissing', 'Host'));
+const refuseHost: Pipeline = ({ headers }, response, requestId) => {
+  const answer = errorAnswer(refuse(headers.host === undefined ? 'HeaderMissing' : 'HeaderInvalid', 'Host'));
   send(response, answer, requestId);
   return Promise.resolve({ route: 'unmatched', status: answer.status, user: null });
 };
 
-/** The path and query; a proxy may send the whole URL (RFC 9112 §3.2.2), which the routers need not know about. */
+/**
+ * The path and query; a proxy may send the whole URL (RFC 9112 §3.2.2), which the routers need not know about. Its host takes the
+ * place of the header's.
+ */
 function originForm(request: IncomingMessage): string {
   const url = request.url ?? '/';
   if (url.startsWith('/') || !URL.canParse(url)) return url;
-  const { pathname, search } = new URL(url);
+  const { host, pathname, search } = new URL(url);
+  if (host !== '') request.headers.host = host;
   request.url = `${pathname}${search}`;
   return request.url;
 }

@@ -50,8 +50,9 @@ export function createPages(
 
   app.get('/', async (request: Request, response: Reply) => {
     response.locals.route = '/';
+    const driver = options.driverFor(request);
     await login(options.authenticate, request, response);
-    await machinesPage(options.driverFor(request), options.version, response);
+    await machinesPage(driver, options.version, response);
   });
   app.get('/healthz', async (_request: Request, response: Reply) => {
     response.locals.route = '/healthz';

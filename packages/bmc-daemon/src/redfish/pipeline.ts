@@ -113,6 +113,8 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     let failure: RedfishError | undefined;
     try {
       checkODataVersion(request);
+      // A client that goes away meanwhile takes the address along by which it came.
+      const scope = scoping === undefined ? null : scoping.scopeOf(request);
       const isOpen = match?.target.open.has(request.method ?? '') === true;
       // A query may read more than what is open to everybody.
       const known = isOpen && query === undefined ? stranger : await authenticate(request);
@@ -120,7 +122,6 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if ('refused' in who) throw new Unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
-      const scope = scoping === undefined ? null : scoping.scopeOf(request);
       answer = await operate(match, reading, { request, path, query, requester, who, scope, patchable: null });
     } catch (error) {
       failure = toRedfishError(error, { path });
