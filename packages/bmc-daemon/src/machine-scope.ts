@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { allowSystems } from './drivers/allowed-systems.js';
 import type { EventLog, LogRecord } from './events/event-logs.js';
 import { systemOf } from './events/event-bus.js';
+import { machinesOf } from './events/task-events.js';
 import type { Subscription, Subscriptions } from './events/subscriptions.js';
 import type { Scoping } from './redfish/pipeline.js';
 import type { TaskRecord, TaskStore } from './redfish/task-store.js';
@@ -61,7 +62,8 @@ function isOthers(uri: string, uuid: string): boolean {
 }
 
 function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
-  const shown = filtered<TaskRecord>(({ targetUri }) => !isOthers(targetUri, uuid));
+  const isShown = (task: TaskRecord): boolean => machinesOf(task).every((machine) => machine === uuid);
+  const shown = filtered<TaskRecord>(isShown);
   return {
     ...tasks,
     get keepMinutes() {
@@ -70,7 +72,7 @@ function tasksOf(tasks: TaskStore, uuid: string): TaskStore {
     list: () => shown(tasks.list()),
     get: (id) => {
       const found = tasks.get(id);
-      return found === undefined || isOthers(found.targetUri, uuid) ? undefined : found;
+      return found === undefined || !isShown(found) ? undefined : found;
     },
   };
 }

@@ -9,6 +9,13 @@ type Key = keyof typeof taskEventTable;
 /** Progress is told of in steps of so many percent: a subscriber is not to be told of every megabyte. */
 const STEP_PERCENT = 10;
 
+/** UUIDs of the machines that a task is about; none: it is about the service. */
+export function machinesOf({ machines, targetUri }: Pick<TaskRecord, 'machines' | 'targetUri'>): readonly string[] {
+  if (machines !== undefined) return machines;
+  const system = systemOf(targetUri);
+  return system === null ? [] : [system];
+}
+
 /** Publishes the changes of the store's tasks from now on. */
 export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<EventBus, 'publish'>): void {
   const listener: TaskListener = ({ before, after }) => {
@@ -17,6 +24,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
     const key = keyOf(before, after);
     if (key === undefined) return;
     const { id, name, owner, cancelledBy, percent, failure } = after;
+    const [system = null, ...others] = machinesOf(after);
     const reason = failure === null ? '' : ` ${failure.messages.map(messageText).join(' ')}`;
     events.publish({
       messageId: `${taskEventRegistry}.${key}`,
@@ -24,7 +32,7 @@ export function publishTasks(tasks: Pick<TaskStore, 'onChange'>, events: Pick<Ev
       severity: taskEventTable[key].severity,
       origin: taskUri(id),
       // The machine's log tells of the tasks that were about it.
-      system: systemOf(after.targetUri),
+      system: others.length === 0 ? system : null,
       actor: actorOf(key, { owner, cancelledBy }),
       time: new Date(),
       detail: `${name}.${reason}`,

@@ -25,6 +25,8 @@ export interface TaskRecord {
   /** URI of what was asked for: the action's target. */
   readonly targetUri: string;
   readonly method: TaskMethod;
+  /** UUIDs of the machines that it is about, where the target does not say so. */
+  readonly machines?: readonly string[];
   /** Null where nobody asked. */
   readonly owner: TaskOwner | null;
   /** Who had it cancelled; null where nobody has. */
@@ -48,6 +50,8 @@ export interface NewTask {
   readonly targetUri: string;
   /** Default: POST. */
   readonly method?: TaskMethod;
+  /** @see TaskRecord.machines */
+  readonly machines?: readonly string[];
   readonly owner?: TaskOwner | undefined;
   /** Breaks the work off, which says how it ended then; absent where nothing can. */
   readonly cancel?: (() => void) | undefined;
@@ -142,12 +146,13 @@ export function createTaskStore({ limit, now }: TaskStoreOptions): TaskStore {
   };
 
   return {
-    create({ name, targetUri, method = 'POST', owner, cancel }) {
+    create({ name, targetUri, method = 'POST', machines, owner, cancel }) {
       const record: TaskRecord = {
         id: randomUUID(),
         name,
         targetUri,
         method,
+        ...(machines === undefined ? {} : { machines }),
         owner: owner ?? null,
         cancelledBy: null,
         state: 'Running',

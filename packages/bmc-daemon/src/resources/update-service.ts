@@ -107,8 +107,11 @@ function update(
   services: Services,
 ): WriteResult {
   const { tasks, onTaskFailed } = services.operations;
-  const names = [...systems].map(({ name }) => name).join(', ');
-  const { id, name } = tasks.create({ name: `Update the firmware of ${names}`, targetUri: path, owner });
+  const [first, ...others] = [...systems].map(({ name }) => name);
+  // Of several none is named: who sees but one of them is told of the task, too.
+  const whose = others.length === 0 ? first : `${systems.size} machines`;
+  const machines = [...systems].map(({ uuid }) => uuid);
+  const { id, name } = tasks.create({ name: `Update the firmware of ${whose}`, targetUri: path, machines, owner });
   const work = async (): Promise<readonly Message[]> => {
     const messages: Message[] = [];
     for (const system of systems) {

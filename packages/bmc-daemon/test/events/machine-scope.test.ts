@@ -89,6 +89,22 @@ describe("a machine's manager by its own name", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
+  it('shows nothing of an update of firmware that is not of its own alone (D1)', async () => {
+    const update = async (...uuids: readonly string[]): Promise<void> => {
+      const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
+      const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';
+      const { status } = await lab.post(path, { ImageURI: 'http://192.0.2.1/bios-2.0.bin', Targets });
+      expect(status).toBe(202);
+    };
+    await update(own);
+    await update(other);
+    await update(own, other);
+    await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 3]);
+    const log = `/redfish/v1/Managers/${own}/LogServices/ManagerLog/Entries`;
+    await until('the log', async () => JSON.stringify(await read(log)).includes('Update the firmware of 2 machines'));
+    expect(JSON.stringify(await read(log))).not.toContain('node-1');
+  });
+
   it('tells who subscribes there of that machine, over a listener and a stream, also after a restart (D1)', async () => {
     const body = { Destination: listener.url, Protocol: 'Redfish', Context: 'own' };
     expect((await send('POST', subscriptions, body)).status).toBe(201);
