@@ -45,6 +45,17 @@ const four = (...ipv4: readonly (typeof first)[]) => ({ addresses: { device: 'et
 const mask = '255.255.255.0';
 
 describe("a PATCH of a manager's interface", () => {
+  it('takes no name that clients take for an address, or for themselves (D1)', () => {
+    const isTaken = (body: NetworkBody): boolean => networkBody.safeParse(body).success;
+    const bad = ['12345', '0x7f', '0x', 'localhost', 'LOCALHOST', '-a'];
+    const good = ['1a', '0xyz', 'localhost1', 'xn--bcher-kva'];
+    for (const [names, expected] of [[bad, false] as const, [good, true] as const]) {
+      for (const name of names) {
+        expect([name, isTaken({ HostName: name }), isTaken({ FQDN: `7.${name}` })]).toEqual([name, expected, expected]);
+      }
+    }
+  });
+
   it.each<[string, NetworkBody, readonly (typeof first)[], unknown]>([
     [
       'gives an address in place of the shared one',
@@ -136,7 +147,7 @@ describe("a PATCH of a manager's interface", () => {
   });
 
   it.each([
-    ['HostName', ['web-1', 'W', '1', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
+    ['HostName', ['web-1', 'W', '1a', 'a'.repeat(63)], ['', 'web.example', '-web', 'web_1', 'a'.repeat(64), 7]],
     ['FQDN', ['web.example.org', '1.example'], ['web', 'web.', 'web..org', '192.0.2.1', `${'a.'.repeat(127)}a`]],
   ])('%s takes %j and not %j (D1)', (name, good, bad) => {
     for (const value of [...good, null])

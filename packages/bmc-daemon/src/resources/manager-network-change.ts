@@ -12,15 +12,17 @@ import { subnetMask } from './ethernet-interface.js';
 const MOST = 16;
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-/** RFC 1123 §2.1; the last label of a name with a domain is no number, or it would be taken for an address. */
+/** Clients take a name for an address that ends in a number, be it a hexadecimal one (URL Standard, 3.5), and for themselves this one. */
+const lastLabel = `(?!(?:\\d+|0x[0-9a-f]*|localhost)$)${label}`;
+/** RFC 1123 §2.1. */
 const hostName = z
   .string()
   .max(63)
-  .regex(new RegExp(`^${label}$`, 'i'));
+  .regex(new RegExp(`^${lastLabel}$`, 'i'));
 const fqdn = z
   .string()
   .max(253)
-  .regex(new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`, 'i'));
+  .regex(new RegExp(`^(?:${label}\\.)+${lastLabel}$`, 'i'));
 
 const ipv4 = z.ipv4();
 const ipv6 = z.ipv6().refine((text) => canonicalIp(text) !== undefined, 'an IPv6 address');
