@@ -1,5 +1,6 @@
 /** What stands in a PEM text (RFC 7468): certificates and private keys, and whether anything else does. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { opensSoon } from './locked-key.js';
 
 export interface PemContents {
   /** In their order. */
@@ -71,6 +72,8 @@ function readCertificate(pem: string): X509Certificate {
 function readKey(pem: string, passphrase: string | undefined): KeyObject {
   const isLocked = pem.includes('ENCRYPTED');
   if (isLocked && passphrase === undefined) throw new PemError('its private key has a passphrase');
+  if (pem.includes('BEGIN ENCRYPTED') && !opensSoon(pem))
+    throw new PemError('its private key takes too long to open: it has too many iterations');
   try {
     return createPrivateKey(passphrase === undefined ? pem : { key: pem, passphrase });
   } catch (error) {

@@ -266,6 +266,31 @@ describe('what can not be shown', () => {
     expect(await faultOf(`${next.certificate}${key}`, { passphrase: 'open it' })).toBeUndefined();
     expect(textOf('server.key')).toContain('BEGIN PRIVATE KEY');
   });
+
+  it('is a key that takes minutes to open: everybody would wait for it (D1)', async () => {
+    const { openssl } = await import('../../test/support/authority.js');
+    const next = authority.issue('locked');
+    const lock = (...how: readonly string[]) => openssl(['pkcs8', '-topk8', '-passout', 'pass:x', ...how], next.key);
+    const opens = (key: string) => faultOf(`${next.certificate}${key}`, { passphrase: 'x' });
+    for (const how of [['-iter', '100000'], ['-scrypt'], ['-v1', 'PBE-SHA1-3DES']])
+      expect(await opens(lock(...how))).toBeUndefined();
+    const tooLong = 'format: its private key takes too long to open: it has too many iterations';
+    // As they are made, with other numbers of the same length: to make them takes as long as to open them.
+    const altered = (key: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
+      const der = Buffer.from(key.replace(/-----[^-]*-----/g, ''), 'base64');
+      for (const [from, to] of changes) der.write(to, der.indexOf(from, 'hex'), 'hex');
+      return pem(der);
+    };
+    const pem = (der: Buffer) =>
+      `-----BEGIN ENCRYPTED PRIVATE KEY-----\n${der.toString('base64')}\n-----END ENCRYPTED PRIVATE KEY-----\n`;
+    expect(await opens(altered(lock('-iter', '70000'), ['0203011170', '02037fffff']))).toBe(tooLong);
+    expect(
+      await opens(
+        altered(lock('-scrypt'), ['020240000201080201', '0202400002017f0201'], ['02017f020101', '02017f02017f']),
+      ),
+    ).toBe(tooLong);
+    expect(await opens(pem(Buffer.from('3080', 'hex')))).toBe(tooLong);
+  });
 });
 
 const openCrl = '-----BEGIN X509 CRL-----\nMAA=\n-----END X509 CRL-----\n';
