@@ -132,8 +132,10 @@ const taskMonitor = defineResource({
   entity: 'Task',
   odataType: '#Task.v1_7_4.Task',
   uri: '/redfish/v1/TaskService/TaskMonitors/{taskId}',
-  load: ({ params, services }) => {
+  load: ({ params, services, requester }) => {
     const record = findTask(services, params.taskId);
+    // What was asked for may hold a secret (the challenge password of a signing request): it is for whoever asked.
+    if (record.response !== undefined && record.owner?.user !== requester.user) throw refuse('InsufficientPrivilege');
     if (record.failure !== null) throw record.failure;
     if (record.state === 'Cancelled') throw refuse('ResourceNotFound', 'TaskMonitor', params.taskId);
     return record;

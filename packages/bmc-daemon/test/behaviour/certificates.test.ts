@@ -11,7 +11,7 @@ import { createEventBus } from '../../src/events/event-bus.js';
 import { publishWrites } from '../../src/events/published-writes.js';
 import { openToAll } from '../../src/redfish/authenticate.js';
 import { createPipeline } from '../../src/redfish/pipeline.js';
-import { createTaskStore } from '../../src/redfish/task-store.js';
+import { createTaskStore, taskMonitorUri, taskUri, type TaskStore } from '../../src/redfish/task-store.js';
 import { resources } from '../../src/resources/index.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { createAuthority, openssl, type Authority } from '../support/authority.js';
@@ -28,6 +28,7 @@ let folder: string;
 let authority: Authority;
 let client: Client;
 let driver: FakeDriver;
+let tasks: TaskStore;
 let uuid: string;
 let collection: string;
 let shownToClients: TlsOptions | undefined;
@@ -56,7 +57,7 @@ async function start(scheme: 'http' | 'https', waitMs = 120_000): Promise<void> 
     throw error;
   });
   events.subscribe(({ messageId, origin, message = '' }) => told.push({ messageId, origin, text: message }));
-  const tasks = createTaskStore({ limit: 10, now: () => new Date() });
+  tasks = createTaskStore({ limit: 10, now: () => new Date() });
   const services = testServices(driver, {
     operations: { tasks, waitMs, onTaskFailed: () => undefined },
     events,
@@ -358,6 +359,17 @@ describe('a signing request whose key takes longer than clients wait', () => {
     expect(done).toMatchObject({ status: 200, json: { CertificateCollection: { '@odata.id': collection } } });
     const { CSRString: csr } = done.json as Body; // Redfish is JSON.
     expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
+  });
+
+  it('is for whoever asked alone: there may be a challenge password in it (D1)', async () => {
+    const owner = { user: 'somebody else', address: '192.0.2.1' };
+    const { id } = tasks.create({ name: 'Make a key', targetUri: generate, owner });
+    expect((await client.get(taskMonitorUri(id))).status).toBe(202);
+    tasks.complete(id, [], { CSRString: 'their request' });
+    const answer = await client.get(taskMonitorUri(id));
+    expect(answer.status).toBe(403);
+    expect(JSON.stringify(answer.json)).not.toContain('their request');
+    expect((await client.get(taskUri(id))).json).toMatchObject({ TaskState: 'Completed' });
   });
 });
 
