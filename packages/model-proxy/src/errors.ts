@@ -108,10 +108,15 @@ export function invalidJson(fault: { readonly message: string; readonly offset: 
   return requestFault(`Invalid JSON payload: ${fault.message} at byte ${fault.offset}.`, { cause: fault });
 }
 
-/** Two members of one name, or a name in escapes: this proxy and the upstream could read different things. */
-export function ambiguousMember(name: string, why: 'duplicate' | 'escaped'): ProxyError {
-  const what = why === 'duplicate' ? 'stands there more than once' : 'is spelled with escapes';
-  return requestFault(`Invalid JSON payload: the key '${name}' ${what}.`, { param: name });
+const ambiguities = {
+  duplicate: 'stands there more than once',
+  escaped: 'is spelled with escapes',
+  capital: 'is spelled with capital letters',
+};
+
+/** Two members of one name, or a name in escapes or another case: this proxy and the upstream could read different things. */
+export function ambiguousMember(name: string, why: keyof typeof ambiguities): ProxyError {
+  return requestFault(`Invalid JSON payload: the key '${name}' ${ambiguities[why]}.`, { param: name });
 }
 
 /** @param name lower case. @param expected what it should have been: `expected a number of seconds`. */

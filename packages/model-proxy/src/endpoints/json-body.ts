@@ -3,7 +3,7 @@ import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
 import { KeySketch } from '../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
-import { memberNamed, textOf } from '../json/text.js';
+import { isInOtherCase, memberNamed, textOf } from '../json/text.js';
 import { prepareRequestBody } from '../providers/request-body.js';
 import type { Selection } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
@@ -52,8 +52,9 @@ class JsonBody implements RequestBody {
   model({ path }: Endpoint): string | undefined {
     let found;
     for (const member of this.#object.members) {
+      // Python takes the last of two, Go that in any case: what was checked here must be what runs there.
+      if (isInOtherCase(member.key, 'model')) throw ambiguousMember('model', 'capital');
       if (member.key !== 'model') continue;
-      // Python takes the last of two, Go the first that fits: what was checked here must be what runs there.
       if (found !== undefined) throw ambiguousMember('model', 'duplicate');
       if (member.escaped) throw ambiguousMember('model', 'escaped');
       found = member;

@@ -51,6 +51,15 @@ describe('a body', () => {
       `{"model":"public","mod\\u0065l":"other",${messages}}`,
       "Invalid JSON payload: the key 'model' stands there more than once.",
     ],
+    // To an upstream in Go either of these is `model`.
+    [
+      `{"model":"public","Model":"other",${messages}}`,
+      "Invalid JSON payload: the key 'model' is spelled with capital letters.",
+    ],
+    [
+      `{"\\u004dODEL":"other",${messages},"model":"public"}`,
+      "Invalid JSON payload: the key 'model' is spelled with capital letters.",
+    ],
     [`{"model":5,${messages}}`, "/chat/completions: Invalid type for 'model': expected a string."],
     [
       `{${messages}}`,

@@ -46,6 +46,14 @@ export function valueOf(object: JsonObject, member: JsonMember): unknown {
 }
 
 /**
+ * Whether a key is a name in another case: to Go's `encoding/json` both are that name, and the last one counts.
+ * @param name lower case.
+ */
+export function isInOtherCase(key: string, name: string): boolean {
+  return key.length === name.length && key !== name && key.toLowerCase() === name;
+}
+
+/**
  * The last member of that name, which is the one that `JSON.parse` takes. Whether there is a second one, or one whose name is spelled
  * with escapes, is for the caller to ask: other readers may take another than this.
  */

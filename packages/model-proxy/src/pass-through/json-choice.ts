@@ -3,11 +3,11 @@ import { ambiguousMember } from '../errors.js';
 import { JsonError, type JsonMember, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberEdits, spliceJson, type MemberChanges } from '../json/splice.js';
-import { memberNamed, textOf, valueOf } from '../json/text.js';
+import { isInOtherCase, memberNamed, textOf, valueOf } from '../json/text.js';
 
 /** Texts that stand at the top of a body. */
 export interface JsonChoice {
-  /** @returns undefined: it is not there, or no text. @throws {ProxyError} 400: twice, or spelled with escapes. */
+  /** @returns undefined: it is not there, or no text. @throws {ProxyError} 400: twice, once in another case, or spelled with escapes. */
   text(name: string): string | undefined;
   /** Texts of a list, or of a text with commas; empty: there are none. */
   texts(name: string): readonly string[];
@@ -26,6 +26,8 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
     const [member, second] = object?.members.filter(({ key }) => key === name) ?? [];
     if (second !== undefined) throw ambiguousMember(name, 'duplicate');
     if (member?.escaped === true) throw ambiguousMember(name, 'escaped');
+    const capital = member !== undefined && object?.members.some(({ key }) => isInOtherCase(key, name));
+    if (capital === true) throw ambiguousMember(name, 'capital');
     return member;
   };
   const value = (name: string): unknown => {
