@@ -23,6 +23,7 @@ const machineNetwork = z.object({
 /** Of one machine's manager. */
 export type MachineNetwork = Readonly<z.infer<typeof machineNetwork>>;
 
+/** What the state file holds. */
 export const managerNetworkState = z.object({
   /** By UUID; a machine that has nothing of its own does not stand here. */
   machines: z.record(z.string(), machineNetwork),
@@ -31,6 +32,7 @@ export const managerNetworkState = z.object({
 });
 export type ManagerNetworkState = Readonly<z.infer<typeof managerNetworkState>>;
 
+/** Nobody has set anything. */
 export const nothingOwn: ManagerNetworkState = { machines: {}, nameServers: [] };
 
 const plain: MachineNetwork = { hostName: null, fqdn: null, addresses: [] };

@@ -3,8 +3,9 @@
  * said to it and to everybody. Nothing here sends anything.
  */
 
-/** Where searches are sent to, and notifications. */
+/** Multicast group that searches are sent to, and notifications. */
 export const SSDP_GROUP = '239.255.255.250';
+/** UDP port of both. */
 export const SSDP_PORT = 1900;
 
 /** What is searched for, with the version of the protocol behind it: major, and minor where it is the service's own. */

@@ -28,12 +28,14 @@ export const telemetryState = z.object({
 });
 export type TelemetryState = z.infer<typeof telemetryState>;
 
+/** Nobody has set anything. */
 export const initialTelemetry: TelemetryState = { enabled: true, definitions: {} };
 
 const usual: ReportDefinition = { enabled: true, type: 'periodic', intervalSeconds: 60 };
 
-/** The shortest and the longest interval that a client may set. */
+/** The shortest interval that a client may set. */
 export const MIN_INTERVAL_SECONDS = 1;
+/** The longest: a day. */
 export const MAX_INTERVAL_SECONDS = 86_400;
 
 export interface ReportDefinitions {

@@ -36,13 +36,19 @@ export interface ReportSource {
   subscribe(subscriber: ReportSubscriber): () => void;
 }
 
+/** Of the service; everything of it is below. */
 export const telemetryUri = '/redfish/v1/TelemetryService';
+/** `@odata.type` of a report. */
 export const metricReportType = '#MetricReport.v1_5_2.MetricReport';
+/** Of a machine's report. @param uuid canonical. */
 export const reportUri = (uuid: string): string => `${telemetryUri}/MetricReports/${uuid}`;
+/** Of what says when that is made. @param uuid canonical. */
 export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricReportDefinitions/${uuid}`;
 
+/** Of a system's figures beside its summary of processors. @param uuid canonical. */
 export const processorMetricsUri = (uuid: string): string =>
   `/redfish/v1/Systems/${uuid}/ProcessorSummary/ProcessorMetrics`;
+/** Of those beside its summary of memory. @param uuid canonical. */
 export const memoryMetricsUri = (uuid: string): string => `/redfish/v1/Systems/${uuid}/MemorySummary/MemoryMetrics`;
 
 /** Metrics that are a property of a resource, too. */

@@ -132,10 +132,12 @@ const EMPTY = 0x40;
 
 const codeOf = (statements: readonly Statement[]): readonly number[] => statements.flatMap(({ code }) => code);
 
+/** `if` without an `else`: for a condition that is not 0. */
 export function when(condition: I32, then: readonly Statement[]): Statement {
   return { code: [...condition.code, 0x04, EMPTY, ...codeOf(then), END] };
 }
 
+/** A loop: the condition is looked at before each round. */
 export function whileTrue(condition: I32, body: readonly Statement[]): Statement {
   // `br 1`: out of the condition's block, back to where the loop begins.
   const again: Statement = { code: [0x0c, 1] };
