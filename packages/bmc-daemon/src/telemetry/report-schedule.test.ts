@@ -128,6 +128,13 @@ describe('reports that are read', () => {
     expect(utilization(await schedule.read(web))).toBeUndefined();
   });
 
+  it('have the name that their machine has now (D3)', async () => {
+    const { measurement } = await schedule.read(web);
+    const renamed = await schedule.read({ ...web, name: 'www' });
+    expect([renamed.machine.name, renamed.measurement]).toEqual(['www', measurement]);
+    expect(await schedule.read({ ...web, name: 'www' })).toBe(renamed);
+  });
+
   it('of a host that is down are the last one, and none where there is none (D3)', async () => {
     const last = await schedule.read(web);
     host = 'down';

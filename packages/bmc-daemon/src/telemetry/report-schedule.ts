@@ -3,7 +3,7 @@
  * a short time ago, and all others when they are read. Nobody who looks finds a periodic report older than its interval; while
  * nobody looks, the host is left alone.
  */
-import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
+import type { HypervisorDriver, SystemRef } from '../drivers/driver.js';
 import { figures } from './figures.js';
 import { MIN_INTERVAL_SECONDS, type ReportDefinitions } from './report-definitions.js';
 import {
@@ -14,7 +14,7 @@ import {
   type ReportSource,
   type ReportSubscriber,
 } from './report.js';
-import type { Measurement, Sample, Sampler } from './sampler.js';
+import { within, type Measurement, type Sample, type Sampler } from './sampler.js';
 
 export interface ReportScheduleOptions {
   readonly driver: Pick<HypervisorDriver, 'listSystems'>;
@@ -82,7 +82,7 @@ export class ReportSchedule implements ReportSource {
   async read(machine: SystemRef): Promise<Report> {
     const { uuid } = machine;
     const { clock, definitions } = this.#options;
-    const kept = this.#kept.get(uuid);
+    const kept = this.#named(machine);
     if (!this.#isOn(uuid)) return kept?.report ?? { machine, measurement: null, figures: [] };
     const { type, intervalSeconds } = definitions.of(uuid);
     const isNew = type === 'periodic' && !this.#isObserved(uuid);
@@ -144,6 +144,15 @@ export class ReportSchedule implements ReportSource {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#subscriptions.clear();
+  }
+
+  /** The last report of a machine, which may have been renamed since. */
+  #named(machine: SystemRef): Kept | undefined {
+    const kept = this.#kept.get(machine.uuid);
+    if (kept === undefined || kept.report.machine.name === machine.name) return kept;
+    const renamed = { ...kept, report: { ...kept.report, machine } };
+    this.#kept.set(machine.uuid, renamed);
+    return renamed;
   }
 
   #isOn(uuid: string): boolean {
@@ -287,19 +296,4 @@ export class ReportSchedule implements ReportSource {
 
 function isWithin(window: number, longest: number): boolean {
   return window > 0 && window <= longest;
-}
-
-/** @throws {DriverError} unavailable, after so long; what goes on then goes on for the next who asks. */
-async function within(sampling: Promise<Sample>, ms: number): Promise<Sample> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new DriverError('unavailable', 'reading the statistics of the machines: the host takes long to answer'));
-    }, ms);
-  });
-  try {
-    return await Promise.race([sampling, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,4 +1,5 @@
 /** Samples of what the hypervisor counts: one for all machines at a time, however many ask. */
+import { DriverError } from '../drivers/driver.js';
 import type { MachineStatistics, StatisticsControl } from '../drivers/statistics-control.js';
 
 /** What one machine had counted at one moment; null: it did not run. */
@@ -71,5 +72,23 @@ export class Sampler {
     this.#previous = this.#latest;
     this.#latest = sample;
     return sample;
+  }
+}
+
+/**
+ * Waits for a sample, but not for longer than this; what goes on then goes on for the next who asks.
+ * @throws {DriverError} unavailable, after so long.
+ */
+export async function within(sampling: Promise<Sample>, ms: number): Promise<Sample> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new DriverError('unavailable', 'reading the statistics of the machines: the host takes long to answer'));
+    }, ms);
+  });
+  try {
+    return await Promise.race([sampling, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
