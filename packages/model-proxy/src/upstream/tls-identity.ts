@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { loadTls } from '@rackless/daemon/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 
@@ -29,8 +30,13 @@ export function readTlsIdentity(tls: UpstreamTls, environment: Environment): Tls
   const options: SecureContextOptions = {};
   if (caFile !== null) options.ca = readPem(caFile, 'CERTIFICATE');
   if (tls.clientCertificate !== null) {
-    options.cert = readPem(tls.clientCertificate.certFile, 'CERTIFICATE');
-    options.key = readPem(tls.clientCertificate.keyFile, 'PRIVATE KEY');
+    const { certFile, keyFile } = tls.clientCertificate;
+    readPem(certFile, 'CERTIFICATE');
+    readPem(keyFile, 'PRIVATE KEY');
+    // Of several keys in the file OpenSSL would take the first one, whosever it is.
+    const { cert, key } = loadTls({ sslCert: certFile, sslKey: keyFile });
+    options.cert = cert;
+    options.key = key;
   }
   const material = JSON.stringify([tls.verify !== false, caFile, options.ca, options.cert, options.key]);
   return {

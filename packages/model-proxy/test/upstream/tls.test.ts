@@ -239,6 +239,15 @@ describe('a client certificate', () => {
       expect(causeOf(asked)).toContain('does it want a client certificate (ssl_certificate, ssl_certificate_key)?');
     },
   );
+
+  it('goes with its own key, wherever in the key file that stands (D1)', async () => {
+    const { port } = await startHttps({ clientCa: authority.caFile });
+    const client = await authority.issue('renewed', { hosts: ['client'] });
+    const keyFile = join(folder, 'two.key');
+    writeFileSync(keyFile, readFileSync(certificate.keyFile, 'utf8') + readFileSync(client.keyFile, 'utf8'));
+    const { ask } = open(port, tlsOf(authority.caFile, { certFile: client.certFile, keyFile }));
+    expect((await ask()).text).toBe('{"ok":true}');
+  });
 });
 
 describe('connections with TLS', () => {
