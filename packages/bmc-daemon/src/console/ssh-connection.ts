@@ -73,9 +73,12 @@ export class SshConnection {
       this.#startIdling();
     });
     client.on('session', (accept, reject) => {
+      if (this.#channels >= MOST_CHANNELS) {
+        reject();
+        return;
+      }
       this.#channels += 1;
-      if (this.#channels > MOST_CHANNELS) reject();
-      else this.#serve(accept());
+      this.#serve(accept());
     });
     // Of the protocol or the socket; both are closed by then.
     client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
@@ -98,9 +101,28 @@ export class SshConnection {
       // No reply is wanted by some clients, and then there is nothing to call.
       (accept as (() => void) | undefined)?.();
     });
-    session.on('shell', (accept) => void this.#open(accept(), null, terminal));
-    session.on('exec', (accept, _reject, { command }) => void this.#open(accept(), command, terminal));
+    session.on('shell', (accept, reject) => this.#begin(accept, reject, null, terminal));
+    session.on('exec', (accept, reject, { command }) => this.#begin(accept, reject, command, terminal));
     session.on('close', () => (this.#channels -= 1));
+  }
+
+  /** @param accept gives nothing where the channel has a console already: one is all that a channel can have (RFC 4254, 6.5). */
+  #begin(
+    accept: () => ServerChannel | undefined,
+    reject: () => unknown,
+    command: string | null,
+    terminal: boolean,
+  ): void {
+    const channel = accept();
+    if (channel === undefined) {
+      reject();
+      return;
+    }
+    this.#open(channel, command, terminal).catch((error: unknown) => {
+      const { log, socket } = this.#options;
+      log.warn('opening a console failed', { address: socket.remoteAddress, error });
+      channel.close();
+    });
   }
 
   async #open(channel: ServerChannel, command: string | null, terminal: boolean): Promise<void> {
@@ -109,8 +131,16 @@ export class SshConnection {
       refuseChannel(channel, ['the session was ended'], terminal);
       return;
     }
+    const end = { hasCome: false };
+    channel.once('close', () => (end.hasCome = true)).on('error', () => undefined);
     const refuse = (...lines: readonly string[]): void => refuseChannel(channel, lines, terminal);
     const machines = await this.#options.machines();
+    // Meanwhile the client may have gone, or have been logged out: nobody would ever give its place back.
+    if (end.hasCome) return;
+    if (this.#user !== user) {
+      refuse('the session was ended');
+      return;
+    }
     const wish = this.#atHome(readWish(user.target, user.account, command));
     switch (wish.kind) {
       case 'refused':

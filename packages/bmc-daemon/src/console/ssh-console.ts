@@ -42,6 +42,8 @@ export class SshConsole {
   /** Bytes that were typed while there was no console. */
   #lost = 0;
   #wasReturn = false;
+  /** A break is on its way. */
+  #breaking = false;
   /** Set once the client's end is closed and its answer is waited for. */
   #silence: NodeJS.Timeout | undefined;
 
@@ -117,13 +119,16 @@ export class SshConsole {
 
   /** Without a terminal, lines come as files have them; the guest expects what the Enter key sends. */
   #withReturns(bytes: Buffer): Buffer {
-    const keys: number[] = [];
+    const keys = Buffer.allocUnsafe(bytes.length);
+    let length = 0;
     for (const byte of bytes) {
-      if (byte !== 0x0a) keys.push(byte);
-      else if (!this.#wasReturn) keys.push(0x0d);
+      if (byte !== 0x0a || !this.#wasReturn) {
+        keys[length] = byte === 0x0a ? 0x0d : byte;
+        length += 1;
+      }
       this.#wasReturn = byte === 0x0d;
     }
-    return Buffer.from(keys);
+    return keys.subarray(0, length);
   }
 
   #send(bytes: Buffer): void {
@@ -153,10 +158,16 @@ export class SshConsole {
         this.#notice(...help);
         return;
       case 'break':
-        this.#options.hub.sendBreak(uuid).then(
-          () => this.#notice('break sent'),
-          (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),
-        );
+        // One at a time, whatever is pasted: each is a call to the machine's monitor.
+        if (this.#breaking) return;
+        this.#breaking = true;
+        void this.#options.hub
+          .sendBreak(uuid)
+          .then(
+            () => this.#notice('break sent'),
+            (error: unknown) => this.#notice(error instanceof Error ? error.message : 'the break could not be sent'),
+          )
+          .finally(() => (this.#breaking = false));
         return;
     }
   }
@@ -174,6 +185,8 @@ export class SshConsole {
   #notice(...lines: readonly string[]): void {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
+    // Who asks for help without end and reads none of it is behind, too.
+    if (channel.writableLength + channel.stderr.writableLength > MOST_BEHIND_BYTES) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output is the guest's alone.
     else channel.stderr.write(`${lines.join('\n')}\n`);

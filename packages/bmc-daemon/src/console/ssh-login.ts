@@ -30,6 +30,8 @@ export interface SshLoginOptions {
 
 /** As OpenSSH's own server. */
 const MOST_ATTEMPTS = 6;
+/** Ways in that are not offered, a client's list of keys among them. */
+const MOST_OTHER_ATTEMPTS = 20;
 
 /** What may be tried. OpenSSH's client takes them in this order of its own. */
 const methods = ['keyboard-interactive', 'password'] as const;
@@ -47,6 +49,7 @@ export function privilegesOf(
 export class SshLogin {
   readonly #options: SshLoginOptions;
   #attempts = 0;
+  #otherAttempts = 0;
 
   constructor(options: SshLoginOptions) {
     this.#options = options;
@@ -63,24 +66,23 @@ export class SshLogin {
   }
 
   async #answer(context: AuthContext): Promise<void> {
-    const { access, isMachine } = this.#options;
-    const target = readUserName(context.username, await isMachine());
-    if (access.accounts === null) {
-      await this.#admit(context, target, { user: null, password: null });
+    const { access, isMachine, onTooMany } = this.#options;
+    const isOpen = access.accounts === null;
+    // `none` is how clients ask for the list; keys are nobody's here. Neither is worth a question to the host.
+    if (!isOpen && context.method !== 'password' && context.method !== 'keyboard-interactive') {
+      this.#otherAttempts += 1;
+      if (this.#otherAttempts > MOST_OTHER_ATTEMPTS) onTooMany();
+      else context.reject([...methods]);
       return;
     }
-    switch (context.method) {
-      case 'password':
-        await this.#admit(context, target, { user: target.account ?? context.username, password: context.password });
-        return;
-      case 'keyboard-interactive': {
-        const credentials = await ask(context, target);
-        if (credentials !== undefined) await this.#admit(context, target, credentials);
-        return;
-      }
-      default:
-        // `none` is how clients ask for the list; keys are nobody's here.
-        context.reject([...methods]);
+    const target = readUserName(context.username, await isMachine());
+    if (isOpen) {
+      await this.#admit(context, target, { user: null, password: null });
+    } else if (context.method === 'password') {
+      await this.#admit(context, target, { user: target.account ?? context.username, password: context.password });
+    } else if (context.method === 'keyboard-interactive') {
+      const credentials = await ask(context, target);
+      if (credentials !== undefined) await this.#admit(context, target, credentials);
     }
   }
 

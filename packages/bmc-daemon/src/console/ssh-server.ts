@@ -123,12 +123,18 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     const { remoteAddress: address = '', remotePort = 0 } = socket;
     const network = networkOf(address);
     const ofOne = [...strangers.keys()].filter((other) => networkOf(other.remoteAddress ?? '') === network).length;
+    const name = endOf(address, remotePort);
     if (sockets.size >= limits.connections || strangers.size >= limits.strangers || ofOne >= limits.strangersOfOne) {
       log.debug('an SSH connection was refused: there are too many', { address });
       socket.destroy();
       return;
     }
-    const name = endOf(address, remotePort);
+    // From one port to two of our addresses: which of them it came to decides what it may see, and the library names the far end alone.
+    if (sockets.has(name)) {
+      log.debug('an SSH connection was refused: its other end has one already', { address });
+      socket.destroy();
+      return;
+    }
     sockets.set(name, socket);
     strangers.set(
       socket,

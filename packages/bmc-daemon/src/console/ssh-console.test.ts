@@ -1,0 +1,60 @@
+import { Duplex, Writable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import type { ServerChannel } from 'ssh2';
+import type { ConsoleListener } from './console-hub.js';
+import { SshConsole } from './ssh-console.js';
+
+/** A client that types and takes nothing: as far as a console looks at its channel. */
+function deafChannel(): { readonly channel: ServerChannel; readonly typed: Duplex } {
+  const typed = new Duplex({ read: () => undefined, write: () => undefined });
+  const channel = Object.assign(typed, {
+    stderr: new Writable({ write: () => undefined }),
+    exit: () => undefined,
+    close: () => undefined,
+  });
+  // The rest of a channel is the library's.
+  return { channel: channel as unknown as ServerChannel, typed };
+}
+
+function open(options: { readonly terminal: boolean; readonly sendBreak: () => Promise<void> }): {
+  readonly typed: Duplex;
+  readonly channel: ServerChannel;
+} {
+  const { channel, typed } = deafChannel();
+  let listener: ConsoleListener | undefined;
+  new SshConsole({
+    channel,
+    machine: { uuid: 'c7a5fdbd-cdaf-9455-926a-d65c16db1809', name: 'node-1' },
+    terminal: options.terminal,
+    hub: {
+      attach: (_uuid, attached) => {
+        listener = attached;
+        return { write: (_bytes, taken) => taken?.(), detach: () => undefined };
+      },
+      sendBreak: options.sendBreak,
+    },
+    onEnd: () => undefined,
+  });
+  listener?.state('open', 'connected');
+  return { channel, typed };
+}
+
+describe('an SSH console', () => {
+  it.each([true, false])('keeps little for who asks for help and never reads it (D2); terminal: %s', (terminal) => {
+    const { channel, typed } = open({ terminal, sendBreak: () => Promise.resolve() });
+    for (let round = 0; round < 100; round += 1) typed.emit('data', Buffer.from('\r~?'.repeat(1000)));
+    expect(channel.writableLength + channel.stderr.writableLength).toBeGreaterThan(1024 * 1024);
+    expect(channel.writableLength + channel.stderr.writableLength).toBeLessThan(1024 * 1024 + 1024);
+  });
+
+  it('sends one break at a time, however many are pasted (D2)', async () => {
+    const breaks: (() => void)[] = [];
+    const { typed } = open({ terminal: true, sendBreak: () => new Promise((resolve) => breaks.push(resolve)) });
+    typed.emit('data', Buffer.from('\r~B\r~B\r~B'));
+    expect(breaks).toHaveLength(1);
+    breaks[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    typed.emit('data', Buffer.from('\r~B'));
+    expect(breaks).toHaveLength(2);
+  });
+});

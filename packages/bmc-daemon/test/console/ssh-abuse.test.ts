@@ -1,0 +1,170 @@
+/** What a client does that no ssh would do, against the SSH server on machines in memory: by the library, which lets one do it. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
+import { openAccess } from '../../src/auth/access.js';
+import { initialAccessState } from '../../src/auth/access-state.js';
+import { createConsoleHub, type ConsoleHub } from '../../src/console/console-hub.js';
+import { openHostKeys } from '../../src/console/ssh-host-keys.js';
+import { openSshServer, type SshServer } from '../../src/console/ssh-server.js';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { stateInMemory } from '../support/services.js';
+
+jest.setTimeout(60_000);
+
+let folder: string;
+let driver: FakeDriver;
+let hub: ConsoleHub;
+let server: SshServer;
+let logged: string[];
+/** The service lists machines when it is let to. */
+let listing: Promise<void>;
+const clients: ssh2.Client[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'bmc-ssh-abuse-'));
+  logged = [];
+  listing = Promise.resolve();
+  const note = (message: string): void => void logged.push(message);
+  const log = { info: note, warn: note, error: note, debug: () => undefined };
+  driver = new FakeDriver();
+  hub = createConsoleHub({ driver, log });
+  server = await openSshServer({
+    ip: '0.0.0.0',
+    port: 0,
+    hostKeys: openHostKeys(folder),
+    access: openAccess({ authFile: null, state: stateInMemory(initialAccessState), log }),
+    hub,
+    driver: {
+      listSystems: async () => {
+        await listing;
+        return driver.listSystems();
+      },
+    },
+    machineAt: () => null,
+    log,
+  });
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.end();
+  await server.close();
+  hub.close();
+  await driver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function client(options: ConnectConfig = {}): Promise<ssh2.Client> {
+  const connection = new ssh2.Client();
+  clients.push(connection);
+  await new Promise<void>((resolve, reject) => {
+    connection.on('ready', resolve).on('error', reject);
+    connection.connect({ host: '127.0.0.1', port: server.port, username: 'node-2', ...options });
+  });
+  return connection;
+}
+
+function shell(connection: ssh2.Client): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    connection.shell((error, channel) => {
+      if (error === undefined) resolve(channel);
+      else reject(error);
+    });
+  });
+}
+
+async function greeting(channel: ClientChannel): Promise<string> {
+  let said = '';
+  for await (const bytes of channel) {
+    said += String(bytes);
+    if (said.includes('Connected')) break;
+  }
+  return said;
+}
+
+describe('a client of the SSH server that means no good', () => {
+  it('is refused a second shell on one channel, and nobody else hears of it (D2)', async () => {
+    const rejections: unknown[] = [];
+    const note = (reason: unknown): void => void rejections.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const connection = await client();
+      const channel = await shell(connection);
+      // The library's own client would not ask twice; what it speaks with would.
+      const { _protocol: protocol } = connection as unknown as {
+        _protocol: { shell: (channel: number, wantReply: boolean) => void };
+      };
+      protocol.shell(0, false);
+      protocol.shell(0, false);
+      expect(await greeting(channel)).toContain('Connected to node-2');
+      expect(await greeting(await shell(await client()))).toContain('Connected to node-2');
+      expect(rejections).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+
+  it('holds no console when it has gone before there was one (D2)', async () => {
+    const connection = await client();
+    let list: () => void = () => undefined;
+    listing = new Promise((resolve) => (list = resolve));
+    (await shell(connection)).close();
+    list();
+    // The next one has its turn after it.
+    await greeting(await shell(connection));
+    const held = logged.filter((message) => message === 'console opened').length;
+    expect(held - logged.filter((message) => message === 'console closed').length).toBe(1);
+  });
+
+  it('may open consoles again when it has closed those that were too many (D2)', async () => {
+    const connection = await client();
+    const channels: ClientChannel[] = [];
+    const refused: unknown[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      await shell(connection).then(
+        (channel) => channels.push(channel),
+        (error: unknown) => refused.push(error),
+      );
+    }
+    expect(refused).toHaveLength(4);
+    await Promise.all(
+      channels.map((channel) => {
+        const closed = once(channel, 'close');
+        channel.resume().close();
+        return closed;
+      }),
+    );
+    expect(await greeting(await shell(connection))).toContain('Connected');
+  });
+
+  it('is not let compute with the largest groups before anybody knows it (D2)', async () => {
+    await expect(client({ algorithms: { kex: ['diffie-hellman-group18-sha512'] } })).rejects.toThrow(
+      /no matching key exchange/,
+    );
+  });
+
+  it('has one connection from one port of its own, whatever address of ours it goes to (D2)', async () => {
+    const first = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.1' });
+    await once(first, 'data');
+    const second = connect({
+      port: server.port,
+      host: '127.0.0.2',
+      localAddress: '127.0.0.1',
+      localPort: portOf(first),
+    });
+    const heard: Buffer[] = [];
+    second.on('data', (bytes: Buffer) => heard.push(bytes)).on('error', () => undefined);
+    await once(second, 'close');
+    expect(heard).toEqual([]);
+    expect(first.destroyed).toBe(false);
+    first.destroy();
+  });
+});
+
+function portOf({ localPort }: Socket): number {
+  if (localPort === undefined) throw new Error('the socket is not connected');
+  return localPort;
+}
