@@ -38,16 +38,6 @@ const basic = (user: string, password: string) => ({
 const token = (value: string) => ({ 'X-Auth-Token': value });
 const tokenOf = ({ headers }: Received) => token(String(headers['x-auth-token']));
 
-/** An account of 16 characters' password, as the validator makes it. */
-async function addAccount(name: string, more: Body = {}): Promise<{ readonly uri: string; readonly password: string }> {
-  const password = 'Zb9_x.Q-71kLm20a';
-  const made = await service.ask('POST', accounts, {
-    body: { UserName: name, Password: password, RoleId: 'ReadOnly', ...more },
-  });
-  expect(made.status).toBe(201);
-  return { uri: String(made.headers.location), password };
-}
-
 describe('what is created', () => {
   const volumes = async (): Promise<string> => {
     const [storage = ''] = await service.members(`${machine}/Storage`);
@@ -227,73 +217,6 @@ describe('sessions', () => {
     });
     expect(answer.status).toBe(401);
     expect(`${answer.text}${JSON.stringify(answer.headers)}`).not.toMatch(/c0ffee|some-user|some-password/);
-  });
-});
-
-describe('an account', () => {
-  it('has an ETag as RFC 9110 has it (D5)', async () => {
-    const { uri } = await addAccount('tagged');
-    const { headers } = await service.ask('GET', uri);
-    expect(headers.etag).toMatch(/^(W\/)?"[\x21\x23-\x7e]*"$/);
-  });
-
-  it('that is changed with a property that there is not keeps what it has, and hears of it by name (D5)', async () => {
-    const { uri, password } = await addAccount('mixed');
-    const mixed = await service.ask('PATCH', uri, { body: { Password: 'another-Pass1', BogusProp: 'x' } });
-    expect([mixed.status, ...messagesOf(mixed)]).toEqual([400, 'PropertyUnknown']);
-    expect((await service.logIn('mixed', password)).status).toBe(201);
-    const bogus = await service.ask('PATCH', uri, { body: { BogusProp: 'x' } });
-    expect([bogus.status, bogus.text.includes('BogusProp')]).toEqual([400, true]);
-  });
-
-  it('is not changed by annotations alone (D5)', async () => {
-    const { uri } = await addAccount('annotated');
-    const answer = await service.ask('PATCH', uri, { body: { '@odata.id': uri } });
-    expect([answer.status, ...messagesOf(answer)]).toEqual([400, 'NoOperation']);
-  });
-
-  it.each(['"x"', '"x"foobar', 'x', 'W/"x"'])('is not changed with If-Match: %s (D5)', async (tag) => {
-    const uri = `${accounts}/${administrator.UserName}`;
-    const answer = await service.ask('PATCH', uri, { body: { Password: 'never-this1' }, headers: { 'If-Match': tag } });
-    expect([answer.status, ...messagesOf(answer)]).toEqual([412, 'PreconditionFailed']);
-  });
-
-  it('that may only read changes its own password, and nothing of others (D5)', async () => {
-    const reader = await addAccount('reader');
-    const other = await addAccount('other');
-    const headers = tokenOf(await service.logIn('reader', reader.password));
-    const body = { Password: 'Changed-by-16.ch' };
-    expect((await service.anonymous('PATCH', other.uri, { body, headers })).status).toBe(403);
-    expect((await service.anonymous('PATCH', reader.uri, { body, headers })).status).toBe(200);
-    expect((await service.logIn('reader', body.Password)).status).toBe(201);
-    expect((await service.logIn('other', other.password)).status).toBe(201);
-  });
-
-  it('that has to change its password opens a session that hears so, sees itself alone, and is free once it has (D5)', async () => {
-    const { uri, password } = await addAccount('new', { PasswordChangeRequired: true });
-    const opened = await service.logIn('new', password);
-    expect([opened.status, ...messagesOf(opened)]).toEqual([201, 'PasswordChangeRequired']);
-    const headers = tokenOf(opened);
-    expect((await service.anonymous('GET', uri, { headers })).status).toBe(200);
-    const refused = await service.anonymous('GET', sessions, { headers });
-    expect([refused.status, ...messagesOf(refused)]).toEqual([403, 'PasswordChangeRequired']);
-    const changed = await service.anonymous('PATCH', uri, { body: { Password: 'Changed-by-16.ch' }, headers });
-    expect([changed.status, bodyOf(changed)['PasswordChangeRequired']]).toEqual([200, false]);
-    expect((await service.anonymous('GET', sessions, { headers })).status).toBe(200);
-  });
-});
-
-describe('roles', () => {
-  it.each([
-    ['Administrator', ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf']],
-    ['Operator', ['Login', 'ConfigureComponents', 'ConfigureSelf']],
-    ['ReadOnly', ['Login', 'ConfigureSelf']],
-  ])('that Redfish predefines have its privileges and no other, for good: %s (D5)', async (id, privileges) => {
-    const uri = `${roles}/${id}`;
-    expect(await service.get(uri)).toMatchObject({ RoleId: id, IsPredefined: true, AssignedPrivileges: privileges });
-    const refused = await service.ask('PATCH', uri, { body: { AssignedPrivileges: ['Login'] } });
-    expect(refused.status).toBe(400);
-    expect((await service.get(uri))['AssignedPrivileges']).toEqual(privileges);
   });
 });
 

@@ -28,17 +28,13 @@ describe('docs/conformance-rules.md', () => {
 
   it('has a row for every test of the files of rules (D5)', () => {
     const files = readdirSync(join(folder, 'test/contract')).filter((file) => file.endsWith('-rules.test.ts'));
-    expect(files).toHaveLength(5);
+    expect(files).toHaveLength(6);
     for (const file of files) {
       const path = `test/contract/${file}`;
       const titles = [...textOf(path).matchAll(/'([^'\n]+) \(D5\)'/g)].map(([, title = '']) => title);
-      expect(titles.length).toBeGreaterThan(4);
+      expect(titles.length).toBeGreaterThan(3);
       const told = rows.filter((row) => row.file === path).map(({ title }) => title);
-      const own = new Set([
-        'has something in it to look at',
-        'finds what is lacking of %j',
-        'takes what is there, and what need not be',
-      ]);
+      const own = new Set(['has something in it to look at']);
       expect(titles.filter((title) => !own.has(title) && !told.some((one) => title.startsWith(one)))).toEqual([]);
     }
   });
