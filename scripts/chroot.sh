@@ -13,6 +13,7 @@ need_base() {
     mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v r="$codename" '$2 == r && !seen++ { print $1 }')
     [ -n "$mirror" ] || die "apt knows no package source for $codename here"
     say "Bootstrapping $codename"
+    mkdir -p "${base%/*}"
     rm -rf "$base.new"
     debootstrap --variant=minbase "$codename" "$base.new" "$mirror" >"$base.log" 2>&1 ||
       die "debootstrap failed; the end of $base.log: $(tail -n 3 "$base.log")"
