@@ -145,7 +145,9 @@ describe('the console log of a libvirt machine', () => {
       const log = consoles.logs?.ofSystem(uuid);
       const numbers =
         (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
-      return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
+      const texts = await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
+      // SeaBIOS holds the end of `Hard Disk...` and its line back until its timer ticks, amid or behind what the guest says.
+      return texts.map((text) => text.replace(/[.\r\n]/g, ''));
     };
     const said = (count: number) =>
       until(`boot ${count}`, async () => {
@@ -162,7 +164,7 @@ describe('the console log of a libvirt machine', () => {
         });
       });
     // The terminal is reset before SeaBIOS says its name.
-    const whole = /^[^a-zA-Z]{0,9}c?.{0,40}SeaBIOS \(version [^]*boot logged\r?\n/;
+    const whole = /^[^a-zA-Z]{0,9}c?.{0,40}SeaBIOS \(version [^]*boot logged$/;
 
     // Held back until somebody listens: a connection takes some milliseconds, on a busy host as long as firmware needs to speak.
     const listening = connected();
@@ -186,7 +188,7 @@ describe('the console log of a libvirt machine', () => {
     expect(first).toBe(before[0]);
     expect(second.startsWith(before[1] ?? '')).toBe(true);
     expect(second.slice(before[1]?.length)).toMatch(
-      /^\r\n\[rackless: nothing was recorded between .* and .*\]\r\npower button\n$/,
+      /^\[rackless: nothing was recorded between .* and .*\]power button$/,
     );
     await until('its end', async () => (await driver.getSystem('logged')).state === 'shutoff');
     await driver.power('logged', 'create');
