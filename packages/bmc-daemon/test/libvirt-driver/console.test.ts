@@ -141,18 +141,19 @@ describe('the console log of a libvirt machine', () => {
     await guest('logged', `<bios useserial='yes'/>`);
     const { uuid } = await driver.getSystem('logged');
     let consoles = open();
-    const boots = async () => {
+    const raw = async () => {
       const log = consoles.logs?.ofSystem(uuid);
       const numbers =
         (await log?.read())?.flatMap((record) => (record.kind === 'boot' ? record.boot.number : [])) ?? [];
-      const texts = await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
-      // SeaBIOS holds the end of `Hard Disk...` and its line back until its timer ticks, amid or behind what the guest says.
-      return texts.map((text) => text.replace(/[.\r\n]/g, ''));
+      return await Promise.all(numbers.map(async (number) => String(await log?.text(number))));
     };
+    // SeaBIOS holds the end of `Hard Disk...` and its line back until its timer ticks, amid or behind what the guest says.
+    const boots = async () => (await raw()).map((text) => text.replace(/[.\r\n]/g, ''));
     const said = (count: number) =>
       until(`boot ${count}`, async () => {
-        const found = await boots();
-        return found.length === count && found.at(-1)?.includes('boot logged') === true;
+        const found = await raw();
+        const rest = found.at(-1)?.split('Hard Disk')[1] ?? '';
+        return found.length === count && rest.replace(/[^.\n]/g, '').length === '...\n\n'.length;
       });
     const connected = () =>
       new Promise<void>((resolve) => {
