@@ -124,7 +124,7 @@ export class ConsoleRecording {
       if (this.#undecided === later) this.#undecided = undefined;
       this.#schedule();
     };
-    void this.#inTurn(decide);
+    this.#inTurn(decide).catch(this.#options.onFailed);
   }
 
   /** The port is not connected any more. */
