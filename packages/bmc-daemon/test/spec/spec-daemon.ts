@@ -352,7 +352,8 @@ async function crawl(get: (path: string) => Promise<Body>): Promise<ReadonlyMap<
     if (found.has(path)) continue;
     const body = await get(path);
     found.set(path, body);
-    for (const [, link] of JSON.stringify(body).matchAll(/"(?:@odata\.id|@Redfish\.ActionInfo)":"([^"#]+)/g)) if (link) waiting.push(link);
+    for (const [, link] of JSON.stringify(body).matchAll(/"(?:@odata\.id|@Redfish\.ActionInfo)":"([^"#]+)/g))
+      if (link) waiting.push(link);
   }
   return found;
 }
