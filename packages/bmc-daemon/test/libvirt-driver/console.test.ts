@@ -34,13 +34,17 @@ function control() {
   return driver.console;
 }
 
-/** Reads on until this was said. */
+/** Reads on until this was said, for a minute at most. */
 async function says(stream: Duplex, wanted: RegExp): Promise<void> {
+  const signal = AbortSignal.timeout(60_000);
   let text = '';
   while (!wanted.test(text)) {
     const piece: unknown = stream.read();
     if (piece instanceof Buffer) text += piece.toString('latin1');
-    else await once(stream, 'readable');
+    else
+      await once(stream, 'readable', { signal }).catch((error: unknown) => {
+        throw new Error(`waiting for ${String(wanted)}: the guest said ${JSON.stringify(text)}`, { cause: error });
+      });
   }
 }
 
@@ -63,8 +67,10 @@ describe('a serial port of a libvirt machine', () => {
         control().open('talker').then(resolve, reject);
       });
     });
-    await driver.power('talker', 'create');
+    // Held back until somebody listens: a connection takes some milliseconds, on a busy host as long as the guest needs to speak.
+    await host.virsh('start', '--paused', 'talker');
     const stream = await opened;
+    await host.virsh('resume', 'talker');
     await says(stream, /boot talker/);
     stream.write('c');
     await says(stream, /no medium/);

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import path, { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
@@ -13,6 +13,7 @@ import type { PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js'
 import {
   bootableDevices,
   bootIndexes,
+  type BootIndex,
   deviceKeys,
   effectiveBootOrder,
   orderWithFirst,
@@ -217,6 +218,13 @@ describe('on a running machine', () => {
     const answer: unknown = JSON.parse(await virsh('qemu-monitor-command', name, JSON.stringify(command)));
     return answer;
   };
+  /** A floppy drive has its number on its controller. */
+  const placeOf = async (name: string, { qomPath, floppyUnit }: BootIndex) => {
+    if (floppyUnit === undefined) return { path: qomPath, property: 'bootindex' };
+    const answer = await qom(name, { execute: 'qom-get', arguments: { path: qomPath, property: 'parent_bus' } });
+    const { return: bus } = answer as { return: string };
+    return { path: path.dirname(bus), property: floppyUnit === 0 ? 'bootindexA' : 'bootindexB' };
+  };
 
   it.each([
     ['q35', disks, rest],
@@ -229,17 +237,19 @@ describe('on a running machine', () => {
       const domain = readDomain(await liveXml(name));
       const target = orderWithFirst(domain, 'cdrom');
       const indexes = bootIndexes(domain, deviceKeys(target));
-      expect(indexes.length).toBe(bootableDevices(domain.devices).filter(({ key }) => key !== 'disk:fda').length);
-      const property = 'bootindex';
-      for (const { qomPath } of indexes) {
-        await qom(name, { execute: 'qom-set', arguments: { path: qomPath, property, value: -1 } });
+      expect(indexes).toHaveLength(bootableDevices(domain.devices).length);
+      const places = await Promise.all(
+        indexes.map(async (index) => ({ ...(await placeOf(name, index)), value: index.bootIndex })),
+      );
+      for (const { path: at, property } of places) {
+        await qom(name, { execute: 'qom-set', arguments: { path: at, property, value: -1 } });
       }
-      for (const { qomPath, bootIndex } of indexes) {
-        await qom(name, { execute: 'qom-set', arguments: { path: qomPath, property, value: bootIndex } });
+      for (const { path: at, property, value } of places) {
+        await qom(name, { execute: 'qom-set', arguments: { path: at, property, value } });
       }
-      for (const { qomPath, bootIndex } of indexes) {
-        const answer = await qom(name, { execute: 'qom-get', arguments: { path: qomPath, property } });
-        expect({ qomPath, answer }).toEqual({ qomPath, answer: { id: expect.any(String), return: bootIndex } });
+      for (const { path: at, property, value } of places) {
+        const answer = await qom(name, { execute: 'qom-get', arguments: { path: at, property } });
+        expect({ at, answer }).toEqual({ at, answer: { id: expect.any(String), return: value } });
       }
     } finally {
       await virsh('destroy', name);
