@@ -77,13 +77,13 @@ describe('a request to an upstream', () => {
     const { server, deployment, upstream } = await start((_body, visit) => {
       waiting.push(visit);
       // Nobody is answered before the last one has come.
-      if (waiting.length === 500) for (const { socket } of waiting) socket.write(answerOf('{}'));
+      if (waiting.length === 300) for (const { socket } of waiting) socket.write(answerOf('{}'));
       return null;
     });
-    const asked = Array.from({ length: 500 }, () => send(upstream, deployment));
+    const asked = Array.from({ length: 300 }, () => send(upstream, deployment));
     await Promise.all(asked.map((one) => one.over()));
-    expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(500);
-    expect(server.visits).toHaveLength(500);
+    expect(asked.filter(({ ended, status }) => ended && status === 200)).toHaveLength(300);
+    expect(server.visits).toHaveLength(300);
   });
 
   it('keeps path and query of its URL, and has its own Host (C4)', async () => {
