@@ -1,14 +1,13 @@
 /** Everything that stands on the serial ports of the machines, put together: who shares them, and the log of what they print. */
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
-import type { Settings } from './config/settings.js';
 import { createConsoleHub, type ConsoleHub } from './console/console-hub.js';
 import { openConsoleLogs, type ConsoleLogs } from './console/console-log.js';
 import type { HypervisorDriver } from './drivers/driver.js';
 
 export interface ConsoleServicesOptions {
   readonly driver: HypervisorDriver;
-  /** Whether what they print is kept: {@link isRecorded}. */
+  /** EMULATOR_CONSOLE_LOG. */
   readonly isLogged: boolean;
   readonly stateDir: string;
   /** Two services that share a folder have logs of their own. */
@@ -25,18 +24,6 @@ export interface ConsoleServices {
   start(): void;
   /** Gives the consoles back, and resolves when the logs are on the disk. */
   close(): Promise<void>;
-}
-
-/** What EMULATOR_CONSOLE_LOG comes to: each console has a connection of its own, and over SSH that is a process and a log-in. */
-export function isRecorded({
-  consoleLog,
-  featureSet,
-  fakeDriver,
-  libvirtUri,
-}: Pick<Settings, 'consoleLog' | 'featureSet' | 'fakeDriver' | 'libvirtUri'>): boolean {
-  // What can not be read need not be kept.
-  if (featureSet !== 'full') return false;
-  return consoleLog === 'auto' ? fakeDriver || !/^[^:]*\+ssh:/.test(libvirtUri) : consoleLog;
 }
 
 /** Connects to nothing yet. */

@@ -10,7 +10,7 @@ import { openAccessState } from './auth/access-state.js';
 import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
-import { isRecorded, openConsoleServices, type ConsoleServices } from './console-services.js';
+import { openConsoleServices, type ConsoleServices } from './console-services.js';
 import { openConsoleSsh, withConsoles } from './console-ssh.js';
 import type { SshServer } from './console/ssh-server.js';
 import { allowSystems } from './drivers/allowed-systems.js';
@@ -137,7 +137,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
   const consoles = openConsoleServices({
     driver,
-    isLogged: isRecorded(settings),
+    // What can not be read need not be kept.
+    isLogged: settings.consoleLog && settings.featureSet === 'full',
     stateDir,
     serviceUuid: core.serviceUuid,
     log,

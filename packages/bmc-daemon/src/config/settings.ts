@@ -146,15 +146,12 @@ export const settingsTable = {
     group: 'listen',
     doc: 'True: the service lets itself be found by SSDP (multicast, UDP port 1900), [discovery.md](discovery.md). A client that is allowed to may switch it on and off over Redfish; what was said last holds, the setting or the client.',
   }),
-  consoleLog: {
+  consoleLog: boolean({
     name: 'EMULATOR_CONSOLE_LOG',
-    type: z.union([z.boolean(), z.literal('auto')]),
-    expected: "True, False or 'auto'",
-    default: 'auto',
-    form: 'literal',
+    default: true,
     group: 'listen',
-    doc: "True: what the serial ports of the machines print is recorded, the last boots of each, and can be read as a log ([console.md](console.md)). **A serial port has room for one**: while the daemon records, `virsh console NAME` is refused; `virsh console --force NAME` takes the port, and the daemon waits until it is free again. False: nothing is recorded, and a port is connected only while somebody is there over SSH. `'auto'`: True, but False where `EMULATOR_LIBVIRT_URI` leads over SSH (`qemu+ssh://…`), for each running machine would need a process of ssh and a log-in.",
-  } satisfies SettingDefinition<boolean | 'auto'>,
+    doc: 'True: what the serial ports of the machines print is recorded, the last boots of each, and can be read as a log ([console.md](console.md)). **A serial port has room for one**: while the daemon records, `virsh console NAME` is refused; `virsh console --force NAME` takes the port, and the daemon waits until it is free again. False: nothing is recorded, and a port is connected only while somebody is there over SSH.',
+  }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',
     default: null,
