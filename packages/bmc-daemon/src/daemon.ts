@@ -1,6 +1,6 @@
 /** The running service: everything that the settings say, put together. */
 import { setImmediate } from 'node:timers/promises';
-import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
+import { isEverywhere, ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { joined } from '@rackless/daemon/signals.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js';
@@ -216,8 +216,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   consoles.start();
   void tidyLogs(driver, logs);
   await network.start(withConsoles(listener, ssh, log));
-  const everywhere = ['', '0.0.0.0', '::'].includes(settings.listenIp);
-  await core.discovery.start({ addresses: present.addresses, everywhere });
+  await core.discovery.start({ addresses: present.addresses, everywhere: isEverywhere(settings.listenIp) });
   for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
 
   return {

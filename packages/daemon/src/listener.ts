@@ -191,10 +191,14 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
   });
 }
 
-/** Whether a socket at `ip` takes what comes to `address`, too. Node's `::` takes IPv4. */
+/** Whether a socket at `ip` takes what comes to any IPv4 address. Node's `::` does. */
+export function isEverywhere(ip: string): boolean {
+  return ip === '' || ip === '0.0.0.0' || ip === '::';
+}
+
+/** Whether a socket at `ip` takes what comes to `address`, too. */
 export function isListenedAt(ip: string, address: string): boolean {
-  if (ip === '::') return true;
-  return ((ip === '' || ip === '0.0.0.0') && isIPv4(address)) || ip === address;
+  return ip === '::' || (isEverywhere(ip) && isIPv4(address)) || ip === address;
 }
 
 /**
@@ -235,7 +239,7 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
 
 /** What a client can type: the addresses of the interfaces where every address is listened at. */
 function reachableAddresses(ip: string, interfaces: typeof networkInterfaces): readonly string[] {
-  if (ip !== '' && ip !== '0.0.0.0' && ip !== '::') return [ip];
+  if (!isEverywhere(ip)) return [ip];
   let all: ReturnType<typeof networkInterfaces>;
   try {
     all = interfaces();
