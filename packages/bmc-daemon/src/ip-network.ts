@@ -15,6 +15,20 @@ export function canonicalIp(text: string): string | undefined {
   return family === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1);
 }
 
+/** Of a socket that takes both families: `::ffff:192.0.2.1` is the IPv4 address of its peer. Others stay as they are. */
+export function unmappedIp(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/** The eight groups of an IPv6 address, as they are written; those that `::` stands for are `0`. */
+export function ipv6Groups(address: string): readonly string[] {
+  const [head = '', tail] = address.split('::');
+  const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array<string>(zeros).fill('0'), ...after];
+}
+
 /** Bits of an address of that family. */
 export function addressBits(address: string): 32 | 128 {
   return isIPv4(address) ? 32 : 128;
@@ -50,9 +64,5 @@ export function prefixOfMask(mask: string): number | undefined {
 
 function numberOf(address: string): bigint {
   if (isIPv4(address)) return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
-  const [head = '', tail] = (canonicalIp(address) ?? '::').split('::');
-  const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0');
-  return [...before, ...zeros, ...after].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
+  return ipv6Groups(canonicalIp(address) ?? '::').reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
 }

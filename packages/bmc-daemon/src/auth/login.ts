@@ -6,6 +6,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ipv6Groups, unmappedIp } from '../ip-network.js';
 import type { Refusal } from '../redfish/authenticate.js';
 import { RedfishError } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
@@ -202,11 +203,6 @@ export function decoyOfCost(cost: number): string {
 
 /** What one peer can choose addresses from counts as one: an IPv6 host owns its /64. */
 export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0');
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
+  const plain = unmappedIp(address).replace(/%.*$/, '');
+  return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(':')}::/64` : plain;
 }

@@ -77,7 +77,7 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     return known;
   };
   const atAddress = (address: string) => {
-    const only = options.machineAt(address.replace(/^::ffff:(?=\d+\.)/i, ''));
+    const only = options.machineAt(address);
     const ofOne = async () => (await machines()).filter(({ uuid }) => uuid === only);
     return { only, machines: only === null ? machines : ofOne };
   };

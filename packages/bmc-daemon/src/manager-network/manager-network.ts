@@ -7,7 +7,7 @@ import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { HostAddressError, type HostAddresses } from '../host-addresses.js';
 import type { HostNetwork } from '../host-network.js';
-import { addressBits, canonicalIp } from '../ip-network.js';
+import { addressBits, canonicalIp, unmappedIp } from '../ip-network.js';
 import type { StateFile } from '../state-file.js';
 import type { Surroundings } from './address-check.js';
 import { hostAlone, managerView, type ManagerView } from './manager-view.js';
@@ -204,8 +204,8 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
   };
 }
 
-/** Of a socket that takes both families `::ffff:192.0.2.1` is an IPv4 address. */
+/** As own addresses are written. */
 function plainAddress(address: string): string {
-  const mapped = '::ffff:';
-  return address.startsWith(mapped) ? address.slice(mapped.length) : (canonicalIp(address) ?? address);
+  const plain = unmappedIp(address);
+  return canonicalIp(plain) ?? plain;
 }
