@@ -46,7 +46,7 @@ function servicesOfMachine(services: Services, uuid: string): Services {
       onTaskFailed: operations.onTaskFailed,
     },
     logs: { ...logs, ofService: logOf(logs.ofService, uuid) },
-    telemetry: telemetry === undefined ? undefined : telemetryOf(telemetry, uuid),
+    telemetry: telemetry === undefined ? undefined : reportsOf(telemetry, uuid),
     subscriptions: subscriptionsOf(subscriptions, uuid),
     managerNetwork: {
       ...managerNetwork,
@@ -83,7 +83,7 @@ function logOf(log: EventLog, uuid: string): EventLog {
 }
 
 /** The driver knows which machines there are; what is kept for the time that it does not answer knows them all. */
-function telemetryOf(telemetry: Telemetry, uuid: string): Telemetry {
+function reportsOf(telemetry: Telemetry, uuid: string): Telemetry {
   return {
     ...telemetry,
     get enabled() {

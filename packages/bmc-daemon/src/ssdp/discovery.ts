@@ -145,7 +145,7 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
     } catch (error) {
       wanted = before;
       keep(before);
-      // It was off before, or it would not have had to be opened.
+      // What there was before was closed first.
       shown = settingsOf(before, false);
       throw error;
     }

@@ -46,7 +46,7 @@ const REJOIN_MS = 30_000;
  */
 export async function openResponder(options: ResponderOptions): Promise<Responder> {
   const { group, port, ttl, notifyIntervalMs, log, random = Math.random } = options;
-  const own = (): readonly (readonly string[])[] => ownAddresses(options.interfaces ?? networkInterfaces);
+  const own = (): readonly (readonly string[])[] => ipv4OfInterfaces(options.interfaces ?? networkInterfaces);
   // Others at this host speak SSDP, too: each gets every packet of the group.
   const socket = createSocket({ type: 'udp4', reuseAddr: true });
   // To the group's address and to no other: what is sent to this host alone, from anywhere in the world, is not heard at all.
@@ -173,7 +173,7 @@ function createAllowance(perSecond: number): () => boolean {
 }
 
 /** IPv4 addresses of each interface that has one. */
-function ownAddresses(interfaces: typeof networkInterfaces): readonly (readonly string[])[] {
+function ipv4OfInterfaces(interfaces: typeof networkInterfaces): readonly (readonly string[])[] {
   try {
     return Object.values(interfaces())
       .map((list) => (list ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])))
