@@ -17,6 +17,33 @@ function hubOn(driver: Parameters<typeof createConsoleHub>[0]['driver']): Consol
   return hub;
 }
 
+/**
+ * Listens to a console whose connections are those, one after the other.
+ * @param after what all others come to.
+ */
+function attachedTo(answers: (DriverError | Duplex)[], after: DriverError): { ear: Ear; warnings: readonly unknown[] } {
+  const warnings: unknown[] = [];
+  const driver = new FakeDriver();
+  const hub = createConsoleHub({
+    driver: {
+      onChange: (listener) => driver.onChange(listener),
+      console: {
+        open: () => {
+          const answer = answers.shift() ?? after;
+          return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
+        },
+        sendBreak: () => Promise.resolve(),
+      },
+    },
+    log: { ...log, warn: (_message, fields) => warnings.push(fields?.['error']) },
+    retryMs: 5,
+  });
+  hubs.push(hub);
+  const ear = new Ear();
+  hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
+  return { ear, warnings };
+}
+
 /** Hears everything, and says when it has heard something. */
 class Ear implements ConsoleListener {
   heard = '';
@@ -167,8 +194,6 @@ describe('the console hub', () => {
   });
 
   it('goes on trying a host that does not answer, and warns once of what it has no word for (D2)', async () => {
-    const warnings: unknown[] = [];
-    const driver = new FakeDriver();
     const stream = new PassThrough();
     const broken = new DriverError('internal', 'connecting to the console of machine x: it burns');
     const answers: (DriverError | Duplex)[] = [
@@ -177,53 +202,19 @@ describe('the console hub', () => {
       broken,
       stream,
     ];
-    const hub = createConsoleHub({
-      driver: {
-        onChange: (listener) => driver.onChange(listener),
-        console: {
-          open: () => {
-            const answer = answers.shift() ?? broken;
-            return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
-          },
-          sendBreak: () => Promise.resolve(),
-        },
-      },
-      log: { ...log, warn: (_message, fields) => warnings.push(fields?.['error']) },
-      retryMs: 5,
-    });
-    hubs.push(hub);
-    const ear = new Ear();
-    hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
+    const { ear, warnings } = attachedTo(answers, broken);
     await ear.is('closed: its hypervisor does not answer', 'closed: its console can not be opened', connected);
     expect(warnings).toEqual([broken]);
   });
 
   it('takes a port that is gone before its machine is off for one that is being switched off (D2)', async () => {
-    const driver = new FakeDriver();
     const stream = new PassThrough();
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
     const answers: (DriverError | Duplex)[] = [
       stream,
       new DriverError('internal', "connecting to the console of machine x: can not open '/dev/pts/0'"),
     ];
-    const warnings: unknown[] = [];
-    const hub = createConsoleHub({
-      driver: {
-        onChange: (listener) => driver.onChange(listener),
-        console: {
-          open: () => {
-            const answer = answers.shift() ?? off;
-            return answer instanceof DriverError ? Promise.reject(answer) : Promise.resolve(answer);
-          },
-          sendBreak: () => Promise.resolve(),
-        },
-      },
-      log: { ...log, warn: (_message, fields) => warnings.push(fields?.['error']) },
-      retryMs: 5,
-    });
-    hubs.push(hub);
-    const ear = new Ear();
-    hub.attach('5ac4fa6e-0000-4000-8000-000000000001', ear);
+    const { ear, warnings } = attachedTo(answers, off);
     await ear.is(connected);
     stream.destroy();
     await ear.is('closed: the machine is off');
