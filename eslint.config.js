@@ -34,6 +34,7 @@ const floors = {
     ['daemon.ts'],
     [
       'app.ts',
+      'configured-driver.ts',
       'console-services.ts',
       'console-ssh.ts',
       'event-services.ts',

@@ -10,22 +10,18 @@ import { openAccessState } from './auth/access-state.js';
 import { PasswordFileError } from './auth/password-file.js';
 import type { Environment } from './config/load.js';
 import { defaultStateDir, type SettingKey, type Settings } from './config/settings.js';
+import { createDriver } from './configured-driver.js';
 import { openConsoleServices, type ConsoleServices } from './console-services.js';
 import { openConsoleSsh, withConsoles } from './console-ssh.js';
 import type { SshServer } from './console/ssh-server.js';
-import { allowSystems } from './drivers/allowed-systems.js';
 import type { HypervisorDriver } from './drivers/driver.js';
-import { FakeDriver } from './drivers/fake/fake-driver.js';
-import { probeImage } from './drivers/fake/probe-image.js';
-import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
-import type { HostRules } from './media/image-hosts.js';
 import { openEventServices, type EventServices } from './event-services.js';
 import { createEventBus } from './events/event-bus.js';
 import { publishWrites } from './events/published-writes.js';
 import { readHostNetwork } from './host-network.js';
 import { machineScoping } from './machine-scope.js';
 import { openManagerNetwork, type ManagerNetworkService } from './manager-network-service.js';
-import { createNameServers, type NameLookup } from './name-lookup.js';
+import { createNameServers } from './name-lookup.js';
 import { createTaskStore } from './redfish/task-store.js';
 import { reloadSettings, tlsFilesOf, type Reread } from './reload.js';
 import type { ManagementController } from './resources/management-controller.js';
@@ -67,7 +63,6 @@ export class StartError extends Error {
 
 /** Finished tasks that are remembered. */
 const TASKS_KEPT = 100;
-const GIB = 2 ** 30;
 /** Between two resets of managers. */
 const RELOAD_REST_MS = 500;
 
@@ -254,57 +249,6 @@ function createController(present: {
     },
     reset,
   };
-}
-
-function createDriver(
-  settings: Settings,
-  lookup: NameLookup,
-  log: Log,
-  at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
-): HypervisorDriver {
-  const hosts = hostRules(settings, lookup);
-  const driver = settings.fakeDriver
-    ? new FakeDriver({ fetchImage: (image, options) => probeImage(image, options, hosts) })
-    : createHostDriver(settings, hosts, log, at);
-  return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
-}
-
-function hostRules(
-  { vmediaAllowedHosts: allowed, virtualMediaIpFamily: family }: Settings,
-  lookup: NameLookup,
-): HostRules {
-  return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6, lookup };
-}
-
-function createHostDriver(
-  settings: Settings,
-  imageHosts: HostRules,
-  log: Log,
-  at: (key: SettingKey, sentence: string, cause: unknown) => StartError,
-): HypervisorDriver {
-  try {
-    return createLibvirtDriver({
-      uri: settings.libvirtUri,
-      bootLoaderMap: { efi: settings.bootLoaderMap.UEFI ?? {}, bios: settings.bootLoaderMap.Legacy ?? {} },
-      secureBootTemplates: { enabled: settings.secureBootEnabledNvram, disabled: settings.secureBootDisabledNvram },
-      storagePool: settings.storagePool,
-      gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
-      timeoutMs: settings.libvirtTimeoutSeconds * 1000,
-      maxImageBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
-      imageHosts,
-      imageCaFile: settings.vmediaCaFile,
-      imageConnectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
-      imageIdleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,
-      log,
-    });
-  } catch (error) {
-    // It does not connect yet, so all that it can find fault with is the address.
-    throw at(
-      'libvirtUri',
-      `EMULATOR_LIBVIRT_URI can not be used: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    );
-  }
 }
 
 /** What stands on no event. */
