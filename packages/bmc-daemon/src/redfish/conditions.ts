@@ -1,5 +1,22 @@
 /** ETags: how a body gets one, and what If-Match and If-None-Match say about it (RFC 9110 §13.1). */
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** What a request demands of the ETag of the resource that it is sent to. */
+export interface Preconditions {
+  /** Value of If-Match. */
+  readonly ifMatch?: string | undefined;
+  /** Value of If-None-Match. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** For a resource that an answer shows: the preconditions of the request are about another one. */
+export const unconditional: Preconditions = {};
+
+/** The preconditions in the headers of a request. */
+export function preconditionsOf({ headers }: Pick<IncomingMessage, 'headers'>): Preconditions {
+  return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] };
+}
 
 /** A strong, quoted entity tag of this text. 128 bits: nobody meets two bodies with one tag. */
 export function entityTag(text: string): string {

@@ -50,7 +50,7 @@ export interface Endpoint {
 export interface EndpointOptions<Services> extends AnnotateOptions {
   /** What a request sees. */
   readonly viewOf: (exchange: Exchange) => View<Services>;
-  /** The answer to a GET of another resource, for the body of a 201 or 202. */
+  /** The answer to a GET of another resource without preconditions, for the body of a 200, 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
   /** Told of every write that was carried out. */
   readonly onChange?: ChangeListener;
@@ -219,11 +219,11 @@ function getOperation<Services>(
   { viewOf }: EndpointOptions<Services>,
 ): Operation {
   return async (exchange, params) => {
-    const { request, requester } = exchange;
+    const { preconditions, requester } = exchange;
     const view = viewOf(exchange);
     const entity = await resource.load({ params, services: view.services, requester });
     const answer = renderer.answer(entity, params, view);
-    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+    const { ifMatch, ifNoneMatch } = preconditions;
     if ((ifMatch === undefined && ifNoneMatch === undefined) || answer.status !== 200) return answer;
     const etag = renderer.etag(entity, params, view);
     if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag)) throw refuse('PreconditionFailed');

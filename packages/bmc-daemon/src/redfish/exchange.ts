@@ -1,6 +1,7 @@
 /** One request on its way through the pipeline. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticated } from './authenticate.js';
+import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';
 
 /** One request on its way through the pipeline. */
@@ -12,6 +13,8 @@ export interface Exchange {
   readonly who: Authenticated;
   /** UUID of the machine by whose own name or address the request came, which sees that machine alone; null: all are seen. */
   readonly scope: string | null;
+  /** Evaluated once, against the ETag of `path`; see {@link unconditional}. */
+  readonly preconditions: Preconditions;
   /** Behind the `?`. */
   readonly query: string | undefined;
   /** The only properties that this PATCH may change; null: all. */

@@ -94,6 +94,7 @@ const system = defineResource({
       if (Name === 'kept') return { messages: [message('PropertyNotUpdated', 'Name')] };
       if (AssetTag === 'taken') throw new DriverError('invalid', 'tagging a: taken', { field: 'bootOrder' });
       services.machines.set(machine.id, { ...machine, tag: AssetTag ?? '' });
+      if (AssetTag === 'moved') return { changed: { location: `/redfish/v1/Managers/${machine.id}` } };
       return undefined;
     },
   },
@@ -361,6 +362,34 @@ describe('ETags', () => {
     const write = async (header: string) =>
       (await send('PATCH', '/redfish/v1/Systems/a', { AssetTag: 'one' }, { 'If-None-Match': header })).status;
     expect([await write('*'), await write(etag), await write('"stale"')]).toEqual([412, 412, 200]);
+  });
+
+  it('are not compared with what the answer to a write shows', async () => {
+    const tagOf = async (path: string) => ({ 'If-Match': (await get(path)).headers.etag });
+    const created = await send('POST', '/redfish/v1/Systems', { Name: 'new one' }, await tagOf('/redfish/v1/Systems'));
+    expect([created.status, services.machines.has('new')]).toEqual([201, true]);
+    const reset = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
+    expect((await send('POST', reset, { ResetType: 'Slow' }, await tagOf('/redfish/v1/Systems/a'))).status).toBe(202);
+    const moved = await send(
+      'PATCH',
+      '/redfish/v1/Systems/a',
+      { AssetTag: 'moved' },
+      await tagOf('/redfish/v1/Systems/a'),
+    );
+    expect([moved.status, moved.headers.location, services.machines.get('a')?.tag]).toEqual([
+      200,
+      '/redfish/v1/Managers/a',
+      'moved',
+    ]);
+  });
+
+  it('are not compared with If-Match of a POST, whose URI has none', async () => {
+    const reset = '/redfish/v1/Systems/a/Actions/ComputerSystem.Reset';
+    const other = { 'If-Match': (await get('/redfish/v1')).headers.etag };
+    expect((await send('POST', reset, { ResetType: 'On' }, other)).status).toBe(204);
+    expect(services.done).toEqual(['a On admin']);
+    expect((await send('POST', '/redfish/v1/Systems', { Name: 'new one' }, other)).status).toBe(201);
+    expect((await send('POST', '/redfish/v1/Systems', { Name: 'new' }, { 'If-None-Match': '*' })).status).toBe(412);
   });
 
   it('come before the body: a stale one with a bad body is 412 (B14)', async () => {

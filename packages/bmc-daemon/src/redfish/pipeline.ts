@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
 import { stranger, Unauthorized, type Authenticate } from './authenticate.js';
+import { preconditionsOf, unconditional } from './conditions.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
 import { documentEndpoint, methodNotAllowed, resourceEndpoints, streamEndpoint, type Endpoint } from './endpoint.js';
@@ -69,19 +70,22 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   const whole: View<Services> = { services, scope: null };
   const viewOf = ({ scope }: Exchange): View<Services> =>
     scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
-  const read = (uri: string, exchange: Exchange): Awaitable<Answer> => {
+  const get = (uri: string, exchange: Exchange): Awaitable<Answer> => {
     const match = router.match(uri);
-    const get = match?.target.operations.get('GET');
-    if (match === undefined || get === undefined)
+    const operation = match?.target.operations.get('GET');
+    if (match === undefined || operation === undefined)
       throw new Error(`reading ${uri} for an answer: there is no such resource`);
-    return get(exchange, match.params);
+    return operation(exchange, match.params);
   };
+  // The write is done by then, and its preconditions were about the resource that it changed.
+  const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
+    get(uri, { ...exchange, preconditions: unconditional });
   const isServed = (path: string): boolean => router.match(path)?.target.operations.has('GET') === true;
   const reading: Reading = {
     // Under the same guard as a request of its own.
     get: async (uri, exchange) => {
       const match = router.match(uri);
-      return read(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
+      return get(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
     },
     show: async (uri, exchange) => {
       const match = router.match(uri);
@@ -122,7 +126,9 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       if ('refused' in who) throw new Unauthorized(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
-      answer = await operate(match, reading, { request, path, query, requester, who, scope, patchable: null });
+      const preconditions = preconditionsOf(request);
+      const exchange = { request, path, preconditions, query, requester, who, scope, patchable: null };
+      answer = await operate(match, reading, exchange);
     } catch (error) {
       failure = toRedfishError(error, { path });
       answer = errorAnswer(failure);

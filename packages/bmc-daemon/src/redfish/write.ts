@@ -4,15 +4,15 @@ import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
 import { readBody } from './body.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
-import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
+import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './driver-errors.js';
 import type { EndpointOptions, Operation } from './endpoint.js';
 import { RedfishError, refuse } from './errors.js';
 import type { Exchange } from './exchange.js';
 import { isObject, type JsonObject } from './json.js';
 import { renderMessage, type Message } from './messages.js';
-import type { Renderer, View } from './rendering.js';
-import type { ActionDefinition, Params, PatchDefinition, Resource, ResourceRequest, WriteResult } from './resource.js';
+import type { Renderer } from './rendering.js';
+import type { ActionDefinition, Params, PatchDefinition, Resource, WriteResult } from './resource.js';
 
 /** The writing methods of a resource, by method. */
 export function writeOperations<Services>(
@@ -43,7 +43,7 @@ function patchOperation<Services>(
   const change = async (entity: object, exchange: Exchange, params: Params, received: Received): Promise<Answer> => {
     const view = viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    checkPreconditions(exchange, () => renderer.etag(entity, params, view));
+    checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
     const body = received();
     if (body === undefined) throw refuse('MalformedJSON');
     if (Object.keys(body).length === 0) throw refuse('NoOperation');
@@ -90,7 +90,11 @@ function postOperation<Services>(
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
     const received = await receive(exchange);
-    const entity = await loadForWrite(resource, renderer, exchange, { ...request, view });
+    const entity = await resource.load(request);
+    // The target of an action has no ETag, and the ETag of a collection does not describe the new member. gofish sends the ETag
+    // of the object that it read last. DSP0266 uses If-Match to protect an update (PATCH, PUT) only.
+    const { ifNoneMatch } = exchange.preconditions;
+    checkPreconditions({ ifNoneMatch }, () => renderer.etag(entity, params, view));
     if (post.available?.(entity) === false) throw refuse('ResourceMissingAtURI', exchange.path);
     const body = requiredBody(post, received);
     const context = { body, ...(owner.kind === 'action' ? { action: owner.action } : {}) };
@@ -128,7 +132,8 @@ function deleteOperation<Services>(
   return async (exchange, params) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    const entity = await loadForWrite(resource, renderer, exchange, { ...request, view });
+    const entity = await resource.load(request);
+    checkPreconditions(exchange.preconditions, () => renderer.etag(entity, params, view));
     const uri = renderer.self(entity, params);
     const result = await resource.delete?.(entity, request);
     // A task that deletes has not done so yet.
@@ -160,21 +165,8 @@ async function receive({ request }: Exchange): Promise<Received> {
   }
 }
 
-/** Loads, and compares the preconditions with what a GET would have shown. */
-async function loadForWrite<Services>(
-  resource: Resource<Services>,
-  renderer: Renderer<Services>,
-  exchange: Exchange,
-  { view, ...subject }: ResourceRequest<Services, Params> & { readonly view: View<Services> },
-): Promise<object> {
-  const entity = await resource.load(subject);
-  checkPreconditions(exchange, () => renderer.etag(entity, subject.params, view));
-  return entity;
-}
-
 /** @throws {RedfishError} 412 (RFC 9110 §13.2.2). */
-function checkPreconditions({ request }: Exchange, etag: () => string): void {
-  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, etag: () => string): void {
   if (ifMatch !== undefined && !ifMatchHolds(ifMatch, etag())) throw refuse('PreconditionFailed');
   if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag())) throw refuse('PreconditionFailed');
 }
