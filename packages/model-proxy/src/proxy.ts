@@ -121,6 +121,9 @@ interface Replacing {
   readonly watch: FileWatch;
 }
 
+/** A start may wait for its models; a reload must not take away those that are served. */
+const NO_MODEL_LEFT = 'no entry of model_list can be served';
+
 /** All or nothing: what is wrong with the new configuration changes nothing. */
 function replaceConfig({ running, load, log, listener, upstream, app, watch }: Replacing): void {
   // What is written while the files are read is a change again.
@@ -128,6 +131,8 @@ function replaceConfig({ running, load, log, listener, upstream, app, watch }: R
   let next: LoadedConfig;
   try {
     next = load();
+    if (next.proxy.deployments.length === 0 && running.config.proxy.deployments.length > 0)
+      throw new ConfigError([...next.warnings, NO_MODEL_LEFT], [], next.watchedFiles);
     if (next.listen.tls !== null)
       listener.setTls(loadTls({ sslCert: next.listen.tls.certFile, sslKey: next.listen.tls.keyFile }));
   } catch (error) {

@@ -58,6 +58,8 @@ litellm_settings:
   file's own holds.
 - Relative paths are relative to the file that names them (LiteLLM: to the working directory); those of flags and of the environment to the
   working directory.
+- A configuration without models is refused, at the start and at a reload. When the key is misspelled (\`model_lits\`), the message names
+  \`model_list\`. When the file has models but none of them can be served, the proxy starts, and \`/health/readiness\` answers 503.
 - A key that is not known is a warning with the nearest known name. A wrong type, a variable that is not set, a file that does not exist or is
   not what it has to be stops the start: a line each, all at once, \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
 - Settings of LiteLLM's that are not built yet are accepted with one warning for each file. Those that would keep somebody out (\`custom_auth\`,
@@ -118,7 +120,7 @@ among the params of a model here. The level of the log is \`LITELLM_LOG\` (\`ERR
 
 | What happens | What it does |
 | --- | --- |
-| The file, one that it includes, a CA bundle, a certificate or a key has changed | Everything is read again, within two seconds. Requests under way end as they began. A new configuration with a fault is reported, and the old one stays. |
+| The file, one that it includes, a CA bundle, a certificate or a key has changed | Everything is read again, within two seconds. Requests under way end as they began. The proxy reports a new configuration that has a fault, or none of whose models can be served, and the old one stays. |
 | SIGHUP | The same, at once. |
 | SIGTERM, SIGINT | \`/health/readiness\` answers 503, after \`--drain_delay\` there are no more connections, requests under way may end (\`--drain_timeout\`), then they are cut off; exit code 0. A second signal ends at once. |
 

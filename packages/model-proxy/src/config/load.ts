@@ -9,6 +9,7 @@ import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block
 import { fromEnvironment, readSeconds } from './given-text.js';
 import { readListenSettings, type Flags } from './listen-settings.js';
 import { readModelList, type Entry } from './model-list.js';
+import { noteMissingModels } from './missing-models.js';
 import { readAliases } from './model-group-alias.js';
 import { credentialTable, generalTable, routerTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './single-model.js';
@@ -87,14 +88,19 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     findings,
     notBuilt,
   };
-  const { deployments, unserved } = readModelList(listOf(roots, 'model_list', findings), inherited);
+  const entries = listOf(roots, 'model_list', findings);
+  if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
+  const { deployments, unserved } = readModelList(entries, inherited);
   const aliases = readAliases(router.block, deployments, findings);
   const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
   const masterKey = readMasterKey(general.block, variables, findings);
   if (findings.faultCount > 0) throw failed(findings, notBuilt);
 
   if (deployments.length === 0)
-    findings.warnAt(COMMAND_LINE, `${file ?? 'command line'}: there is no model in it to be served`);
+    findings.warnAt(
+      COMMAND_LINE,
+      `${file ?? 'command line'}: no entry of model_list can be served: /health/readiness answers 503`,
+    );
   if (masterKey === null && !isLoopback(listen.host))
     findings.warnAt(
       COMMAND_LINE,

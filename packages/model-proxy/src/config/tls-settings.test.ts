@@ -62,7 +62,7 @@ describe('ssl_verify', () => {
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,
     ]);
-    expect(faults(`litellm_settings:\n  ssl_verify: ${name}\nmodel_list: []\n`)).toEqual([
+    expect(faults(`litellm_settings:\n  ssl_verify: ${name}\n${oneModel()}`)).toEqual([
       `config.yaml:2: litellm_settings.ssl_verify: ${sentence}`,
     ]);
     for (const variable of ['SSL_VERIFY', 'SSL_CERT_FILE'])

@@ -20,14 +20,14 @@ const alive: PolledPage = {
   answer: () => ({ status: 200, value: "I'm alive!" }),
 };
 
-/** 503 once the process is told to end, so that nobody sends more. */
+/** Answers 503 while the process ends and while no model can be served, so that a load balancer sends requests elsewhere. */
 const readiness: PolledPage = {
   label: '/health/readiness',
   open: true,
-  answer: ({ isDraining, version }) => ({
-    status: isDraining() ? 503 : 200,
+  answer: ({ isDraining, settings, version }) => ({
+    status: isDraining() || settings.deployments.length === 0 ? 503 : 200,
     value: {
-      status: isDraining() ? 'draining' : 'healthy',
+      status: isDraining() ? 'draining' : settings.deployments.length === 0 ? 'no models' : 'healthy',
       // LiteLLM's members, which probes and dashboards look for; there is neither a database nor a cache.
       db: 'Not connected',
       cache: null,

@@ -123,6 +123,26 @@ describe('a broken configuration', () => {
   });
 });
 
+describe('a configuration that would remove every model', () => {
+  it.each([
+    ['model_lits', 'model_lits: is not read, and there is no model_list: rename it to model_list'],
+    ['foreign', 'no entry of model_list can be served'],
+  ])('is refused at a reload, and the models stay: %s', async (kind, reason) => {
+    const file = write('config.yaml', named('good'));
+    const proxy = start(['--config', file, ...LOCAL]);
+    const url = await proxy.address();
+    const foreign = 'model_list:\n  - {model_name: good, litellm_params: {model: bedrock/titan}}\n';
+    write('config.yaml', kind === 'foreign' ? foreign : named('good').replace('model_list', 'model_lits'));
+    proxy.signal('SIGHUP');
+    await proxy.said(/the old one stays/);
+    expect(messages(proxy.output, 'error').at(-2)).toContain(reason);
+    expect(await models(url)).toEqual(['good']);
+    expect((await call(`${url}/health/readiness`, { method: 'GET' })).status).toBe(200);
+    write('config.yaml', named('mended'));
+    await serves(url, 'mended');
+  });
+});
+
 describe('a hundred signals', () => {
   it('are few reloads, and hold up no request (C3)', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);

@@ -133,6 +133,26 @@ describe('the command line', () => {
   });
 });
 
+describe('a configuration without models', () => {
+  it('does not pass --validate_config, and does not start', async () => {
+    const file = write('config.yaml', NOWHERE.replace('model_list', 'model_lits'));
+    const fault = `${file}:1: model_lits: is not read, and there is no model_list: rename it to model_list`;
+    for (const more of [['--validate_config'], LOCAL]) {
+      const { code, stdout, stderr } = await run(['--config', file, ...more]);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr.split('\n')).toContain(fault);
+    }
+  });
+
+  it('starts unready when every provider in it has an API of its own', async () => {
+    const file = write('config.yaml', 'model_list:\n  - {model_name: titan, litellm_params: {model: bedrock/titan}}\n');
+    const url = await start(['--config', file, ...LOCAL]).address();
+    const readiness = await call(`${url}/health/readiness`, { method: 'GET' });
+    expect([readiness.status, readiness.json()]).toEqual([503, expect.objectContaining({ status: 'no models' })]);
+    expect((await call(`${url}/health/liveliness`, { method: 'GET' })).status).toBe(200);
+  });
+});
+
 describe('--validate_config', () => {
   it('prints what holds, and warnings beside it, and ends with 0 (C2)', async () => {
     write('config.yaml', `${NOWHERE}litellm_settings: {drop_parms: true}\n`);
