@@ -35,6 +35,8 @@ const floors = {
     [
       'app.ts',
       'configured-driver.ts',
+      'fake-notifications.ts',
+      'fake-systems.ts',
       'console-services.ts',
       'console-ssh.ts',
       'event-services.ts',

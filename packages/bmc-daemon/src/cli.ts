@@ -1,4 +1,5 @@
 /** The command line: what there is to say, and which command says it. */
+import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { check } from './cli/check.js';
 import { htpasswd } from './cli/htpasswd.js';
@@ -16,6 +17,7 @@ interface GivenFlags {
   readonly sslKey?: string;
   readonly libvirtUri?: string;
   readonly osCloud?: string;
+  readonly ironicCloud?: string;
   readonly fake?: boolean;
   readonly featureSet?: string;
   readonly dmtfStrict?: boolean;
@@ -30,6 +32,7 @@ function toFlags(given: GivenFlags): Flags {
     ...(given.sslKey === undefined ? {} : { sslKey: given.sslKey }),
     ...(given.libvirtUri === undefined ? {} : { libvirtUri: given.libvirtUri }),
     ...(given.osCloud === undefined ? {} : { osCloud: given.osCloud }),
+    ...(given.ironicCloud === undefined ? {} : { ironicCloud: given.ironicCloud }),
     ...(given.fake === true ? { fakeDriver: true } : {}),
     ...(given.featureSet === undefined ? {} : { featureSet: given.featureSet }),
     ...(given.dmtfStrict === true ? { dmtfStrict: true } : {}),
@@ -55,6 +58,7 @@ function withSettings(command: Command): Command {
     .option('--ssl-key <file>', 'PEM key of the certificate')
     .option('--libvirt-uri <uri>', 'libvirt host whose machines are served')
     .option('--os-cloud <name>', 'OpenStack cloud (there is no such backend yet)')
+    .option('--ironic-cloud <name>', 'OpenStack cloud for Ironic (there is no such backend yet)')
     .option('--fake', 'made-up machines in memory instead of libvirt')
     .option('--feature-set <name>', `what is served: ${featureSets.join(', ')}`)
     .option('--dmtf-strict', "answer as DMTF's validators want it")
@@ -68,7 +72,9 @@ function withSettings(command: Command): Command {
  */
 export async function main(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
-  const program = new Command('bmc-daemon')
+  // The package installs the same program as `sushy-emulator`, for scripts that start it by that name.
+  const name = path.parse(argv[1] ?? '').name === 'sushy-emulator' ? 'sushy-emulator' : 'bmc-daemon';
+  const program = new Command(name)
     .description('A Redfish BMC for every virtual machine of a libvirt host.')
     .version(version, '--version', 'print the version')
     // A word too many is a mistake, as is a flag that is not known.

@@ -1,11 +1,15 @@
 /** The hypervisor that the settings name: machines of libvirt, or in memory, or those of them that may be seen. */
 import type { Log } from '@rackless/daemon/log.js';
-import type { SettingKey, Settings } from './config/settings.js';
+import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { settingsTable, type SettingKey, type Settings } from './config/settings.js';
 import { allowSystems } from './drivers/allowed-systems.js';
-import type { HypervisorDriver } from './drivers/driver.js';
+import type { HypervisorDriver, InsertOptions } from './drivers/driver.js';
 import { FakeDriver } from './drivers/fake/fake-driver.js';
 import { probeImage } from './drivers/fake/probe-image.js';
 import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
+import { startNotifications } from './fake-notifications.js';
+import { machinesOf } from './fake-systems.js';
+import type { ImageRequest } from './media/image.js';
 import type { HostRules } from './media/image-hosts.js';
 import type { NameLookup } from './name-lookup.js';
 
@@ -20,7 +24,7 @@ export function createDriver(
 ): HypervisorDriver {
   const hosts = hostRules(settings, lookup);
   const driver = settings.fakeDriver
-    ? new FakeDriver({ fetchImage: (image, options) => probeImage(image, options, hosts) })
+    ? createFakeDriver(settings, hosts, log, at)
     : createHostDriver(settings, hosts, log, at);
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
 }
@@ -30,6 +34,39 @@ function hostRules(
   lookup: NameLookup,
 ): HostRules {
   return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6, lookup };
+}
+
+function createFakeDriver(
+  settings: Settings,
+  hosts: HostRules,
+  log: Log,
+  at: (key: SettingKey, sentence: string, cause: unknown) => Error,
+): HypervisorDriver {
+  const { fakeSystems: systems, notificationUrl: url } = settings;
+  const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, hosts);
+  if (systems === null) return new FakeDriver({ fetchImage });
+  const pem = (
+    name: 'ca' | 'cert' | 'key',
+    key: 'notificationCaFile' | 'notificationCertFile' | 'notificationKeyFile',
+  ) => {
+    const file = settings[key];
+    if (file === null) return {};
+    try {
+      return { [name]: readTextFile(file) };
+    } catch (error) {
+      throw at(key, `${settingsTable[key].name} can not be used: ${file}: ${fileReason(error)}`, error);
+    }
+  };
+  let endNotifications = (): void => undefined;
+  const driver = new FakeDriver({ fetchImage, machines: machinesOf(systems), onClose: () => endNotifications() });
+  const target = {
+    url,
+    ...pem('ca', 'notificationCaFile'),
+    ...pem('cert', 'notificationCertFile'),
+    ...pem('key', 'notificationKeyFile'),
+  };
+  endNotifications = startNotifications(systems, driver, target, log);
+  return driver;
 }
 
 function createHostDriver(

@@ -49,15 +49,27 @@ bmc-daemon check --config /etc/bmc-daemon.conf # says what is wrong with it, and
 \`\`\`
 
 The file is assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`, side by side they are one), numbers,
-\`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. It is parsed and never executed: a call, a name or an import is a fault
-with its line. Relative paths are relative to the file. An unknown name is a warning with the nearest known one, a wrong value stops the
+\`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. The daemon parses the file and never executes it. Relative paths are relative to the file. An unknown name is a warning with the nearest known one, a wrong value stops the
 start with file and line.
 
 A flag wins over the file, the file over the environment (variables of the same names; a string stands there without quotes), the
 environment over the default. \`EMULATOR_CONFIG\` in the environment names the file.
 
-Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`: a configuration of sushy-emulator works unchanged. Where both are set,
-\`EMULATOR_\` wins.
+## A configuration of sushy-emulator
+
+The package also installs the command \`sushy-emulator\`, with the same flags. A configuration of sushy-emulator works unchanged:
+
+- Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. Where both are set, \`EMULATOR_\` wins.
+- Imports, names of earlier lines and \`__file__\` are read.
+- These functions are computed: \`os.path.join\`, \`dirname\`, \`basename\`, \`abspath\`, \`realpath\`, \`normpath\` and \`expanduser\`;
+  \`os.getcwd\`, \`os.getenv\`, \`os.environ\`; \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and
+  \`joinpath\`; \`str\`; \`+\` between strings or lists.
+- Any other code in a setting stops the start. The message shows the line to write instead. Code in a name that no setting uses is ignored.
+- A port in quotes is read as a number. \`'Uefi'\` in the map of boot loaders is read as \`'UEFI'\`, with a warning.
+- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` makes those machines in memory. A system with \`external_notifier\` is reported to
+  \`EXTERNAL_NOTIFICATION_URL\` at each change, as sushy-tools does it: PUT, the system as JSON. A power action is reported twice, first with
+  \`pending_power\`, then with the new \`power_state\`. The fake machines obey at once, where those of sushy-tools take up to 11 seconds.
+- \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. They are ignored.
 
 ${GROUPS.map(([group, title, text]) => [`## ${title}`, ...(text === undefined ? [] : [text]), table(group)].join('\n\n')).join('\n\n')}
 

@@ -35,10 +35,19 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
   const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (known('sslCert', 'sslKey')) faults.push(...inspectTls(settings, at));
   if (known('authFile', 'listenIp') || settings.authFile !== null) inspectPasswordFile(settings, at, faults, warnings);
-  if (settings.vmediaCaFile !== null) {
-    const reason = authoritiesFault(settings.vmediaCaFile);
-    if (reason !== undefined) faults.push(at('vmediaCaFile', `can not be used: ${settings.vmediaCaFile}: ${reason}`));
+  for (const key of ['vmediaCaFile', 'notificationCaFile'] as const) {
+    const file = settings[key];
+    const reason = file === null ? undefined : authoritiesFault(file);
+    if (reason !== undefined) faults.push(at(key, `can not be used: ${file}: ${reason}`));
   }
+  const { notificationCertFile: cert, notificationKeyFile: key } = settings;
+  if ((cert === null) !== (key === null) && known('notificationCertFile', 'notificationKeyFile')) {
+    const [set, missing] = cert === null ? (['Key', 'Cert'] as const) : (['Cert', 'Key'] as const);
+    const name = settingsTable[`notification${missing}File`].name;
+    faults.push(at(`notification${set}File`, `is set and ${name} is not: a client certificate needs both`));
+  }
+  if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && known('fakeDriver'))
+    warnings.push(at('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
   if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
   if (known('storage')) {
     for (const key of ['drives', 'volumes'] as const) {

@@ -148,8 +148,24 @@ describe('the effective settings', () => {
 describe('faults', () => {
   it.each([
     [
-      "EMULATOR_LISTEN_PORT = '8000'",
-      "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string '8000'",
+      "EMULATOR_LISTEN_PORT = '80a'",
+      "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string '80a'",
+    ],
+    [
+      'import socket\nEMULATOR_LISTEN_IP = socket.gethostname()',
+      "bmc.conf:2: 'socket.gethostname(…)' is Python code, which is not run; write the value itself: EMULATOR_LISTEN_IP = '0.0.0.0'",
+    ],
+    [
+      "SUSHY_EMULATOR_AUTH_FILE = f'{HERE}/htpasswd'",
+      "bmc.conf:1: a string with the prefix 'f' is an expression, which is not read; write the value itself: SUSHY_EMULATOR_AUTH_FILE = '…'",
+    ],
+    [
+      "EMULATOR_FAKE_SYSTEMS = [{'uuid': 'node-0', 'name': 'node-0'}]",
+      "bmc.conf:1: EMULATOR_FAKE_SYSTEMS[0]['uuid'] must be as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own, not the string 'node-0'",
+    ],
+    [
+      "EMULATOR_FAKE_SYSTEMS = [\n {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'a'},\n {'uuid': '27946B59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'b'}]",
+      "bmc.conf:3: EMULATOR_FAKE_SYSTEMS[1]['uuid'] must be as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own, not the string '27946B59-9e44-4fa7-8e91-f3527a1ef094'",
     ],
     [
       '\nSUSHY_EMULATOR_LISTEN_PORT = 70000',
@@ -182,8 +198,8 @@ describe('faults', () => {
       "bmc.conf:4: EMULATOR_BOOT_LOADER_MAP['UEFI']['x86_64'] must be a path (a string) or None, not 5",
     ],
     [
-      "EMULATOR_BOOT_LOADER_MAP = {'uefi': {'x86_64': None}}",
-      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP has no key 'uefi'; it must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
+      "EMULATOR_BOOT_LOADER_MAP = {'efi': {'x86_64': None}}",
+      "bmc.conf:1: EMULATOR_BOOT_LOADER_MAP has no key 'efi'; it must be a mapping such as {'UEFI': {'x86_64': '/path' or None}, 'Legacy': {'x86_64': None}}",
     ],
     [
       "EMULATOR_BOOT_LOADER_MAP = ['UEFI']",
@@ -197,13 +213,34 @@ describe('faults', () => {
     expect(load(text).faults).toEqual([fault]);
   });
 
+  it('takes a port in quotes, as shell scripts write it', () => {
+    const { settings, faults } = load("SUSHY_EMULATOR_LISTEN_PORT = '8001'");
+    expect({ faults, port: settings.listenPort }).toEqual({ faults: [], port: 8001 });
+  });
+
+  it('reads the notification settings of sushy-tools, which have no prefix', () => {
+    const { settings, faults, warnings } = load(
+      "EXTERNAL_NOTIFICATION_URL = 'http://192.0.2.1:9999'\nEXTERNAL_NOTIFICATION_CAFILE = '/ca.pem'",
+    );
+    expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
+    expect([settings.notificationUrl, settings.notificationCaFile]).toEqual(['http://192.0.2.1:9999', '/ca.pem']);
+  });
+
+  it('computes paths as Python does, relative to the file', () => {
+    const { settings, faults, warnings } = load(
+      "import os\nHERE = os.path.dirname(os.path.abspath(__file__))\nSUSHY_EMULATOR_AUTH_FILE = os.path.join(HERE, 'htpasswd')",
+    );
+    expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
+    expect(settings.authFile).toBe(path.join(folder, 'htpasswd'));
+  });
+
   it('are all found at once, in the file and beside it (B12)', () => {
-    const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\nimport os\nEMULATOR_DMTF_STRICT = 1\n", {
+    const { faults } = load("EMULATOR_LISTEN_PORT = 'x'\ndel os\nEMULATOR_DMTF_STRICT = 1\n", {
       flags: { listenPort: 'abc', featureSet: 'most' },
       environment: { EMULATOR_ALLOWED_INSTANCES: 'a', EMULATOR_IGNORE_BOOT_DEVICE: 'maybe' },
     });
     expect(faults).toEqual([
-      "bmc.conf:2: 'import' is Python code; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
+      "bmc.conf:2: 'del' is Python code; only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed",
       "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
       "command line: --port must be an integer from 0 to 65535, not the string 'abc'",
       "environment: EMULATOR_IGNORE_BOOT_DEVICE must be True or False, not the string 'maybe'",
@@ -268,8 +305,12 @@ describe('warnings', () => {
       'bmc.conf:1: SUSHY_EMULATOR_DMTF_STRICT is left out: EMULATOR_DMTF_STRICT is set on line 2',
     ],
     [
-      'SUSHY_EMULATOR_NO_MEMOIZE = []\nEMULATOR_FAKE_SYSTEMS = {}',
-      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_SYSTEMS (line 2)',
+      "SUSHY_EMULATOR_NO_MEMOIZE = []\nEMULATOR_FAKE_IPA = True\nFAKE_IPA_API_URL = 'http://192.0.2.1'",
+      'bmc.conf: recognised, not used yet: SUSHY_EMULATOR_NO_MEMOIZE (line 1), EMULATOR_FAKE_IPA (line 2), FAKE_IPA_API_URL (line 3)',
+    ],
+    [
+      "EMULATOR_BOOT_LOADER_MAP = {\n 'Uefi': {'x86_64': None}}",
+      "bmc.conf:2: EMULATOR_BOOT_LOADER_MAP: 'Uefi' is read as 'UEFI'",
     ],
   ])('%j is one (B12)', (text, warning) => {
     const { faults, warnings } = load(text);

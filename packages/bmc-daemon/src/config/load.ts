@@ -4,11 +4,20 @@
  */
 import path from 'node:path';
 import { z } from 'zod';
-import { nearestName } from '@rackless/daemon/nearest-name.js';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import { describeValue, formatLiteral } from './python-format.js';
 import { parseAssignments, parseLiteral, type Assignment } from './python-literals.js';
 import { lineAt, toPlain } from './python-values.js';
+import {
+  ALIAS_PREFIX,
+  CONFIG_STEM,
+  isOfFakeAgent,
+  keyByStem,
+  keyOf,
+  PREFIX,
+  stemOf,
+  suggestion,
+} from './setting-names.js';
 import {
   recognisedNames,
   settingKeys,
@@ -44,28 +53,9 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
 }
 
-const PREFIX = 'EMULATOR_';
-const ALIAS_PREFIX = 'SUSHY_EMULATOR_';
-
-/** Names without a prefix that say which setting they are; LIBVIRT_URL is an old name that sushy-tools still reads. */
-const keyByStem = new Map<string, SettingKey>([
-  ...settingKeys.map((key): [string, SettingKey] => [settingsTable[key].name.slice(PREFIX.length), key]),
-  ['LIBVIRT_URL', 'libvirtUri'],
-]);
-
-/** Names that carry the path of the file itself. */
-const CONFIG_STEM = 'CONFIG';
-
 /** The rows seen as rows of any type: what the table's literal type can not say for a key that varies. */
 function definition(key: SettingKey): SettingDefinition<unknown> {
   return settingsTable[key];
-}
-
-/** `EMULATOR_X` and `SUSHY_EMULATOR_X` without their prefix; undefined for other names. */
-function stemOf(name: string): { stem: string; alias: boolean } | undefined {
-  if (name.startsWith(PREFIX)) return { stem: name.slice(PREFIX.length), alias: false };
-  if (name.startsWith(ALIAS_PREFIX)) return { stem: name.slice(ALIAS_PREFIX.length), alias: true };
-  return undefined;
 }
 
 /** A value before it was checked. */
@@ -87,13 +77,29 @@ class Loader {
   /** The checked value, or undefined where there is a fault, which is then noted. */
   check(key: SettingKey, candidate: Candidate): { value: unknown } | undefined {
     const row = definition(key);
-    const result = row.type.safeParse(candidate.value);
+    const result = row.type.safeParse(this.respelled(row, candidate));
     if (result.success)
       return { value: row.path === true ? resolvePaths(result.data, candidate.directory) : result.data };
     const [issue] = result.error.issues;
     if (issue !== undefined)
       this.faults.push(`${candidate.place(issue.path)}: ${describeIssue(row, issue, candidate)}`);
     return undefined;
+  }
+
+  /** The value with the keys of its mapping as the table spells them. */
+  private respelled({ keys }: SettingDefinition<unknown>, candidate: Candidate): unknown {
+    const { name, value } = candidate;
+    if (keys === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]): [string, unknown] => {
+        const meant = keys.find((known) => known.toLowerCase() === key.toLowerCase());
+        if (meant === undefined || meant === key || Object.hasOwn(value, meant)) return [key, member];
+        this.warnings.push(
+          `${candidate.place([key])}: ${name}: ${formatLiteral(key)} is read as ${formatLiteral(meant)}`,
+        );
+        return [meant, member];
+      }),
+    );
   }
 }
 
@@ -146,17 +152,6 @@ interface FileContents {
   readonly assignments: ReadonlyMap<SettingKey, { assignment: Assignment; alias: boolean }>;
 }
 
-const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
-
-/** `; the nearest known name is EMULATOR_X`, or nothing. */
-function suggestion(name: string): string {
-  const upper = name.toUpperCase();
-  const stem = stemOf(upper);
-  // Somebody who left the prefix out meets the full name too.
-  const near = nearestName(stem?.stem ?? upper, knownStems);
-  return near === undefined ? '' : `; the nearest known name is ${stem?.alias === true ? ALIAS_PREFIX : PREFIX}${near}`;
-}
-
 function readFile(file: string, loader: Loader): string | undefined {
   if (file === '') {
     // Only the flag can say it: an empty variable counts as none.
@@ -171,12 +166,31 @@ function readFile(file: string, loader: Loader): string | undefined {
   }
 }
 
-function loadFile(file: string, loader: Loader): FileContents {
+/** Ends the message about a value that code would have to be run for: a line that would do. */
+function lineToWrite(name: string | undefined): string {
+  const key = name === undefined ? undefined : keyOf(name)?.key;
+  if (key === undefined) return '';
+  const { default: value, form } = definition(key);
+  const example = value !== null ? formatLiteral(value) : form === 'text' ? "'…'" : '…';
+  return `; write the value itself: ${name} = ${example}`;
+}
+
+function loadFile(
+  file: string,
+  loader: Loader,
+  { environment = {}, workingDirectory = process.cwd() }: LoadOptions,
+): FileContents {
   const assignments = new Map<SettingKey, { assignment: Assignment; alias: boolean }>();
   const text = readFile(file, loader);
   if (text === undefined) return { assignments };
-  const parsed = parseAssignments(text);
-  for (const { line, message } of parsed.faults) loader.faults.push(`${file}:${line}: ${message}`);
+  const parsed = parseAssignments(text, {
+    file: path.resolve(workingDirectory, file),
+    environment,
+    workingDirectory,
+    isSetting: (name) => stemOf(name) !== undefined || keyOf(name) !== undefined,
+  });
+  for (const { line, message, needsValue } of parsed.faults)
+    loader.faults.push(`${file}:${line}: ${message}${lineToWrite(needsValue)}`);
 
   const unused: string[] = [];
   const firstLines = new Map<string, number>();
@@ -188,20 +202,23 @@ function loadFile(file: string, loader: Loader): FileContents {
     firstLines.set(name, line);
 
     const stem = stemOf(name);
-    const key = stem === undefined ? undefined : keyByStem.get(stem.stem);
-    if (stem !== undefined && key !== undefined) {
+    const found = keyOf(name);
+    if (found !== undefined) {
+      const { key, alias } = found;
       const other = assignments.get(key);
       // EMULATOR_* wins over its alias wherever the two stand; of two with the same name the later one holds, as in Python.
-      if (other === undefined || other.alias || !stem.alias) assignments.set(key, { assignment, alias: stem.alias });
-      if (other !== undefined && other.alias !== stem.alias) {
-        const [ours, theirs] = stem.alias ? [other.assignment, assignment] : [assignment, other.assignment];
+      if (other === undefined || other.alias || !alias) assignments.set(key, { assignment, alias });
+      if (other !== undefined && other.alias !== alias) {
+        const [ours, theirs] = alias ? [other.assignment, assignment] : [assignment, other.assignment];
         loader.warnings.push(
           `${file}:${theirs.line}: ${theirs.name} is left out: ${ours.name} is set on line ${ours.line}`,
         );
       }
     } else if (stem !== undefined && Object.hasOwn(recognisedNames, stem.stem)) {
       unused.push(`${name} (line ${line})`);
-    } else if (stem?.stem !== CONFIG_STEM) {
+    } else if (isOfFakeAgent(name)) {
+      unused.push(`${name} (line ${line})`);
+    } else if (stem?.stem !== CONFIG_STEM && !parsed.used.has(name)) {
       loader.warnings.push(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
     }
   }
@@ -255,7 +272,8 @@ function fileCandidate(file: string, { name, value, line }: Assignment): Candida
 export function loadSettings(options: LoadOptions): LoadedSettings {
   const { file, flags = {}, environment = {}, workingDirectory = process.cwd() } = options;
   const loader = new Loader();
-  const { assignments } = file === undefined ? { assignments: new Map<never, never>() } : loadFile(file, loader);
+  const { assignments } =
+    file === undefined ? { assignments: new Map<never, never>() } : loadFile(file, loader, options);
   const variables = environmentVariables(environment, loader);
 
   // So far every fault is one of the file as a whole or of a line that sets nothing: what else it would set is not known.

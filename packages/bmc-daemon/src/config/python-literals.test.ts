@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { SourceContext } from './python-expressions.js';
 import { parseAssignments, parseLiteral } from './python-literals.js';
 import { lineAt, toPlain } from './python-values.js';
 
@@ -124,10 +125,9 @@ describe('literals that are read', () => {
 
 describe('everything else is a fault with its line, and nothing is executed', () => {
   it.each([
-    ['import os', `1: 'import' is Python code; ${ONLY}`],
     ['if True: A = 1', `1: 'if' is Python code; ${ONLY}`],
-    ["\nA = os.environ['X']", `2: 'os.…' is Python code; ${ONLY}`],
-    ["A = open('/etc/passwd')", `1: 'open(…' is Python code; ${ONLY}`],
+    ["\nA = os.environ['X']", "2: 'os.…' is Python code, which is not run"],
+    ["A = open('/etc/passwd')", "1: 'open(…' is Python code, which is not run"],
     ["A['b'] = 1", "1: '=' and a value were expected after 'A', not '['"],
     ['A = B', `1: 'B' is a name: put text in quotes; ${ONLY}`],
     ['A = true', "1: 'true' is a name: write True"],
@@ -175,12 +175,12 @@ describe('everything else is a fault with its line, and nothing is executed', ()
   });
 
   it('reports every fault of a file and reads on after each (B12)', () => {
-    const text = "A = foo\nB = 2\nC = [1,\nD = 4\nE = {'x': bar,\n 'y': 1}\nF = 6\nimport os\nG = '7'\n";
+    const text = "A = foo\nB = 2\nC = [1,\nD = 4\nE = {'x': bar,\n 'y': 1}\nF = 6\ndel F\nG = '7'\n";
     expect(faultsOf(text)).toEqual([
       `1: 'foo' is a name: put text in quotes; ${ONLY}`,
       "3: the '[' that is opened here is never closed",
       `5: 'bar' is a name: put text in quotes; ${ONLY}`,
-      `8: 'import' is Python code; ${ONLY}`,
+      `8: 'del' is Python code; ${ONLY}`,
     ]);
     const names = parseAssignments(text).assignments.map(({ name, value }) => [name, toPlain(value)]);
     expect(names).toEqual([
@@ -195,5 +195,106 @@ describe('everything else is a fault with its line, and nothing is executed', ()
     expect(toPlain(parseLiteral(" {'a': 1} "))).toEqual({ a: 1 });
     expect(() => parseLiteral('1; B = 2')).toThrow("';' was not expected here");
     expect(() => parseLiteral('')).toThrow('a value was expected, not the end of the file');
+  });
+});
+
+describe('names, imports and functions on paths', () => {
+  const context: SourceContext = {
+    file: '/etc/sushy/conf.py',
+    environment: { HOME: '/root', STATE: '/srv/state' },
+    workingDirectory: '/work',
+    isSetting: (name) => name.startsWith('EMULATOR_'),
+  };
+  const parse = (lines: readonly string[]) => parseAssignments(lines.join('\n'), context);
+  const evaluate = (imports: string, expression: string): unknown => {
+    const { assignments, faults } = parse([imports, `EMULATOR_X = ${expression}`]);
+    expect(faults).toEqual([]);
+    return assignments.map(({ value }) => toPlain(value))[0];
+  };
+
+  it.each([
+    ['import os', "os.path.join('/etc', 'sushy', 'key.pem')", '/etc/sushy/key.pem'],
+    ['import os', "os.path.join(os.path.dirname(__file__), 'key.pem')", '/etc/sushy/key.pem'],
+    ['import os', "os.path.join(os.path.dirname(os.path.abspath(__file__)), '../key.pem')", '/etc/sushy/../key.pem'],
+    ['import os.path', "os.path.normpath('/etc//sushy/../key.pem')", '/etc/key.pem'],
+    ['import os.path as p', "p.basename('/etc/key.pem')", 'key.pem'],
+    ['from os import path, environ', "path.expanduser('~/key.pem') + environ['STATE']", '/root/key.pem/srv/state'],
+    ['from os.path import (join, dirname as up,)', "join(up('/a/b'), 'c')", '/a/c'],
+    ['import os', "os.path.abspath('key.pem')", '/work/key.pem'],
+    ['import os', 'os.getcwd()', '/work'],
+    ['import os', "os.environ.get('STATE', '/var')", '/srv/state'],
+    ['import os', "os.environ.get('ABSENT', '/var') + '/x'", '/var/x'],
+    ['import os', "os.getenv('ABSENT')", null],
+    ['import os', "os.getenv('ABSENT', None)", null],
+    ['from pathlib import Path', "Path(__file__).parent / 'tls' / 'key.pem'", '/etc/sushy/tls/key.pem'],
+    ['from pathlib import Path', "str(Path('/a').joinpath('b', '..', 'c'))", '/a/b/../c'],
+    ['import pathlib', "pathlib.Path('~').expanduser() / '/abs' / Path", undefined],
+    ['import os', "{'UEFI': {'x86_64': os.path.join('/usr', 'fw')}}", { UEFI: { x86_64: '/usr/fw' } }],
+    ['import os', "['a'] + ['b']", ['a', 'b']],
+  ])('%s; %s', (imports, expression, value) => {
+    if (value === undefined) expect(parse([imports, `EMULATOR_X = ${expression}`]).faults).toHaveLength(1);
+    else expect(evaluate(imports, expression)).toEqual(value);
+  });
+
+  it('reads a name that an earlier line has assigned', () => {
+    const { assignments, faults, used } = parse([
+      "BASE = '/etc/sushy'",
+      "EMULATOR_X = BASE + '/key.pem'",
+      'EMULATOR_Y = EMULATOR_X',
+    ]);
+    expect(faults).toEqual([]);
+    expect(assignments.map(({ value }) => toPlain(value))).toEqual([
+      '/etc/sushy',
+      '/etc/sushy/key.pem',
+      '/etc/sushy/key.pem',
+    ]);
+    expect([...used]).toEqual(['BASE', 'EMULATOR_X']);
+  });
+
+  it('ignores code in a name that no setting uses', () => {
+    const { assignments, faults } = parse([
+      'import collections',
+      "Host = collections.namedtuple('Host', ['hostname', 'port'])",
+      'FAKE_IPA_ADVERTISE_ADDRESS = Host(hostname="192.0.2.1", port="9999")',
+      "label = f'{Host}'",
+      'EMULATOR_X = 1',
+    ]);
+    expect(faults).toEqual([]);
+    expect(assignments.map(({ name }) => name)).toEqual(['EMULATOR_X']);
+  });
+
+  it.each([
+    ['import socket\nEMULATOR_X = socket.gethostname()', 2, "'socket.gethostname(…)' is Python code, which is not run"],
+    ['import os\nEMULATOR_X = os.path', 2, "'os.path' is Python code, which is not run"],
+    ["import os\nEMULATOR_X = os.system('id')", 2, "'os.system(…)' is Python code, which is not run"],
+    ["EMULATOR_X = 'node-%d' % 1", 1, `'%' would have to be calculated; ${ONLY}`],
+    ["EMULATOR_X = f'{a}'", 1, "a string with the prefix 'f' is an expression, which is not read"],
+    [
+      'import socket\nhost = socket.gethostname()\n\nEMULATOR_X = host',
+      4,
+      "'host' has no value: line 2: 'socket.gethostname(…)' is Python code, which is not run",
+    ],
+    [
+      "from pathlib import Path\nEMULATOR_X = Path('/a').read_text()",
+      2,
+      "'.read_text(…)' is Python code, which is not run",
+    ],
+  ])('names the setting whose value the person has to write: %j', (text, line, message) => {
+    expect(parseAssignments(text, context).faults).toEqual([{ line, message, needsValue: 'EMULATOR_X' }]);
+  });
+
+  it.each([
+    ["import os\nEMULATOR_X = os.environ['ABSENT']", 'the environment has no ABSENT'],
+    ["import os\nEMULATOR_X = os.path.join(1, 'a')", "'os.path.join(…)': it takes strings alone"],
+    ['import os\nEMULATOR_X = os.path.dirname()', "'os.path.dirname(…)': it does not take that many arguments"],
+    [
+      "import os\nEMULATOR_X = os.path.expanduser('~bob')",
+      "'os.path.expanduser(…)': the home folder of another user is not looked up",
+    ],
+    ['from os', "'import' was expected, not the end of the file"],
+    ['import 5', "'5' was not expected here"],
+    ['from os import *', `'*' would have to be calculated; ${ONLY}`],
+  ])('says what is wrong with %j', (text, message) => {
+    expect(parseAssignments(text, context).faults.map((fault) => fault.message)).toEqual([message]);
   });
 });

@@ -1,11 +1,13 @@
 /**
- * Reads a file of Python-style assignments, `NAME = literal`, without running anything: the form in which sushy-emulator's
- * configuration is written. Strings, numbers, None, booleans, lists, tuples, sets and mappings are read; every other piece of
- * Python (calls, names, operators, imports) is a fault with its line.
+ * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's configuration, and runs no code. It reads
+ * strings, numbers, None, booleans, lists, tuples, sets and mappings, the names of earlier assignments, imports, and the functions
+ * of `python-paths.ts`. Every other piece of Python is a fault with its line.
  */
-import { tokenize, type Token } from './python-tokens.js';
-import { KEYWORDS, MEANT, ONLY_LITERALS } from './python-words.js';
-import type { DictEntry, PythonValue } from './python-values.js';
+import { CodeFault, isOperator, LiteralFault, name } from './python-cursor.js';
+import { ExpressionReader, type SourceContext } from './python-expressions.js';
+import type { Token } from './python-tokens.js';
+import { KEYWORDS, ONLY_LITERALS } from './python-words.js';
+import type { PythonValue } from './python-values.js';
 
 export interface Assignment {
   readonly name: string;
@@ -17,6 +19,8 @@ export interface Assignment {
 export interface SourceFault {
   readonly line: number;
   readonly message: string;
+  /** The assignment whose value would need code to run. */
+  readonly needsValue?: string;
 }
 
 export interface ParsedAssignments {
@@ -24,56 +28,14 @@ export interface ParsedAssignments {
   readonly assignments: readonly Assignment[];
   /** Every fault: reading goes on after one. */
   readonly faults: readonly SourceFault[];
+  /** Names that other values refer to. */
+  readonly used: ReadonlySet<string>;
 }
 
-/** Brackets deeper than this are refused rather than read by recursion. */
-const MAX_DEPTH = 50;
-
-class LiteralFault extends Error {
-  constructor(
-    readonly line: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-function isOperator(token: Token, text: string): boolean {
-  return token.kind === 'operator' && token.text === text;
-}
-
-function name(token: Token): string {
-  return token.kind === 'newline' ? 'the end of the line' : token.kind === 'end' ? token.text : `'${token.text}'`;
-}
-
-class Parser {
-  private index = 0;
-  private readonly tokens: readonly Token[];
-  /** Brackets that are open, for the message about one that is never closed. */
-  private readonly open: Token[] = [];
-
-  constructor(text: string) {
-    this.tokens = tokenize(text);
-  }
-
-  private peek(offset = 0): Token {
-    const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];
-    if (token === undefined) throw new Error('a token list ends with its end token');
-    return token;
-  }
-
-  private next(): Token {
-    const token = this.peek();
-    this.index += 1;
-    if (token.kind === 'fault') throw new LiteralFault(token.line, token.text);
-    return token;
-  }
-
-  private take(text: string): boolean {
-    if (!isOperator(this.peek(), text)) return false;
-    this.index += 1;
-    return true;
-  }
+/** Reads assignments and imports. */
+class FileReader extends ExpressionReader {
+  /** Whose value is being read. */
+  private target: string | undefined;
 
   /** Everything in the file. */
   file(): ParsedAssignments {
@@ -85,20 +47,16 @@ class Parser {
         if (assignment !== undefined) assignments.push(assignment);
       } catch (error) {
         if (!(error instanceof LiteralFault)) throw error;
-        faults.push({ line: error.line, message: error.message });
+        const target = error instanceof CodeFault ? this.target : undefined;
+        faults.push({
+          line: error.line,
+          message: error.message,
+          ...(target === undefined ? {} : { needsValue: target }),
+        });
         this.recover();
       }
     }
-    return { assignments, faults };
-  }
-
-  /** One value and nothing else: an environment variable. */
-  only(): PythonValue {
-    while (this.peek().kind === 'newline') this.index += 1;
-    const value = this.valueOrTuple();
-    while (this.peek().kind === 'newline') this.index += 1;
-    if (this.peek().kind !== 'end') throw this.unexpected(this.peek());
-    return value;
+    return { assignments, faults, used: this.used };
   }
 
   /** Goes on at the next line, or where an assignment begins although a bracket is still open. */
@@ -110,11 +68,6 @@ class Parser {
       if (this.startsAssignment()) return;
       this.index += 1;
     }
-  }
-
-  private startsAssignment(): boolean {
-    const token = this.peek();
-    return token.kind === 'name' && token.column === 0 && isOperator(this.peek(1), '=');
   }
 
   private statement(): Assignment | undefined {
@@ -133,6 +86,11 @@ class Parser {
       this.endStatement();
       return undefined;
     }
+    this.target = undefined;
+    if (first.kind === 'name' && (first.text === 'import' || first.text === 'from')) {
+      this.importStatement();
+      return undefined;
+    }
     const target = this.next();
     if (target.kind !== 'name')
       throw new LiteralFault(target.line, `an assignment 'NAME = value' was expected, not ${name(target)}`);
@@ -143,10 +101,63 @@ class Parser {
       throw new LiteralFault(after.line, `write '${target.text} = value', without an annotation`);
     if (!this.take('='))
       throw new LiteralFault(target.line, `'=' and a value were expected after ${name(target)}, not ${name(after)}`);
+    if (this.context.isSetting(target.text)) return this.assignment(target);
+    try {
+      return this.assignment(target);
+    } catch (error) {
+      if (!(error instanceof CodeFault)) throw error;
+      // Only a setting that uses the name needs its value.
+      this.variables.set(target.text, error);
+      this.recover();
+      return undefined;
+    }
+  }
+
+  private assignment(target: Token): Assignment {
+    this.target = target.text;
     const value = this.valueOrTuple();
     if (isOperator(this.peek(), '=')) throw new LiteralFault(this.peek().line, 'a line assigns to one name only');
     this.endStatement();
+    this.variables.set(target.text, value);
     return { name: target.text, line: target.line, value };
+  }
+
+  /** `import os.path as p`, `from os import path as p, environ`. */
+  private importStatement(): void {
+    const keyword = this.next();
+    const from = keyword.text === 'from' ? `${this.dottedName()}.` : '';
+    if (from !== '') this.expectWord('import', keyword.line);
+    const grouped = from !== '' && this.take('(');
+    do {
+      const qualified = `${from}${this.dottedName()}`;
+      const alias = this.takeWord('as') ? this.next().text : undefined;
+      // `import os.path` binds `os`.
+      const local = from === '' ? (qualified.split('.')[0] ?? qualified) : qualified.slice(from.length);
+      this.imports.set(alias ?? local, alias === undefined && from === '' ? local : qualified);
+    } while (this.take(',') && !isOperator(this.peek(), ')'));
+    if (grouped && !this.take(')')) throw this.unexpected(this.peek());
+    this.endStatement();
+  }
+
+  private dottedName(): string {
+    const parts = [];
+    do {
+      const part = this.next();
+      if (part.kind !== 'name') throw this.unexpected(part);
+      parts.push(part.text);
+    } while (this.take('.'));
+    return parts.join('.');
+  }
+
+  private takeWord(word: string): boolean {
+    const { kind, text } = this.peek();
+    if (kind !== 'name' || text !== word) return false;
+    this.index += 1;
+    return true;
+  }
+
+  private expectWord(word: string, line: number): void {
+    if (!this.takeWord(word)) throw new LiteralFault(line, `'${word}' was expected, not ${name(this.peek())}`);
   }
 
   private endStatement(): void {
@@ -155,153 +166,11 @@ class Parser {
     if (token.kind === 'name' && token.column === 0) return;
     if (token.kind !== 'newline' && token.kind !== 'end' && !isOperator(token, ';')) throw this.unexpected(token);
   }
-
-  private unexpected(token: Token): LiteralFault {
-    if (token.kind === 'fault') return new LiteralFault(token.line, token.text);
-    const before = this.peek(-1);
-    if (
-      token.kind === 'operator' &&
-      before.kind === 'name' &&
-      (token.text === '(' || token.text === '.' || token.text === '[')
-    )
-      return new LiteralFault(token.line, `'${before.text}${token.text}…' is Python code; ${ONLY_LITERALS}`);
-    if (token.kind === 'operator' && !'()[]{}:,;='.includes(token.text))
-      return new LiteralFault(token.line, `${name(token)} would have to be calculated; ${ONLY_LITERALS}`);
-    if (token.kind === 'name' && KEYWORDS.has(token.text))
-      return new LiteralFault(token.line, `'${token.text}' is Python code; ${ONLY_LITERALS}`);
-    return new LiteralFault(token.line, `${name(token)} was not expected here`);
-  }
-
-  /** `1, 2` is a tuple without its parentheses. */
-  private valueOrTuple(): PythonValue {
-    const first = this.value(0);
-    if (!isOperator(this.peek(), ',')) return first;
-    const items = [first];
-    while (this.take(',')) {
-      const token = this.peek();
-      if (token.kind === 'newline' || token.kind === 'end' || isOperator(token, ';')) break;
-      items.push(this.value(0));
-    }
-    return { kind: 'tuple', line: first.line, items };
-  }
-
-  private value(depth: number): PythonValue {
-    const bracket = this.open.at(-1);
-    if (bracket !== undefined && (this.peek().kind === 'end' || this.startsAssignment()))
-      throw new LiteralFault(bracket.line, `the '${bracket.text}' that is opened here is never closed`);
-    const token = this.next();
-    if (depth > MAX_DEPTH) throw new LiteralFault(token.line, `brackets are nested more than ${MAX_DEPTH} deep`);
-    switch (token.kind) {
-      case 'string':
-        return { kind: 'string', line: token.line, value: this.concatenated(token) };
-      case 'integer':
-      case 'float':
-        return { kind: token.kind, line: token.line, value: Number(token.value) };
-      case 'name':
-        return this.named(token);
-      case 'operator':
-        return this.compound(token, depth);
-      case 'newline':
-      case 'end':
-        throw new LiteralFault(token.line, `a value was expected, not ${name(token)}`);
-      default:
-        throw this.unexpected(token);
-    }
-  }
-
-  /** Strings that stand side by side are one. */
-  private concatenated(first: Token): string {
-    let value = String(first.value);
-    while (this.peek().kind === 'string') value += String(this.next().value);
-    return value;
-  }
-
-  private named(token: Token): PythonValue {
-    const { text, line } = token;
-    if (text === 'None') return { kind: 'none', line };
-    if (text === 'True' || text === 'False') return { kind: 'boolean', line, value: text === 'True' };
-    const after = this.peek();
-    if (after.kind === 'operator' && ['(', '.', '['].includes(after.text)) throw this.unexpected(after);
-    if (KEYWORDS.has(text)) throw new LiteralFault(line, `'${text}' is Python code; ${ONLY_LITERALS}`);
-    const meant = MEANT.get(text);
-    if (meant !== undefined) throw new LiteralFault(line, `'${text}' is a name: write ${meant}`);
-    throw new LiteralFault(line, `'${text}' is a name: put text in quotes; ${ONLY_LITERALS}`);
-  }
-
-  private compound(token: Token, depth: number): PythonValue {
-    switch (token.text) {
-      case '-':
-      case '+': {
-        const operand = this.value(depth + 1);
-        if (operand.kind !== 'integer' && operand.kind !== 'float')
-          throw new LiteralFault(token.line, `a number was expected after '${token.text}'`);
-        return { ...operand, line: token.line, value: token.text === '-' ? -operand.value : operand.value };
-      }
-      case '[':
-        return { kind: 'list', line: token.line, items: this.items(token, ']', depth).items };
-      case '(': {
-        const { items, commas } = this.items(token, ')', depth);
-        const [only] = items;
-        // Parentheses without a comma only group.
-        if (only !== undefined && commas === 0) return only;
-        return { kind: 'tuple', line: token.line, items };
-      }
-      case '{':
-        return this.braces(token, depth);
-      default:
-        throw this.unexpected(token);
-    }
-  }
-
-  private items(opening: Token, closing: string, depth: number): { items: PythonValue[]; commas: number } {
-    const items: PythonValue[] = [];
-    let commas = 0;
-    this.open.push(opening);
-    while (!this.take(closing)) {
-      items.push(this.value(depth + 1));
-      if (this.take(',')) commas += 1;
-      else this.expectClosing(opening, closing);
-    }
-    this.open.pop();
-    return { items, commas };
-  }
-
-  private expectClosing(opening: Token, closing: string): void {
-    const token = this.peek();
-    if (isOperator(token, closing)) return;
-    if (token.kind === 'end' || this.startsAssignment())
-      throw new LiteralFault(opening.line, `the '${opening.text}' that is opened here is never closed`);
-    if (token.kind === 'operator' && !')]},:'.includes(token.text)) throw this.unexpected(token);
-    if (token.kind === 'fault') throw this.unexpected(token);
-    throw new LiteralFault(token.line, `',' or '${closing}' was expected, not ${name(token)}`);
-  }
-
-  private braces(opening: Token, depth: number): PythonValue {
-    const entries: DictEntry[] = [];
-    const items: PythonValue[] = [];
-    this.open.push(opening);
-    while (!this.take('}')) {
-      const key = this.value(depth + 1);
-      if (items.length === 0 && this.take(':')) {
-        if (key.kind === 'dict' || key.kind === 'list' || key.kind === 'set')
-          throw new LiteralFault(key.line, 'a list, set or mapping can not be the key of a mapping');
-        entries.push({ key, value: this.value(depth + 1) });
-      } else if (entries.length === 0) {
-        items.push(key);
-      } else {
-        throw new LiteralFault(this.peek().line, `':' and a value were expected, not ${name(this.peek())}`);
-      }
-      if (!this.take(',')) this.expectClosing(opening, '}');
-    }
-    this.open.pop();
-    if (items.length > 0) return { kind: 'set', line: opening.line, items };
-    return { kind: 'dict', line: opening.line, entries };
-  }
 }
 
 /** The assignments of a configuration file and everything that is wrong with it. Never throws. */
-export function parseAssignments(text: string): ParsedAssignments {
-  return new Parser(text).file();
+export function parseAssignments(text: string, context?: SourceContext): ParsedAssignments {
+  return new FileReader(text, context).file();
 }
 
 /**
@@ -309,5 +178,5 @@ export function parseAssignments(text: string): ParsedAssignments {
  * @throws {Error} with a lower-case sentence when the text is anything else.
  */
 export function parseLiteral(text: string): PythonValue {
-  return new Parser(text).only();
+  return new ExpressionReader(text).only();
 }

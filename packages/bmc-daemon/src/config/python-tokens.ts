@@ -12,9 +12,12 @@ export interface Token {
   readonly line: number;
   /** Counted from 0. */
   readonly column: number;
-  /** Decoded value of a string or number. */
+  /** Decoded value of a string or number; of a fault {@link CODE} where the text is an expression. */
   readonly value: string | number;
 }
+
+/** Marks the fault of a text that is right in Python and that is not run. */
+export const CODE = 'code';
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
 const DIGITS = '[0-9](?:_?[0-9])*';
@@ -43,7 +46,14 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 const CODE_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})/y;
 
 /** Why a string could not be decoded; becomes a `fault` token. */
-class StringFault extends Error {}
+class StringFault extends Error {
+  constructor(
+    message: string,
+    readonly mark: typeof CODE | '' = '',
+  ) {
+    super(message);
+  }
+}
 
 function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray | null {
   pattern.lastIndex = index;
@@ -94,7 +104,7 @@ function findStringEnd(text: string, from: number, quotes: string): number {
 function decodeString(prefix: string, body: string): string {
   const flags = prefix.toLowerCase();
   if (flags.includes('f') || flags.includes('t'))
-    throw new StringFault(`a string with the prefix '${prefix}' is an expression, which is not read`);
+    throw new StringFault(`a string with the prefix '${prefix}' is an expression, which is not read`, CODE);
   if (flags.includes('b')) throw new StringFault(`a bytes literal is not a setting: leave the prefix '${prefix}' out`);
   if (!['', 'r', 'u'].includes(flags)) throw new StringFault(`'${prefix}' is not a prefix of a string`);
   return flags === 'r' ? body : decodeEscapes(body);
@@ -167,7 +177,7 @@ export function tokenize(source: string): Token[] {
         push('string', length, decodeString(prefix, text.slice(index + opening.length, end)));
       } catch (error) {
         if (!(error instanceof StringFault)) throw error;
-        push('fault', length, '', error.message);
+        push('fault', length, error.mark, error.message);
       }
       continue;
     }

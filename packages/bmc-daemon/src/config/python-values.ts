@@ -5,7 +5,8 @@ export type PythonValue =
   | { readonly kind: 'none'; readonly line: number }
   | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
   | { readonly kind: 'integer' | 'float'; readonly line: number; readonly value: number }
-  | { readonly kind: 'string'; readonly line: number; readonly value: string }
+  /** `path`: a `pathlib.Path`, which a setting takes as its text. */
+  | { readonly kind: 'string' | 'path'; readonly line: number; readonly value: string }
   | { readonly kind: 'list' | 'tuple' | 'set'; readonly line: number; readonly items: readonly PythonValue[] }
   | { readonly kind: 'dict'; readonly line: number; readonly entries: readonly DictEntry[] };
 

@@ -4,6 +4,9 @@
 export const ONLY_LITERALS =
   'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
 
+/** Ends the message about a call or a name that code would have to be run for. */
+export const NOT_RUN = 'which is not run';
+
 /** Spelled as in other languages: the mistake is so common that it gets its own sentence. */
 export const MEANT: ReadonlyMap<string, string> = new Map(
   Object.entries({

@@ -15,6 +15,8 @@ export interface SettingDefinition<T> {
   readonly form: 'text' | 'literal';
   /** Strings in the value are paths: relative to the file that gives them, or to the working directory. */
   readonly path?: true;
+  /** Keys of a mapping. The file may spell them with other capitals; that is a warning. */
+  readonly keys?: readonly string[];
   /** As on the command line: `--port`. */
   readonly flag?: string;
   /** For the documentation: which table it stands in. */
@@ -70,10 +72,14 @@ export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   form: 'literal',
 });
 
+/** sushy-tools takes a port in quotes, as shell scripts write it. */
+const unquoted = (value: unknown): unknown =>
+  typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
+
 /** A whole number within bounds, both included. */
 export const integer = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
   ...row,
-  type: z.int().min(least).max(most),
+  type: z.preprocess(unquoted, z.int().min(least).max(most)),
   expected: `an integer from ${least} to ${most}`,
   form: 'literal',
 });

@@ -3,6 +3,13 @@
  * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
  */
 import { z } from 'zod';
+import {
+  fakeSystems,
+  notificationCaFile,
+  notificationCertFile,
+  notificationKeyFile,
+  notificationUrl,
+} from './fake-settings.js';
 import { virtualMediaIpFamily, vmediaAllowedHosts, vmediaDevices } from './media-settings.js';
 import { chassis, drives, indicatorLeds, storage, volumes } from './inventory-settings.js';
 import {
@@ -100,6 +107,7 @@ export const settingsTable = {
     default: { UEFI: { x86_64: null, aarch64: null }, Legacy: { x86_64: null, aarch64: null } },
     form: 'literal',
     path: true,
+    keys: bootModes,
     group: 'spec',
     doc: "Firmware for a change of the boot mode: mode (`UEFI`, `Legacy`) to architecture (`x86_64`, `aarch64`) to a firmware file. None: libvirt selects the firmware, which works wherever the distribution's firmware package is installed. A file that does not exist is warned of at the start and is an error, with architecture and path, when it is needed.",
   } satisfies SettingDefinition<BootLoaderMap>,
@@ -164,11 +172,17 @@ export const settingsTable = {
     default: false,
     flag: '--fake',
     group: 'backend',
-    doc: 'True: a few made-up machines in memory instead of libvirt, for a first look.',
+    doc: 'True: a few made-up machines in memory instead of libvirt, for a first look, or those of `EMULATOR_FAKE_SYSTEMS`.',
   }),
+  fakeSystems,
+  notificationUrl,
+  notificationCaFile,
+  notificationCertFile,
+  notificationKeyFile,
   ironicCloud: optionalText({
     name: 'EMULATOR_IRONIC_CLOUD',
     default: null,
+    flag: '--ironic-cloud',
     group: 'backend',
     doc: 'Name of an OpenStack cloud for an Ironic backend. There is none yet: a start with it set stops.',
   }),
@@ -289,7 +303,7 @@ export const settingKeys = Object.keys(settingsTable) as SettingKey[]; // Object
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 export const recognisedNames: Readonly<Record<string, string>> = {
-  FAKE_SYSTEMS: "the fake driver's machines",
+  FAKE_IPA: 'nothing: sushy-tools does not read it; `external_notifier` of a fake system tells a fake agent',
   NO_MEMOIZE: "a switch for sushy-tools' caches",
   OS_RESCUE_PXE_BOOT: 'the OpenStack backend',
   OS_RESCUE_PXE_IMAGE_BIOS: 'the OpenStack backend',

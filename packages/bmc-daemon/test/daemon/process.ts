@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const BIN = path.join(import.meta.dirname, '../../bin/bmc-daemon.js');
+const BIN = path.join(import.meta.dirname, '../../bin');
 /** Waits are bounded by this; a healthy daemon needs a fraction of it. */
 const PATIENCE_MS = 60_000;
 
@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly input?: string;
   /** What the command line begins with: a command that becomes the one behind it. Default: nothing. */
   readonly through?: readonly string[];
+  /** Another command of the package. Default: `bmc-daemon`. */
+  readonly command?: 'sushy-emulator';
 }
 
 export class DaemonProcess {
@@ -31,10 +33,12 @@ export class DaemonProcess {
   #stdout = '';
   #stderr = '';
 
-  constructor(args: readonly string[], { cwd, env = {}, input, through = [] }: RunOptions = {}) {
+  constructor(args: readonly string[], options: RunOptions = {}) {
+    const { cwd, env = {}, input, through = [], command: name = 'bmc-daemon' } = options;
+    const bin = path.join(BIN, `${name}.js`);
     // Only what every program needs: the environment of whoever runs the tests must not configure the daemon.
     const { PATH = '', HOME = '' } = process.env;
-    const [command = process.execPath, ...rest] = [...through, process.execPath, BIN, ...args];
+    const [command = process.execPath, ...rest] = [...through, process.execPath, bin, ...args];
     this.#child = spawn(command, rest, { cwd, env: { PATH, HOME, ...env } });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));

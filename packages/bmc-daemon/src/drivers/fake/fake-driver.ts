@@ -48,6 +48,8 @@ export interface FakeDriverOptions {
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   /** What counters move with, in milliseconds. Default: the clock. */
   readonly now?: () => number;
+  /** Called when the driver is closed. */
+  readonly onClose?: () => void;
 }
 
 /** A {@link HypervisorDriver} whose machines live in memory. Snapshots are replaced, never changed. */
@@ -77,11 +79,13 @@ export class FakeDriver implements HypervisorDriver {
   readonly #closing = new AbortController();
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
+  readonly #onClose: () => void;
 
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
     for (const machine of this.#machines.values()) this.#noteRun(machine);
     this.#fetchImage = options.fetchImage ?? probeImage;
+    this.#onClose = options.onClose ?? (() => undefined);
     this.statistics = new FakeStatistics({
       machines: () => this.#machines.values(),
       now: options.now ?? Date.now,
@@ -100,6 +104,7 @@ export class FakeDriver implements HypervisorDriver {
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
     await this.#turns.close();
+    this.#onClose();
   }
 
   async ping(): Promise<void> {

@@ -71,10 +71,22 @@ function sampleUuid(machine: number): string {
   return `5ac4fa6e-0000-4000-8000-${machine.toString(16).padStart(12, '0')}`;
 }
 
-/** A small UEFI machine that is off; the others are made from it. */
+/** By which a machine differs from all others. */
+export interface MachineIdentity {
+  /** Canonical lower-case UUID. */
+  readonly uuid: string;
+  readonly name: string;
+  readonly interfaces: readonly InterfaceSnapshot[];
+}
+
 function machine(number: number, name: string): SystemSnapshot {
+  return plainMachine({ uuid: sampleUuid(number), name, interfaces: [network(number, 0)] });
+}
+
+/** A small UEFI machine that is off; the others are made from it. */
+export function plainMachine({ uuid, name, interfaces }: MachineIdentity): SystemSnapshot {
   return {
-    uuid: sampleUuid(number),
+    uuid,
     name,
     state: 'shutoff',
     persistent: true,
@@ -102,7 +114,9 @@ function machine(number: number, name: string): SystemSnapshot {
       options: [
         { key: 'disk:vda', kind: 'hd', name: 'vda', path: firstDisk },
         { key: 'disk:sda', kind: 'cdrom', name: 'sda', path: 'PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)' },
-        bootFrom(network(number, 0), 'PciRoot(0x0)/Pci(0x2,0x0)/Pci(0x0,0x0)'),
+        ...interfaces.map((card, index) =>
+          bootFrom(card, `PciRoot(0x0)/Pci(0x2,0x${index.toString(16)})/Pci(0x0,0x0)`),
+        ),
       ],
       order: ['disk:vda'],
       firmware: 'efi',
@@ -117,7 +131,7 @@ function machine(number: number, name: string): SystemSnapshot {
     },
     media: MEDIA_DEVICES.map((device) => emptyDrive(device)),
     disks: [disk('vda', 'virtio', 20), cdrom],
-    interfaces: [network(number, 0)],
+    interfaces,
     indicator: null,
     hasConsole: true,
     autostart: false,

@@ -1,0 +1,74 @@
+/** The rows for machines in memory, as sushy-tools' fake driver has them. */
+import { z } from 'zod';
+import { optionalPath, type SettingDefinition } from './setting-types.js';
+
+const mac = z.string().regex(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i);
+
+/** Members that sushy-tools does not know are ignored. */
+const fakeSystem = z.object({
+  uuid: z.string().regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i),
+  name: z.string().min(1),
+  power_state: z.enum(['On', 'Off']).optional(),
+  boot_device: z.enum(['Pxe', 'Hdd', 'Cd']).optional(),
+  boot_mode: z.enum(['UEFI', 'Legacy']).optional(),
+  secure_boot: z.boolean().optional(),
+  external_notifier: z.boolean().optional(),
+  nics: z.array(z.object({ mac, ip: z.string().nullish() })).optional(),
+});
+
+/** One machine in memory, in the words of sushy-tools. `uuid` in any capitals, `mac` with colons or dashes. */
+export type FakeSystem = z.infer<typeof fakeSystem>;
+
+export const fakeSystems = {
+  name: 'EMULATOR_FAKE_SYSTEMS',
+  type: z
+    .array(fakeSystem)
+    .superRefine((systems, context) => {
+      const seen = new Set<string>();
+      for (const [index, { uuid }] of systems.entries()) {
+        const key = uuid.toLowerCase();
+        if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, 'uuid'], message: 'twice' });
+        seen.add(key);
+      }
+    })
+    .nullable(),
+  expected:
+    "None, or a list of mappings such as {'uuid': '…', 'name': 'node-1', 'nics': [{'mac': '52:54:00:00:00:01'}]}",
+  expectedPart:
+    "as in {'uuid': '27946b59-9e44-4fa7-8e91-f3527a1ef094', 'name': 'node-1', 'power_state': 'Off', 'nics': [{'mac': '52:54:00:00:00:01'}]}, with a uuid of its own",
+  default: null,
+  form: 'literal',
+  group: 'backend',
+  doc: 'The machines in memory, in the form of sushy-tools: `uuid`, `name`, `power_state`, `nics`, `boot_device`, `boot_mode`, `secure_boot`, `external_notifier`. Holds with `EMULATOR_FAKE_DRIVER` or `--fake`. None: three sample machines. What clients change is lost at a restart.',
+} satisfies SettingDefinition<readonly FakeSystem[] | null>;
+
+export const notificationUrl = {
+  name: 'EMULATOR_EXTERNAL_NOTIFICATION_URL',
+  type: z.url({ protocol: /^https?$/ }),
+  expected: 'an http or https URL (a string)',
+  default: 'http://localhost:9999',
+  form: 'text',
+  group: 'backend',
+  doc: 'Where a change of a fake system with `external_notifier` is sent: PUT, the system as JSON. A fake deploy agent (metal3 `fake-ipa`) listens there. Also read as `EXTERNAL_NOTIFICATION_URL`, like the next three.',
+} satisfies SettingDefinition<string>;
+
+export const notificationCaFile = optionalPath({
+  name: 'EMULATOR_EXTERNAL_NOTIFICATION_CAFILE',
+  default: null,
+  group: 'backend',
+  doc: 'PEM file with the authorities of an https URL. None: the certificate is not verified, unless a client certificate is set.',
+});
+
+export const notificationCertFile = optionalPath({
+  name: 'EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE',
+  default: null,
+  group: 'backend',
+  doc: 'PEM file with a client certificate for the URL. It needs the key beside it.',
+});
+
+export const notificationKeyFile = optionalPath({
+  name: 'EMULATOR_EXTERNAL_NOTIFICATION_KEYFILE',
+  default: null,
+  group: 'backend',
+  doc: 'PEM file with the key of that certificate.',
+});

@@ -1,0 +1,82 @@
+/** A reading position in the tokens of a configuration file, and what can be wrong there. */
+import { CODE, tokenize, type Token } from './python-tokens.js';
+import { KEYWORDS, NOT_RUN, ONLY_LITERALS } from './python-words.js';
+
+/** A text that is not read as a value, with its line. */
+export class LiteralFault extends Error {
+  constructor(
+    readonly line: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Code that is not run: the person can write its result instead. */
+export class CodeFault extends LiteralFault {}
+
+/** Whether a token is this operator or bracket. */
+export function isOperator(token: Token, text: string): boolean {
+  return token.kind === 'operator' && token.text === text;
+}
+
+/** A token, for a message: in quotes, or in words where it has no text. */
+export function name(token: Token): string {
+  return token.kind === 'newline' ? 'the end of the line' : token.kind === 'end' ? token.text : `'${token.text}'`;
+}
+
+function faultOf({ line, text, value }: Token): LiteralFault {
+  return value === CODE ? new CodeFault(line, text) : new LiteralFault(line, text);
+}
+
+/** The tokens of a text, read one by one. */
+export class Cursor {
+  protected index = 0;
+  private readonly tokens: readonly Token[];
+  /** Brackets that are open, for the message about one that is never closed. */
+  protected readonly open: Token[] = [];
+
+  constructor(text: string) {
+    this.tokens = tokenize(text);
+  }
+
+  protected peek(offset = 0): Token {
+    const token = this.tokens[Math.max(0, Math.min(this.index + offset, this.tokens.length - 1))];
+    if (token === undefined) throw new Error('a token list ends with its end token');
+    return token;
+  }
+
+  protected next(): Token {
+    const token = this.peek();
+    this.index += 1;
+    if (token.kind === 'fault') throw faultOf(token);
+    return token;
+  }
+
+  protected take(text: string): boolean {
+    if (!isOperator(this.peek(), text)) return false;
+    this.index += 1;
+    return true;
+  }
+
+  protected startsAssignment(): boolean {
+    const token = this.peek();
+    return token.kind === 'name' && token.column === 0 && isOperator(this.peek(1), '=');
+  }
+
+  protected unexpected(token: Token): LiteralFault {
+    if (token.kind === 'fault') return faultOf(token);
+    const before = this.peek(-1);
+    if (
+      token.kind === 'operator' &&
+      before.kind === 'name' &&
+      (token.text === '(' || token.text === '.' || token.text === '[')
+    )
+      return new CodeFault(token.line, `'${before.text}${token.text}…' is Python code, ${NOT_RUN}`);
+    if (token.kind === 'operator' && !'()[]{}:,;='.includes(token.text))
+      return new CodeFault(token.line, `${name(token)} would have to be calculated; ${ONLY_LITERALS}`);
+    if (token.kind === 'name' && KEYWORDS.has(token.text))
+      return new LiteralFault(token.line, `'${token.text}' is Python code; ${ONLY_LITERALS}`);
+    return new LiteralFault(token.line, `${name(token)} was not expected here`);
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * The functions on paths and on the environment that a configuration file may call, with the meaning that they have in Python.
+ * They are pure but for `realpath`, which follows links. Nothing else of Python is run.
+ * @see https://docs.python.org/3/library/os.path.html and https://docs.python.org/3/library/pathlib.html
+ */
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { PythonValue } from './python-values.js';
+
+/** What the functions read. */
+export interface PathContext {
+  /** Absolute path of the configuration file, Python's `__file__`; undefined: the text comes from no file. */
+  readonly file?: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Absolute; relative paths start here, as in Python. */
+  readonly workingDirectory: string;
+}
+
+/** Why a call has no value: lower case, for the message about its line. */
+export class PathFault extends Error {}
+
+type Kind = 'string' | 'path';
+type PathFunction = (texts: readonly string[], context: PathContext) => string | null;
+
+/** Python's join: an absolute part drops what stands before it, and a `..` stays. */
+const join = (parts: readonly string[]): string =>
+  parts.reduce((joined, part) => {
+    if (part.startsWith('/')) return part;
+    return joined === '' || joined.endsWith('/') ? joined + part : `${joined}/${part}`;
+  });
+
+/** Python's dirname: everything before the last slash; `''` for a bare name. */
+const dirname = (text: string): string => {
+  const head = text.slice(0, text.lastIndexOf('/') + 1);
+  return /^\/*$/.test(head) ? head : head.replace(/\/+$/, '');
+};
+
+const absolute = (text: string, { workingDirectory }: PathContext): string => path.resolve(workingDirectory, text);
+
+const real = (text: string, context: PathContext): string => {
+  try {
+    return realpathSync(absolute(text, context));
+  } catch {
+    // Python takes a path that does not exist as it stands.
+    return absolute(text, context);
+  }
+};
+
+const expandUser = (text: string, { environment }: PathContext): string => {
+  if (!text.startsWith('~')) return text;
+  const { HOME: home } = environment;
+  if (!/^~(\/|$)/.test(text)) throw new PathFault('the home folder of another user is not looked up');
+  if (home === undefined) throw new PathFault('the environment has no HOME');
+  return home + text.slice(1);
+};
+
+/** pathlib's form: without `.`, double slashes and a slash at the end; `..` stays. */
+const asPath = (text: string): string => {
+  const parts = text.split('/').filter((part) => part !== '' && part !== '.');
+  return (text.startsWith('/') ? '/' : '') + parts.join('/') || '.';
+};
+
+const parentOf = (text: string): string => asPath(dirname(asPath(text)));
+
+interface Signature {
+  readonly gives: Kind;
+  readonly least: number;
+  readonly most: number;
+  readonly run: PathFunction;
+}
+
+const one = (run: (text: string, context: PathContext) => string, gives: Kind = 'string'): Signature => ({
+  gives,
+  least: 1,
+  most: 1,
+  run: ([text = ''], context) => run(text, context),
+});
+
+const variable: Signature = {
+  gives: 'string',
+  least: 1,
+  most: 2,
+  run: ([name = '', fallback], { environment }) => environment[name] ?? fallback ?? null,
+};
+
+/** By qualified name. */
+const functions = new Map<string, Signature>(
+  Object.entries({
+    'os.path.join': { gives: 'string', least: 1, most: 100, run: join },
+    'os.path.dirname': one(dirname),
+    'os.path.basename': one((text) => text.slice(text.lastIndexOf('/') + 1)),
+    'os.path.abspath': one(absolute),
+    'os.path.realpath': one(real),
+    'os.path.normpath': one((text) => (text === '' ? '.' : path.normalize(text).replace(/(.)\/$/, '$1'))),
+    'os.path.expanduser': one(expandUser),
+    'os.getcwd': { gives: 'string', least: 0, most: 0, run: (_texts, { workingDirectory }) => workingDirectory },
+    'os.getenv': variable,
+    'os.environ.get': variable,
+    'pathlib.Path': { gives: 'path', least: 0, most: 100, run: (texts) => asPath(join(['', ...texts])) },
+    str: one((text) => text),
+  } satisfies Record<string, Signature>),
+);
+
+/** Of a `pathlib.Path`: the first argument is the path itself. */
+const methods = new Map<string, Signature>(
+  Object.entries({
+    resolve: one(real, 'path'),
+    absolute: one(absolute, 'path'),
+    expanduser: one(expandUser, 'path'),
+    joinpath: { gives: 'path', least: 1, most: 100, run: (texts) => asPath(join(texts)) },
+    as_posix: one((text) => text),
+  } satisfies Record<string, Signature>),
+);
+
+const attributes = new Map<string, Signature>(
+  Object.entries({
+    parent: one(parentOf, 'path'),
+    name: one((text) => text.slice(text.lastIndexOf('/') + 1)),
+  } satisfies Record<string, Signature>),
+);
+
+/** Names that need no import. */
+export const builtIns: ReadonlySet<string> = new Set(['str']);
+
+function texts(values: readonly PythonValue[]): string[] {
+  return values.map((value) => {
+    if (value.kind !== 'string' && value.kind !== 'path') throw new PathFault('it takes strings alone');
+    return value.value;
+  });
+}
+
+function run(
+  signature: Signature | undefined,
+  values: readonly PythonValue[],
+  line: number,
+  context: PathContext,
+): PythonValue | undefined {
+  if (signature === undefined) return undefined;
+  // `os.environ.get('X', None)` says what happens without its second argument.
+  const given = values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
+  if (given.length < signature.least || given.length > signature.most) {
+    throw new PathFault('it does not take that many arguments');
+  }
+  const result = signature.run(texts(given), context);
+  return result === null ? { kind: 'none', line } : { kind: signature.gives, line, value: result };
+}
+
+/**
+ * @param name qualified: `os.path.join`.
+ * @returns undefined for a function that is not known. @throws {PathFault}
+ */
+export function callFunction(
+  name: string,
+  values: readonly PythonValue[],
+  line: number,
+  context: PathContext,
+): PythonValue | undefined {
+  return run(functions.get(name), values, line, context);
+}
+
+/** @returns undefined for a method or a value that is not known. @throws {PathFault} */
+export function callMethod(
+  subject: PythonValue,
+  name: string,
+  values: readonly PythonValue[],
+  context: PathContext,
+): PythonValue | undefined {
+  return subject.kind === 'path' ? run(methods.get(name), [subject, ...values], subject.line, context) : undefined;
+}
+
+/** @returns undefined for an attribute or a value that is not known. */
+export function attributeOf(subject: PythonValue, name: string, context: PathContext): PythonValue | undefined {
+  return subject.kind === 'path' ? run(attributes.get(name), [subject], subject.line, context) : undefined;
+}
+
+/** `'a' + 'b'`, `[1] + [2]`, and `Path('a') / 'b'`; undefined for everything else. */
+export function combine(operator: '+' | '/', left: PythonValue, right: PythonValue): PythonValue | undefined {
+  if (operator === '+') {
+    if (left.kind === 'string' && right.kind === 'string') return { ...left, value: left.value + right.value };
+    if (left.kind === 'list' && right.kind === 'list') return { ...left, items: [...left.items, ...right.items] };
+    return undefined;
+  }
+  if (left.kind !== 'path' || (right.kind !== 'path' && right.kind !== 'string')) return undefined;
+  return { ...left, value: asPath(join([left.value, right.value])) };
+}

@@ -1,0 +1,163 @@
+/**
+ * Tells a fake deploy agent what happens to the fake systems that ask for it, as sushy-tools does: PUT, the system as JSON. A power
+ * action is told twice, first as what is pending and then as what holds, for agents act on `pending_power`.
+ */
+import { setMaxListeners } from 'node:events';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions } from 'node:https';
+import type { Log } from '@rackless/daemon/log.js';
+import type { FakeSystem } from './config/fake-settings.js';
+import type { BootChoice } from './drivers/boot-override.js';
+import type { SystemSnapshot } from './drivers/driver.js';
+import type { MachineChange, MachineChangeKind } from './drivers/machine-change.js';
+import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
+
+/** Where notifications go. */
+export interface NotificationTarget {
+  readonly url: string;
+  /** PEM; without it the agent's certificate is verified only where `cert` and `key` are given, as in sushy-tools. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** The machines that the notifications are about. */
+export interface NotifiedMachines {
+  onChange(listener: (change: MachineChange) => void): () => void;
+  getSystem(uuid: string): Promise<SystemSnapshot>;
+  bootedFrom(uuid: string): BootChoice | undefined;
+}
+
+/** An agent that takes longer for one notification is as good as absent. */
+const TIMEOUT_MS = 10_000;
+const CONNECTIONS = 16;
+/** More than this wait for a silent agent: the oldest states are worthless then, and new ones are dropped. */
+const LONGEST_QUEUE = 20_000;
+
+const pendingPower: Readonly<Partial<Record<MachineChangeKind, PendingPower['power_state']>>> = {
+  started: 'On',
+  stopped: 'Off',
+  rebooted: 'ForceRestart',
+};
+
+/**
+ * Sends from now on. Failures are logged: an agent that is not there is no reason for a machine to fail.
+ * @returns what ends it.
+ */
+export function startNotifications(
+  systems: readonly FakeSystem[],
+  machines: NotifiedMachines,
+  target: NotificationTarget,
+  log: Log,
+): () => void {
+  const notified = new Map(
+    systems.filter((system) => system.external_notifier === true).map((system) => [system.uuid.toLowerCase(), system]),
+  );
+  if (notified.size === 0) return () => undefined;
+  const put = createPut(target);
+  /** By machine, the end of its last notification: they arrive in order. */
+  const last = new Map<string, Promise<void>>();
+  let waiting = 0;
+  let dropped = false;
+  let ended = false;
+
+  const send = (uuid: string, name: string, body: () => Promise<SystemNotification>): void => {
+    if (waiting >= LONGEST_QUEUE) {
+      if (!dropped) log.warn(`${LONGEST_QUEUE} notifications wait for ${target.url}: new ones are dropped`);
+      dropped = true;
+      return;
+    }
+    waiting += 1;
+    const sent = (last.get(uuid) ?? Promise.resolve())
+      .then(async () => put.send(JSON.stringify(await body())))
+      .then(
+        () => void (dropped = false),
+        (error: unknown) => {
+          if (!ended) log.warn(`notifying ${target.url} of machine ${name} failed`, { error });
+        },
+      )
+      .finally(() => {
+        waiting -= 1;
+        if (last.get(uuid) === sent) last.delete(uuid);
+      });
+    last.set(uuid, sent);
+  };
+
+  const stop = machines.onChange(({ kind, uuid, name }) => {
+    const system = notified.get(uuid);
+    if (system === undefined) return;
+    const bootedFrom = machines.bootedFrom(uuid);
+    // Read now, in the event: what follows must not overtake it.
+    const machine = machines.getSystem(uuid);
+    // A machine that is gone is not reported; one that is read for a dropped notification neither.
+    machine.catch(() => undefined);
+    const now = pendingPower[kind];
+    if (now !== undefined) {
+      const pending = { power_state: now, apply_time: Math.floor(Date.now() / 1000) };
+      const before = now === 'On' ? 'shutoff' : 'running';
+      send(uuid, name, async () => ({
+        ...notificationOf(system, await machine, bootedFrom, pending),
+        power_state: before === 'shutoff' || now === 'ForceRestart' ? 'Off' : 'On',
+      }));
+    }
+    send(uuid, name, async () => notificationOf(system, await machine, bootedFrom, null));
+  });
+  return () => {
+    ended = true;
+    stop();
+    put.close();
+  };
+}
+
+/** PUTs to one URL over few connections, each bounded in time. */
+function createPut({ url, ca, cert, key }: NotificationTarget): { send(body: string): Promise<void>; close(): void } {
+  const secure = url.startsWith('https:');
+  const options: AgentOptions = { keepAlive: true, maxSockets: CONNECTIONS };
+  const agent = secure
+    ? new HttpsAgent({
+        ...options,
+        rejectUnauthorized: ca !== undefined || cert !== undefined,
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined ? {} : { cert, key }),
+      })
+    : new HttpAgent(options);
+  const closing = new AbortController();
+  const { signal } = closing;
+  setMaxListeners(0, signal);
+  const send = (body: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+      const request = (secure ? httpsRequest : httpRequest)(url, { method: 'PUT', agent, headers, signal });
+      let timer: NodeJS.Timeout | undefined;
+      // Counted from here: a request may wait for a connection.
+      request.on('socket', () => {
+        timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+      });
+      request.on('close', () => {
+        clearTimeout(timer);
+        reject(new Error('the connection ended before the answer'));
+      });
+      request.on('error', reject);
+      request.on('upgrade', (_response, socket) => {
+        socket.destroy();
+        reject(new Error('it answered with 101'));
+      });
+      request.on('response', (response) => {
+        const { statusCode = 0 } = response;
+        response.on('error', reject);
+        response.on('end', () => {
+          if (statusCode < 400) resolve();
+          else reject(new Error(`it answered with ${statusCode}`));
+        });
+        response.resume();
+      });
+      request.end(body);
+    });
+  return {
+    send,
+    close: () => {
+      closing.abort();
+      agent.destroy();
+    },
+  };
+}

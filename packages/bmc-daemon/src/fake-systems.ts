@@ -1,0 +1,96 @@
+/** The machines of EMULATOR_FAKE_SYSTEMS, and what a fake deploy agent hears of them: both in sushy-tools' words. */
+import type { FakeSystem } from './config/fake-settings.js';
+import type { SystemSnapshot } from './drivers/driver.js';
+import type { BootChoice } from './drivers/boot-override.js';
+import { afterBootChange } from './drivers/fake/fake-firmware.js';
+import { plainMachine } from './drivers/fake/sample-machines.js';
+
+const devices = { Pxe: 'network', Hdd: 'hd', Cd: 'cdrom' } as const;
+
+/** The machines, as their first clients find them. */
+export function machinesOf(systems: readonly FakeSystem[]): readonly SystemSnapshot[] {
+  return systems.map((system) => {
+    const { uuid, name, nics = [], power_state: power, boot_mode: mode, boot_device: device } = system;
+    const plain = plainMachine({
+      uuid: uuid.toLowerCase(),
+      name,
+      interfaces: nics.map(({ mac }) => ({
+        mac: mac.toLowerCase().replaceAll('-', ':'),
+        type: 'network',
+        source: 'default',
+        model: 'virtio',
+        linkUp: true,
+      })),
+    });
+    const running: SystemSnapshot = { ...plain, state: power === 'On' ? 'running' : 'shutoff' };
+    const change = {
+      ...(mode === undefined ? {} : { firmware: mode === 'UEFI' ? ('efi' as const) : ('bios' as const) }),
+      ...(device === undefined ? {} : { target: devices[device], enabled: 'continuous' as const }),
+    };
+    return withSecureBoot({ ...running, ...afterBootChange(running, change) }, system.secure_boot ?? false);
+  });
+}
+
+function withSecureBoot(machine: SystemSnapshot, enabled: boolean): SystemSnapshot {
+  const { firmware, state } = machine;
+  if (firmware.secureBoot === null) return machine;
+  return {
+    ...machine,
+    firmware: {
+      ...firmware,
+      secureBoot: { enabled, enrolled: enabled, current: state === 'running' ? enabled : null },
+      settings: { ...firmware.settings, secureBoot: enabled },
+    },
+  };
+}
+
+/** What a power action is about to make of a system. */
+export interface PendingPower {
+  readonly power_state: 'On' | 'Off' | 'ForceRestart';
+  /** Unix time in seconds. */
+  readonly apply_time: number;
+}
+
+/** A system as sushy-tools' fake driver stores it. `boot_image`: by drive, URL, write protection, whether it holds an image. */
+export interface SystemNotification extends Omit<FakeSystem, 'boot_device'> {
+  readonly boot_device: string;
+  readonly boot_image: Readonly<Record<string, readonly [string | null, boolean, boolean]>>;
+  readonly pending_power: PendingPower | null;
+}
+
+const deviceNames: Readonly<Record<string, string>> = {
+  network: 'Pxe',
+  hd: 'Hdd',
+  cdrom: 'Cd',
+  fd: 'Floppy',
+  usb: 'Usb',
+};
+const driveNames = { cdrom: 'Cd', floppy: 'Floppy', usb: 'UsbStick' } as const;
+
+/**
+ * @param configured the system as the file gives it.
+ * @param bootedFrom what the present run has started from; undefined: it has not started since.
+ */
+export function notificationOf(
+  configured: FakeSystem,
+  machine: SystemSnapshot,
+  bootedFrom: BootChoice | undefined,
+  pending: PendingPower | null,
+): SystemNotification {
+  const { boot, firmware, media, state } = machine;
+  const override = boot.enabled === 'disabled' ? 'hd' : boot.target;
+  return {
+    ...configured,
+    power_state: state === 'shutoff' ? 'Off' : 'On',
+    // A one-time override is used up by the time that the agent hears of the start.
+    boot_device: deviceNames[(state === 'shutoff' ? undefined : bootedFrom) ?? override] ?? 'Hdd',
+    boot_mode: boot.firmware === 'efi' ? 'UEFI' : 'Legacy',
+    secure_boot: firmware.secureBoot?.enabled ?? false,
+    boot_image: Object.fromEntries(
+      media
+        .filter(({ inserted }) => inserted)
+        .map(({ device, image, writeProtected }) => [driveNames[device], [image, writeProtected, true] as const]),
+    ),
+    pending_power: pending,
+  };
+}
