@@ -580,7 +580,7 @@ describe('Express', () => {
       const { createApp } = await import('${new URL('../dist/app.js', import.meta.url).href}');
       const silent = () => undefined;
       const log = { error: silent, warn: silent, info: silent, debug: silent, request: silent, flush: silent };
-      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false,
+      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false, forwardedPaths: new Set(),
         alwaysIncludeStreamUsage: false, maxRequestBytes: 1000, maxResponseBytes: 1000000, forwardClientHeaders: false, clientKeys: null };
       const app = createApp({ settings, upstream: {}, log, version: '1', detailedDebug: false });
       const server = createServer(app.handler).listen(0, '127.0.0.1');

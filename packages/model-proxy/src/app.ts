@@ -13,7 +13,7 @@ import { answerOptions } from './endpoints/cors.js';
 import { Exchange, type Serving } from './endpoints/exchange.js';
 import { forward } from './endpoints/forward.js';
 import { endpoints } from './endpoints/index.js';
-import { createPaths, unlistedTarget, plainPath } from './endpoints/paths.js';
+import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
 import { refuse } from './endpoints/refusal.js';
@@ -138,7 +138,7 @@ export function createApp(options: AppOptions): App {
   /** What is not the hot path. */
   const dispatch = (exchange: Exchange, path: string): void => {
     const method = exchange.request.method ?? '';
-    const target = paths.match(path);
+    const target = paths.match(path) ?? openedTarget(path, exchange.serving.settings.forwardedPaths);
     if (target !== undefined) {
       if (method === 'POST') forward(exchange, target);
       else otherMethod(exchange, path, 'POST');
@@ -164,11 +164,7 @@ export function createApp(options: AppOptions): App {
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }
-    const unlisted = unlistedTarget(path);
-    if (unlisted === undefined || (method !== 'POST' && method !== 'OPTIONS'))
-      refuse(exchange, noSuchPath(method, path));
-    else if (method === 'OPTIONS') answerOptions(exchange, 'POST');
-    else forward(exchange, unlisted);
+    refuse(exchange, noSuchPath(method, path));
   };
 
   const showPage = (exchange: Exchange): void => {

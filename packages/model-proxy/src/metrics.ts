@@ -8,7 +8,7 @@ import type { ErrorKind } from './errors.js';
 
 /** One request that is over. Times in milliseconds. */
 export interface RequestRecord {
-  /** Template of the path: `/v1/chat/completions`, `unlisted`. */
+  /** Template of the path: `/v1/chat/completions`, `unmatched`. */
   readonly route: string;
   /** As configured, wildcards unfilled; empty where none was found. */
   readonly modelGroup: string;

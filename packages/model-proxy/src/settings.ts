@@ -26,6 +26,8 @@ export interface ProxySettings {
   readonly maxRequestBytes: number;
   /** Of an answer that is kept whole until it is sent (JSON). */
   readonly maxResponseBytes: number;
+  /** Paths below `/v1/` that are served in addition to the built-in ones: `fim/completions`. */
+  readonly forwardedPaths: ReadonlySet<string>;
   /** `forward_client_headers_to_llm_api`: the client's `x-*` and `anthropic-beta` headers go upstream. */
   readonly forwardClientHeaders: boolean;
   /** Keys that clients must present (`master_key`); null: any is accepted. */

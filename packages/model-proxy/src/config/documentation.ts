@@ -1,4 +1,5 @@
 /** docs/model-proxy-configuration.md, made from the tables of settings and flags (`npm run generate`; a test keeps it true). */
+import { endpoints } from '../endpoints/index.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './known-names.js';
@@ -22,6 +23,8 @@ function flags(): string {
   });
   return ['| Flag | Environment | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
+
+const servedPaths = () => endpoints.map(({ path }) => `\`/v1/${path}\``).join(', ');
 
 /** The whole page, with a newline at its end. */
 export function renderConfigurationPage(): string {
@@ -98,6 +101,22 @@ ${settings(settingsTable)}
 ## \`general_settings\`
 
 ${settings(generalTable)}
+
+## Paths
+
+The proxy sends a POST to an upstream, with the upstream's key, only at these paths, with and without \`/v1\`:
+${servedPaths()}.
+
+Any other path answers 404. The reason is that servers also have paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and
+\`/sleep\`. To serve one more path of an upstream, name it:
+
+\`\`\`yaml
+general_settings:
+  forwarded_paths: [fim/completions]
+\`\`\`
+
+\`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. They use a deployment only if it has \`use_in_pass_through: true\`;
+\`/openai/{path}\` also works with \`OPENAI_API_KEY\`. Files, batches and \`/v1/realtime\` need no such setting.
 
 ## \`router_settings\`
 

@@ -84,6 +84,7 @@ export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'lis
     `  master_key: ${proxy.clientKeys === null ? 'null' : inline(MASK)}`,
     `  always_include_stream_usage: ${proxy.alwaysIncludeStreamUsage}`,
     `  forward_client_headers_to_llm_api: ${proxy.forwardClientHeaders}`,
+    ...(proxy.forwardedPaths.size === 0 ? [] : [`  forwarded_paths: ${inline([...proxy.forwardedPaths])}`]),
     `  max_request_size_mb: ${proxy.maxRequestBytes / 2 ** 20}`,
     `  max_response_size_mb: ${proxy.maxResponseBytes / 2 ** 20}`,
     ...(aliases.length === 0

@@ -58,6 +58,7 @@ describe('a configuration of the specification', () => {
       alwaysIncludeStreamUsage: false,
       maxRequestBytes: 104_857_600,
       maxResponseBytes: 1_073_741_824,
+      forwardedPaths: new Set(),
       forwardClientHeaders: false,
       clientKeys: null,
     });

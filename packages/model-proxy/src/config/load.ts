@@ -119,6 +119,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,
       maxRequestBytes: Math.floor((general.block.values.maxRequestSizeMb ?? defaults.maxRequestSizeMb) * 2 ** 20),
       maxResponseBytes: Math.floor((general.block.values.maxResponseSizeMb ?? defaults.maxResponseSizeMb) * 2 ** 20),
+      forwardedPaths: new Set(general.block.values.forwardedPaths),
       forwardClientHeaders: general.block.values.forwardClientHeaders ?? false,
       clientKeys: masterKey === null ? null : new Set([masterKey]),
     },

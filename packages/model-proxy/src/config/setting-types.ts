@@ -1,5 +1,6 @@
 /** What a row of the tables of settings says, and the kinds of rows that there are. */
 import { z } from 'zod';
+import { openedPath } from '../endpoints/opened.js';
 
 /** One row. `null` in a file says the same as leaving the key out. */
 export interface SettingDefinition<T> {
@@ -118,6 +119,20 @@ export const oneOf = <const T extends string>(values: readonly T[], given: Row) 
 
 export const texts = (given: Row) =>
   row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
+
+/** Paths below `/v1/`, which may be written with it. */
+export const paths = (given: Row) =>
+  row(
+    z.array(
+      z
+        .string()
+        .refine((value) => openedPath(value) !== undefined)
+        .transform((value) => openedPath(value) ?? value),
+    ),
+    'a list of paths',
+    given,
+    'a path such as fim/completions, without dots, escapes and query',
+  );
 
 /** Any mapping; what is in it goes on as it is. */
 export const mapping = (given: Row) => row(z.record(z.string(), z.unknown()), 'a mapping', given);

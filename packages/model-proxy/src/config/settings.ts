@@ -12,6 +12,7 @@ import {
   oneOf,
   key,
   optionalKey,
+  paths,
   seconds,
   text,
   textMapping,
@@ -129,7 +130,7 @@ export const paramsTable = {
   useInPassThrough: boolean({
     name: 'use_in_pass_through',
     default: 'false',
-    doc: 'Raw pass-through (`/openai/…`, `/vllm/…`, files, batches) prefers its address and key to those of other deployments.',
+    doc: 'Opens the deployment for `/openai/…` and `/vllm/…`, which reach every path of its server. Files and batches prefer its address and key.',
   }),
 };
 
@@ -178,6 +179,10 @@ export const generalTable = {
     name: 'forward_client_headers_to_llm_api',
     default: 'false',
     doc: "The client's `x-*` and `anthropic-beta` headers go upstream.",
+  }),
+  forwardedPaths: paths({
+    name: 'forwarded_paths',
+    doc: "POST paths to serve in addition to the [built-in ones](#paths), by the `model` of their JSON: `[fim/completions]`. Each goes to the same path below `api_base`, with the deployment's key. Ours.",
   }),
   maxRequestSizeMb: number(0.001, 4096, {
     name: 'max_request_size_mb',

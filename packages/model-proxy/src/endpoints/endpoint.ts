@@ -6,12 +6,14 @@ export interface Endpoint {
   readonly path: string;
   /** Without it the request is refused: `messages`. null: nothing but `model` is asked for. */
   readonly requiredParameter: string | null;
-  /** `model_info.mode` of its models, and the metrics' label. `unlisted`: forwarded without a look at its parameters. */
+  /** `model_info.mode` of its models. */
   readonly mode: string;
   /** How requests carry `model`: as a member of a JSON object, or as a field of a form (audio, pictures). */
   readonly requestBody: 'json' | 'multipart';
   /** Where answers carry the model's name; the first path that is there. Streamed events of `responses` nest it. */
   readonly answerModel: readonly (readonly string[])[];
+  /** Whether upstreams serve it beside `/v1`, not below it. */
+  readonly besideVersion: boolean;
   /** Shape that `fill_null_fields` completes; null: none. Not for streamed chunks. */
   readonly nullable: NullableMembers | null;
 }
@@ -20,5 +22,12 @@ export interface Endpoint {
 export function defineEndpoint(
   endpoint: Pick<Endpoint, 'path' | 'mode'> & Partial<Omit<Endpoint, 'path' | 'mode'>>,
 ): Endpoint {
-  return { requiredParameter: null, requestBody: 'json', answerModel: [['model']], nullable: null, ...endpoint };
+  return {
+    requiredParameter: null,
+    requestBody: 'json',
+    answerModel: [['model']],
+    besideVersion: false,
+    nullable: null,
+    ...endpoint,
+  };
 }

@@ -180,6 +180,11 @@ describe('other endpoints', () => {
     ['/v1/moderations', { input: 'Hi' }, '/v1/moderations'],
     ['/v1/images/generations', { prompt: 'Hi' }, '/v1/images/generations'],
     ['/v1/messages', { messages: [], max_tokens: 1 }, '/v1/messages'],
+    ['/v1/messages/count_tokens', { messages: [] }, '/v1/messages/count_tokens'],
+    ['/v1/classify', { input: 'Hi' }, '/classify'],
+    ['/pooling', { input: 'Hi' }, '/pooling'],
+    ['/v1/tokenize', { prompt: 'Hi' }, '/tokenize'],
+    ['/detokenize', { tokens: [1] }, '/detokenize'],
     ['//v1//score/', { text_1: 'a', text_2: 'b', reasoning_effort: 'unknown here' }, '/v1/score'],
   ])('%s goes to its path with its own parameters (C4)', async (path, parameters, upstreamPath) => {
     served.answering = json({ model: 'served/model' });
@@ -190,6 +195,36 @@ describe('other endpoints', () => {
       upstreamPath,
       { ...parameters, model: 'served/model' },
     ]);
+  });
+
+  it.each([
+    '/v1/load_lora_adapter',
+    '/v1/unload_lora_adapter',
+    '/v1/sleep',
+    '/sleep',
+    '/wake_up',
+    '/reset_prefix_cache',
+    '/collective_rpc',
+    '/v1/fine_tuning/jobs',
+    '/v1/assistants',
+    '/engines/public/sleep',
+    '/openai/deployments/public/sleep',
+  ])('are not there unless they are listed or opened: %s', async (path) => {
+    const body = { model: 'public', lora_name: 'x', lora_path: '/' };
+    const { status } = await call(`${served.url}${path}`, { body });
+    expect([status, served.asked]).toEqual([404, []]);
+  });
+
+  it('are there when the configuration opens them', async () => {
+    served.app.replaceSettings(
+      settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], { forwardedPaths: new Set(['ocr']) }),
+    );
+    served.answering = json({ model: 'served/model' });
+    const ask = (path: string) => call(`${served.url}${path}`, { body: { model: 'public', document: 'x' } });
+    expect([(await ask('/v1/ocr')).status, (await ask('/v1/sleep')).status]).toEqual([200, 404]);
+    expect(served.asked.map(({ url }) => url)).toEqual(['/v1/ocr']);
+    const { routes } = (await call(`${served.url}/routes`, { method: 'GET' })).json() as { routes: { path: string }[] };
+    expect(routes.map(({ path }) => path)).toContain('/v1/ocr');
   });
 
   it('pass on what is no JSON as it comes (C4)', async () => {

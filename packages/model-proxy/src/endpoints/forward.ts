@@ -6,7 +6,6 @@ import { performance } from 'node:perf_hooks';
 import {
   missingModel,
   missingParameter,
-  noSuchPath,
   ProxyError,
   requestTooLarge,
   stalledRequest,
@@ -22,7 +21,6 @@ import { ErrorAnswer } from './error-answer.js';
 import { EventAnswer } from './event-answer.js';
 import type { Exchange } from './exchange.js';
 import { JsonAnswer } from './json-answer.js';
-import { UNLISTED } from './unlisted.js';
 import type { Target } from './paths.js';
 import { RawAnswer } from './raw-answer.js';
 import { breakOff, refuse } from './refusal.js';
@@ -39,7 +37,7 @@ import { upstreamRequest } from './upstream-request.js';
 export function forward(exchange: Exchange, target: Target): void {
   const { request, response, serving } = exchange;
   const { endpoint } = target;
-  exchange.routeLabel = endpoint.mode === UNLISTED ? UNLISTED : `/v1/${endpoint.path}`;
+  exchange.routeLabel = `/v1/${endpoint.path}`;
   let body: RequestBody;
   try {
     const client = serving.authenticate(request);
@@ -90,8 +88,6 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     if (isOver(exchange)) return;
     if (exchange.call === null) exchange.receivedAt = performance.now();
     try {
-      // A POST of nothing to a path of no name is a wrong path, not wrong JSON.
-      if (length === 0 && target.endpoint.mode === UNLISTED) throw noSuchPath('POST', `/${target.endpoint.path}`);
       body.finish();
       if (exchange.call === null) send(exchange, target, body);
       else settle(exchange, body);

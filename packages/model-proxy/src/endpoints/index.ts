@@ -1,13 +1,15 @@
-/** All endpoints that have a literal of their own. */
+/** Every POST that the proxy serves by the request's `model`; `general_settings.forwarded_paths` adds to them. */
 import { speech, transcriptions, translations } from './audio.js';
 import { chatCompletions } from './chat-completions.js';
 import { completions } from './completions.js';
 import { embeddings } from './embeddings.js';
 import type { Endpoint } from './endpoint.js';
 import { imageEdits, imageGenerations, imageVariations } from './images.js';
+import { countTokens, messages } from './messages.js';
 import { moderations } from './moderations.js';
 import { rerank } from './rerank.js';
 import { responses } from './responses.js';
+import { classify, detokenize, pooling, score, tokenize } from './vllm.js';
 
 export const endpoints: readonly Endpoint[] = [
   chatCompletions,
@@ -22,4 +24,11 @@ export const endpoints: readonly Endpoint[] = [
   imageGenerations,
   imageEdits,
   imageVariations,
+  messages,
+  countTokens,
+  score,
+  classify,
+  pooling,
+  tokenize,
+  detokenize,
 ];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.js';
-import { createPaths, unlistedTarget, plainPath } from './paths.js';
+import { openedPath } from './opened.js';
+import { createPaths, openedTarget, plainPath } from './paths.js';
 
 const paths = createPaths(endpoints);
 const found = (url: string) => {
@@ -37,23 +38,27 @@ describe('the path of a request', () => {
     '/engines/completions',
     '/engines/%E0%A4%A/completions',
     '/v2/chat/completions',
+    '/v1/load_lora_adapter',
+    '/v1/sleep',
+    '/v1/fine_tuning/jobs',
     '*',
   ])('%s is no endpoint with a literal (C4)', (url) => {
     expect(found(url)).toBeUndefined();
   });
 });
 
-describe('a path that no literal has', () => {
+describe('a path that the configuration opens', () => {
   it.each([
-    ['/v1/messages', 'messages'],
-    ['/score', 'score'],
-    ['/v1/messages/count_tokens', 'messages/count_tokens'],
+    ['fim/completions', 'fim/completions'],
+    ['/v1/fim/completions', 'fim/completions'],
+    ['v1/ocr', 'ocr'],
     ['/v3/new-thing', 'v3/new-thing'],
-  ])('%s goes to %s below the api_base (C4)', (path, below) => {
-    expect(unlistedTarget(path)?.endpoint.path).toBe(below);
+  ])('%s is %s below the api_base', (path, below) => {
+    expect(openedPath(path)).toBe(below);
   });
 
   it.each([
+    '',
     '/',
     '/v1',
     '/v1/',
@@ -65,7 +70,15 @@ describe('a path that no literal has', () => {
     '/v1/a b',
     '/.env',
     '/v1/a?b',
-  ])('%s leads nowhere (C4)', (path) => {
-    expect(unlistedTarget(path)).toBeUndefined();
+  ])('%j cannot be opened', (path) => {
+    expect(openedPath(path)).toBeUndefined();
+  });
+
+  it('is served with and without /v1, and no other path is', () => {
+    const opened = new Set(['fim/completions']);
+    for (const path of ['/fim/completions', '/v1/fim/completions'])
+      expect(openedTarget(path, opened)?.endpoint.path).toBe('fim/completions');
+    for (const path of ['/v2/fim/completions', '/fim', '/v1/sleep', '/v1/v1/fim/completions'])
+      expect(openedTarget(path, opened)).toBeUndefined();
   });
 });

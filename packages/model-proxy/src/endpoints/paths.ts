@@ -1,6 +1,6 @@
 /** Which endpoint a path means: `/v1/…` and without, as Azure's clients spell it, with slashes too many. */
 import type { Endpoint } from './endpoint.js';
-import { unlistedEndpoint } from './unlisted.js';
+import { openedEndpoint } from './opened.js';
 
 /** What a request's path asks for. */
 export interface Target {
@@ -12,7 +12,7 @@ export interface Target {
 export interface Paths {
   /** The usual spellings, at the cost of one look into a table. @param url as it stands in the request. */
   exact(url: string): Target | undefined;
-  /** Every other spelling of an endpoint that has a literal. @param path of {@link plainPath}. */
+  /** Every other spelling. @param path of {@link plainPath}. */
   match(path: string): Target | undefined;
 }
 
@@ -62,14 +62,13 @@ export function plainPath(url: string): string {
 }
 
 /**
- * A path that no literal has, as an endpoint which is passed on as it is. What could lead out of the upstream's `api_base` or
- * means something else to the next server (dots, escapes) is none.
+ * The target of a path that the configuration opens.
+ * @param path of {@link plainPath}.
+ * @param opened paths below `/v1/`.
  */
-export function unlistedTarget(path: string): Target | undefined {
-  const below = path.replace(/^\/(?:v1(?:\/|$))?/, '');
-  const segments = below.split('/');
-  if (!segments.every((segment) => /^[\w~-][\w.~:-]*$/.test(segment))) return undefined;
-  return { endpoint: unlistedEndpoint(below), model: null };
+export function openedTarget(path: string, opened: ReadonlySet<string>): Target | undefined {
+  const below = path.replace(/^\/(?:v1\/)?/, '');
+  return opened.has(below) ? { endpoint: openedEndpoint(below), model: null } : undefined;
 }
 
 /** @returns undefined: the escapes are broken. */

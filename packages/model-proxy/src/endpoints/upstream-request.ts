@@ -33,7 +33,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   const request = {
     deployment,
     method: 'POST',
-    url: urlOf(deployment.apiBase, endpoint.path),
+    url: urlOf(deployment.apiBase, endpoint),
     headers: upstreamHeaders({
       deployment,
       version,
@@ -48,7 +48,8 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
 }
 
-/** LiteLLM takes an `api_base` that has the endpoint's path already for the whole address. */
-function urlOf(apiBase: string, path: string): string {
+/** As in LiteLLM, an `api_base` that ends with the endpoint's path is the whole address. */
+function urlOf(apiBase: string, { path, besideVersion }: Endpoint): string {
+  if (besideVersion && apiBase.endsWith('/v1')) return `${apiBase.slice(0, -'/v1'.length)}/${path}`;
   return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;
 }

@@ -7,6 +7,7 @@ import { endpointPaths, plainPath } from '../endpoints/paths.js';
 import { refuse } from '../endpoints/refusal.js';
 import { noSuchPath, toProxyError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
+import type { ProxySettings } from '../settings.js';
 import { rawPaths } from '../pass-through/paths.js';
 import { checkHealth, type HealthReport } from './health.js';
 import { renderHome } from './home.js';
@@ -50,7 +51,7 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
     );
   });
   app.get('/routes', (_request: Request, { locals: { exchange } }: Reply) => {
-    answerJson(exchange, 200, { routes: allRoutes() });
+    answerJson(exchange, 200, { routes: allRoutes(exchange.serving.settings) });
   });
   app.use(({ method, path }: Request, { locals: { exchange } }: Reply) => {
     refuse(exchange, noSuchPath(method, path));
@@ -94,8 +95,12 @@ function joinedHealth(): (exchange: Exchange, model: string | null) => Promise<H
 }
 
 /** `/routes`, as LiteLLM lists them. */
-function allRoutes(): readonly { readonly path: string; readonly methods: readonly string[] }[] {
+function allRoutes({
+  forwardedPaths,
+}: ProxySettings): readonly { readonly path: string; readonly methods: readonly string[] }[] {
+  const opened = [...forwardedPaths].flatMap((path) => [`/v1/${path}`, `/${path}`]);
   return [
+    ...opened.map((path) => ({ path, methods: ['POST'] })),
     ...endpointPaths(endpoints).map((path) => ({ path, methods: ['POST'] })),
     ...[...polledPaths, ...pagePaths.keys()].map((path) => ({ path, methods: ['GET', 'HEAD'] })),
     ...[...rawPaths].map(([path, methods]) => ({ path, methods })),

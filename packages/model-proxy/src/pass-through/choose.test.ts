@@ -35,39 +35,43 @@ const gpt = made('gpt', 'openai');
 const other = made('other', 'openai', { apiBase: 'https://two/v1' });
 const marked = made('marked', 'openai', { apiBase: 'https://three/v1', useInPassThrough: true });
 const oss = made('oss', 'hosted_vllm', { apiBase: 'https://vllm/v1' });
+const vllm = made('vllm', 'hosted_vllm', { apiBase: 'https://vllm-2/v1', useInPassThrough: true });
 const env = made('env', 'openai', { apiBase: 'https://env/v1' });
 
 describe('the deployment of a provider', () => {
-  it('is the first with use_in_pass_through, else the first, else that of the environment (C13)', () => {
+  it('is the first with use_in_pass_through, else that of the environment', () => {
     const of = (...words: Parameters<typeof choosing>) =>
       chooseProvider('openai', undefined, '/openai/x', choosing(...words)).deployment;
     expect(of([oss, gpt, other, marked])).toBe(marked);
-    expect(of([oss, gpt, other], env)).toBe(gpt);
+    expect(of([oss, gpt, other], env)).toBe(env);
     expect(of([oss], env)).toBe(env);
-    expect(chooseProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss], env)).deployment).toBe(oss);
+    expect(chooseProvider('vllm', undefined, '/vllm/x', choosing([gpt, oss, vllm], env)).deployment).toBe(vllm);
   });
 
-  it('is that of a public name, and takes the place of no other name (C13)', () => {
-    const all = choosing([gpt, other, marked, oss]);
+  it('is that of a public name which is open, and takes the place of no other name', () => {
+    const second = made('second', 'openai', { useInPassThrough: true });
+    const all = choosing([gpt, second, marked, oss, vllm]);
     const of = (family: 'openai' | 'vllm', model: string) => {
       const { deployment, upstreamModel } = chooseProvider(family, model, '/x', all);
       return [deployment.id, upstreamModel];
     };
-    expect(of('openai', 'other')).toEqual(['other', 'other-upstream']);
-    expect(of('openai', 'gpt-9')).toEqual(['marked', 'gpt-9']);
-    expect(of('vllm', 'oss')).toEqual(['oss', 'oss-upstream']);
+    expect(of('openai', 'marked')).toEqual(['marked', 'marked-upstream']);
+    expect(of('openai', 'gpt-9')).toEqual(['second', 'gpt-9']);
+    // Its key is not for raw requests.
+    expect(of('openai', 'gpt')).toEqual(['second', 'gpt']);
+    expect(of('vllm', 'vllm')).toEqual(['vllm', 'vllm-upstream']);
     // A public name of another provider is no reason to send its key there.
-    expect(of('vllm', 'gpt')).toEqual(['oss', 'gpt']);
+    expect(of('vllm', 'gpt')).toEqual(['vllm', 'gpt']);
   });
 
-  it('that there is none of is a clear 400 (C11, C13)', () => {
-    expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt], env)))).toEqual([
+  it('that is not open is a clear 400', () => {
+    expect(refusal(() => chooseProvider('vllm', 'x', '/vllm/score', choosing([gpt, oss], env)))).toEqual([
       400,
-      '/vllm/score: no deployment is configured that it could be passed on to: add a model of hosted_vllm/ to model_list.',
+      '/vllm/score: no deployment is configured that it could be passed on to: set use_in_pass_through: true for a model of hosted_vllm/ in model_list.',
     ]);
-    expect(refusal(() => chooseProvider('openai', 'x', '/openai/x', choosing([oss])))).toEqual([
+    expect(refusal(() => chooseProvider('openai', 'x', '/openai/x', choosing([oss, gpt])))).toEqual([
       400,
-      '/openai/x: no deployment is configured that it could be passed on to: add a model of openai/ to model_list, or set OPENAI_API_KEY.',
+      '/openai/x: no deployment is configured that it could be passed on to: set use_in_pass_through: true for a model of openai/ in model_list, or set OPENAI_API_KEY.',
     ]);
   });
 });

@@ -19,11 +19,12 @@ const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
 };
 
 /**
- * For `/openai/…` and `/vllm/…`. A model that is a public name of that provider leads to its deployment; every other one is the upstream's
- * affair, and goes where requests without a model go: to the first deployment with `use_in_pass_through`, else to the first.
+ * Chooses for `/openai/…` and `/vllm/…`, which reach every path of a server, its administration too: only a deployment that the
+ * configuration opens by `use_in_pass_through` is eligible, as in LiteLLM. A `model` that is a public name of that provider selects its
+ * deployment. Any other request goes to the first eligible deployment.
  * @param path for errors.
- * @returns its `upstreamModel` is what the upstream shall read in place of the model.
- * @throws {ProxyError} 400: there is none of that provider.
+ * @returns its `upstreamModel` is what the upstream reads in place of the model.
+ * @throws {ProxyError} 400: no deployment of that provider is eligible.
  */
 export function chooseProvider(
   family: 'openai' | 'vllm',
@@ -33,12 +34,14 @@ export function chooseProvider(
 ): Selection {
   const providers = families[family];
   const byModel = model === undefined ? undefined : router.select(model);
-  if (byModel !== undefined && providers.includes(byModel.deployment.provider.name)) return byModel;
-  const deployment = firstOf(settings.deployments, providers) ?? (family === 'openai' ? ofEnvironment : null);
+  if (byModel?.deployment.useInPassThrough === true && providers.includes(byModel.deployment.provider.name))
+    return byModel;
+  const opened = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
+  const deployment = firstOf(opened, providers) ?? (family === 'openai' ? ofEnvironment : null);
   if (deployment !== null) return { ...selectionOf(deployment), upstreamModel: model ?? deployment.upstreamModel };
   const [name = family] = providers;
   const key = family === 'openai' ? ', or set OPENAI_API_KEY' : '';
-  throw noDeployment(path, `add a model of ${name}/ to model_list${key}`);
+  throw noDeployment(path, `set use_in_pass_through: true for a model of ${name}/ in model_list${key}`);
 }
 
 /** What a request for files or batches says of where it wants to go. */

@@ -11,7 +11,7 @@ import { ProxyProcess } from '../harness/process.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from '../upstream/closing.js';
-import { bothProviders, configOf, entry, useRawProxy } from './fixture.js';
+import { bothProviders, closedEntry, configOf, useRawProxy } from './fixture.js';
 import { RawUpstream } from './raw-upstream.js';
 
 jest.setTimeout(120_000);
@@ -55,8 +55,8 @@ describe('files and batches', () => {
     const both = closing(
       await startTestProxy(
         configOf(upstream, [
-          entry('gpt', 'openai/x', upstream),
-          entry('oss', 'hosted_vllm/x', other, [`ssl_verify: ${other.caFile}`]),
+          closedEntry('gpt', 'openai/x', upstream),
+          closedEntry('oss', 'hosted_vllm/x', other, [`ssl_verify: ${other.caFile}`]),
         ]),
       ),
     );
@@ -96,8 +96,8 @@ describe('files and batches', () => {
 
   it('that name their deployment behind the file are refused before all of it has gone to another one (C11, C13)', async () => {
     const { upstream } = fixture();
-    const oss = entry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
-    const proxy = closing(await startTestProxy(configOf(upstream, [entry('gpt', 'openai/x', upstream), oss])));
+    const oss = closedEntry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
+    const proxy = closing(await startTestProxy(configOf(upstream, [closedEntry('gpt', 'openai/x', upstream), oss])));
     const late = client(`${proxy.url}/v1`).files.create({
       file: await toFile(Buffer.alloc(300_000, 'x'), 'in.jsonl'),
       purpose: 'batch',
@@ -132,8 +132,8 @@ describe('files and batches', () => {
     const other = closing(await RawUpstream.start());
     const config = (more: readonly string[]) =>
       configOf(upstream, [
-        entry('a', 'openai/x', upstream),
-        entry('b', 'openai/y', other, [`ssl_verify: ${other.caFile}`, ...more]),
+        closedEntry('a', 'openai/x', upstream),
+        closedEntry('b', 'openai/y', other, [`ssl_verify: ${other.caFile}`, ...more]),
       ]);
     const proxy = closing(await startTestProxy(config([])));
     const refused = await call(`${proxy.url}/v1/files`, { method: 'GET' });

@@ -8,8 +8,13 @@ export interface RawFixture {
   readonly proxy: TestProxy;
 }
 
-/** One entry of `model_list`. */
+/** One entry of `model_list`, open for raw pass-through. */
 export function entry(name: string, model: string, upstream: RawUpstream, more: readonly string[] = []): string {
+  return closedEntry(name, model, upstream, ['use_in_pass_through: true', ...more]);
+}
+
+/** One entry of `model_list` that says nothing about raw pass-through. */
+export function closedEntry(name: string, model: string, upstream: RawUpstream, more: readonly string[] = []): string {
   return [
     `  - model_name: ${name}`,
     '    litellm_params:',

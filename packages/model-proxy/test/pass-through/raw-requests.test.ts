@@ -11,9 +11,11 @@ function withMaster(apiBase: string, caFile: string): string {
   return `
 model_list:
   - model_name: gpt
-    litellm_params: {model: openai/gpt-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, extra_headers: {X-Team: ours}}
+    litellm_params: {model: openai/gpt-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, extra_headers: {X-Team: ours}, use_in_pass_through: true}
   - model_name: oss
-    litellm_params: {model: hosted_vllm/org/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}}
+    litellm_params: {model: hosted_vllm/org/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
+  - model_name: closed
+    litellm_params: {model: hosted_vllm/org/closed-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}}
 litellm_settings:
   ssl_verify: ${caFile}
 general_settings:
@@ -39,6 +41,7 @@ describe('a raw request', () => {
     ['/vllm/x?callback=http://a//b', '/x?callback=http://a//b'],
     ['/openai/v1/x?api-key=client&api_key=client&a=1', '/v1/x?a=1'],
     ['/vllm/pooling?model=oss', '/pooling?model=org%2Foss-upstream'],
+    ['/vllm/pooling?model=closed', '/pooling?model=closed'],
   ])('%s comes as %s (C13)', async (path, expected) => {
     const answer = await ask(path);
     expect([answer.status, answer.json()]).toEqual([200, { method: 'GET', url: expected, length: 0 }]);

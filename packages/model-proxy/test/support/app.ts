@@ -52,6 +52,7 @@ export function settingsOf(deployments: readonly Deployment[], changed: Partial<
     alwaysIncludeStreamUsage: false,
     maxRequestBytes: 1_048_576,
     maxResponseBytes: 16_777_216,
+    forwardedPaths: new Set(),
     forwardClientHeaders: false,
     clientKeys: null,
     ...changed,

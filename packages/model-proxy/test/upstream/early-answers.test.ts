@@ -30,7 +30,7 @@ beforeAll(async () => {
   const [port] = (await once(hasty.stdout, 'data')) as [Buffer]; // no encoding is set
   apiBase = `http://127.0.0.1:${String(port).trim()}/v1`;
   proxy = await startTestProxy(
-    `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${apiBase}', api_key: k}}]\n`,
+    `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${apiBase}', api_key: k, use_in_pass_through: true}}]\n`,
   );
 });
 afterAll(async () => {

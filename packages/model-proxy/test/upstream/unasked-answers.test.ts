@@ -103,7 +103,7 @@ describe('a client whose request comes together with an answer that nobody asked
     const server = closing(await ScriptedServer.start(answering((body) => answerOf(`"to ${name(body)}"`))));
     const proxy = closing(
       await startTestProxy(
-        `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${server.apiBase}', api_key: k}}]\n`,
+        `model_list: [{model_name: m, litellm_params: {model: openai/m, api_base: '${server.apiBase}', api_key: k, use_in_pass_through: true}}]\n`,
       ),
     );
     for (let round = 0; round < 10; round += 1) {
