@@ -216,7 +216,7 @@ describe('what can not be shown', () => {
     const weak = authority.issue('weak', { kind: ['rsa:1024'] });
     const curve = authority.issue('curve', { kind: ['ec', '-pkeyopt', 'ec_paramgen_curve:secp256k1'] });
     const mail = authority.issue('mail', { extensions: ['extendedKeyUsage=emailProtection'] });
-    const expired = authority.issue('expired', { days: -1 });
+    const expired = authority.issue('expired', { expired: true });
     const cut = good.certificate.slice(0, -30);
     expect([
       await faultOf(''),

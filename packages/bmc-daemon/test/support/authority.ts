@@ -8,12 +8,16 @@ export interface Authority {
   readonly root: string;
   /** Path of the root, for clients. */
   readonly rootFile: string;
-  /** Signs a request, with the extensions that it asks for. @param days may be negative: it has expired then. */
+  /** Signs a request, with the extensions that it asks for. */
   readonly sign: (request: string, options?: { readonly days?: number }) => string;
   /** A certificate with a key of its own. @param kind as for `openssl req -newkey`. */
   readonly issue: (
     name: string,
-    options?: { readonly kind?: readonly string[]; readonly extensions?: readonly string[]; readonly days?: number },
+    options?: {
+      readonly kind?: readonly string[];
+      readonly extensions?: readonly string[];
+      readonly expired?: boolean;
+    },
   ) => { readonly certificate: string; readonly key: string };
   /** An authority that this one has signed. @param extensions other than an authority's: others should not take it for one. */
   readonly subordinate: (name: string, extensions?: readonly string[]) => Authority;
@@ -43,6 +47,21 @@ export function createAuthority(folder: string, name = 'root'): Authority {
 function authorityOf(folder: string, certificate: string, key: string): Authority {
   let made = 0;
   const file = (suffix: string): string => path.join(folder, `${path.basename(certificate)}-${(made += 1)}.${suffix}`);
+  // `x509 -days` takes no negative number from OpenSSL 3.5 on, and `ca` takes dates in every version.
+  const signExpired = (request: string, extensions: readonly string[]): string => {
+    const [config, requestFile, signed] = [file('conf'), file('csr'), file('signed')];
+    writeFileSync(requestFile, request);
+    const index = file('index');
+    writeFileSync(index, '');
+    const ca = ['unique_subject = no', 'preserve = yes', 'policy = policy', 'default_md = sha256', 'rand_serial = yes'];
+    const folders = [`database = ${index}`, `new_certs_dir = ${folder}`, 'x509_extensions = extensions'];
+    const policy = ['[policy]', 'commonName = supplied'];
+    writeFileSync(config, ['[signer]', ...ca, ...folders, ...policy, '[extensions]', ...extensions].join('\n'));
+    const dates = ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'];
+    const by = ['-config', config, '-name', 'signer', '-cert', certificate, '-keyfile', key];
+    openssl(['ca', '-batch', '-notext', ...by, ...dates, '-in', requestFile, '-out', signed]);
+    return readFileSync(signed, 'utf8');
+  };
   const sign = (request: string, days: number, extensions: readonly string[] | undefined): string => {
     const from = extensions === undefined ? ['-copy_extensions', 'copy'] : ['-extfile', file('ext')];
     if (extensions !== undefined) writeFileSync(from[1] ?? '', extensions.join('\n'));
@@ -55,10 +74,11 @@ function authorityOf(folder: string, certificate: string, key: string): Authorit
     root: readFileSync(certificate, 'utf8'),
     rootFile: certificate,
     sign: (request, { days = 2 } = {}) => sign(request, days, undefined),
-    issue: (name, { kind = EC, extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1'], days = 2 } = {}) => {
+    issue: (name, { kind = EC, extensions = ['subjectAltName=DNS:localhost,IP:127.0.0.1'], expired = false } = {}) => {
       const keyFile = file('key');
       const request = requestOf(name, kind, keyFile);
-      return { certificate: sign(request, days, extensions), key: readFileSync(keyFile, 'utf8') };
+      const signed = expired ? signExpired(request, extensions) : sign(request, 2, extensions);
+      return { certificate: signed, key: readFileSync(keyFile, 'utf8') };
     },
     subordinate: (name, extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']) => {
       const [own, ownKey] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];

@@ -4,6 +4,25 @@ import { authorityOf, codeOf, type Peer } from './connection-faults.js';
 /** What to think of where a handshake is refused. */
 export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_certificate_key)?';
 
+/** OpenSSL's reason for an alert that the peer has sent: 1000 and the alert's number (RFC 8446 §6). */
+const alert = (number: number): number => 1000 + number;
+
+/** handshake_failure, bad_certificate, certificate_unknown, unknown_ca, certificate_required. */
+const wantsCertificate: ReadonlySet<number> = new Set([40, 42, 46, 48, 116].map(alert));
+/** SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_WRONG_VERSION_NUMBER. */
+const speaksNoTls: ReadonlySet<number> = new Set([156, 198, 267]);
+/** protocol_version, SSL_R_UNSUPPORTED_PROTOCOL. */
+const speaksOldTls: ReadonlySet<number> = new Set([alert(70), 258]);
+
+/**
+ * OpenSSL's number for a fault, from `error:0A000410:…`. The names of its faults change between its versions, and with them Node's
+ * `code`; the numbers stay (openssl/sslerr.h).
+ */
+function opensslReason({ message }: Error): number | undefined {
+  const packed = /\berror:([0-9A-F]{8}):/i.exec(message)?.[1];
+  return packed === undefined ? undefined : Number.parseInt(packed, 16) & 0x7f_ffff;
+}
+
 /** A sentence without its period. Names the CA file, never a key. */
 export function tlsFault(error: Error, peer: Peer): string {
   const name = authorityOf(peer);
@@ -14,6 +33,12 @@ export function tlsFault(error: Error, peer: Peer): string {
       ? 'set ssl_verify to the path of a CA bundle that holds its authority'
       : `add its authority to ${caFile}, or let ssl_verify name another bundle`;
   const code = codeOf(error);
+  const reason = opensslReason(error);
+  if (reason !== undefined && wantsCertificate.has(reason))
+    return `${name} refused the TLS handshake (${code}): ${CERTIFICATE_QUESTION}`;
+  if (reason !== undefined && speaksNoTls.has(reason))
+    return `${name} does not speak TLS (${code}): is api_base http:// instead of https://?`;
+  if (reason !== undefined && speaksOldTls.has(reason)) return `${name} speaks no version of TLS from 1.2 on (${code})`;
   switch (code) {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return `The certificate of ${name} is self-signed and not among ${authorities} (${code}): ${advice}`;
@@ -30,19 +55,6 @@ export function tlsFault(error: Error, peer: Peer): string {
       return `The certificate of ${name}, or of its authority, is not valid yet (${code}; checked against ${authorities})`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return `The certificate of ${name} is for another host (${certificateNames(error)}): let api_base use a name that it has`;
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'ERR_SSL_HTTP_REQUEST':
-    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return `${name} does not speak TLS (${code}): is api_base http:// instead of https://?`;
-    case 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION':
-    case 'ERR_SSL_UNSUPPORTED_PROTOCOL':
-      return `${name} speaks no version of TLS from 1.2 on (${code})`;
-    case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
-    case 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE':
-    case 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA':
-    case 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN':
-    case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
-      return `${name} refused the TLS handshake (${code}): ${CERTIFICATE_QUESTION}`;
     case 'ECONNRESET':
     case 'EPIPE':
       return `${name} closed the connection during the TLS handshake (${code})`;
