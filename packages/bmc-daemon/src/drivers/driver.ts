@@ -244,7 +244,7 @@ export type DriverErrorKind =
   | 'mediaAuth'
   | 'mediaTls'
   | 'mediaTooLarge'
-  /** A power-on or restart was given up, because the image that it waited for could not be inserted. */
+  /** An eject ended the insert, or the image that a power-on or restart waited for was not inserted. */
   | 'insertFailed'
   /** The configuration allows no images from that host or address. */
   | 'mediaForbidden'
@@ -342,7 +342,10 @@ export interface HypervisorDriver {
    * with its eject) and puts it into the drive. The same URL again resolves at once.
    */
   insertMedia(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
-  /** Leaves the drive empty. Waits for a pending insert of this machine. An empty drive resolves. */
+  /**
+   * Leaves the drive empty. Ends the inserts into this drive that were requested before: their downloads stop and they fail with
+   * `insertFailed`. An empty drive resolves.
+   */
   ejectMedia(id: string, device: MediaDevice, options?: OperationOptions): Promise<void>;
   /** Keeps with the machine how the images of a drive are to be downloaded. */
   setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void>;

@@ -1,9 +1,10 @@
 /**
- * What waits for an image that is on its way, and what becomes of it when the image does not come: the same for every driver. Ironic
- * and sushy do not wait for the task of a slow InsertMedia, so the power-on that they send next waits here. Where the insert fails
- * they have not learnt of it either: that power-on fails with it, for a guest never boots an empty drive.
+ * The order of the operations of one machine, the same for every driver. Ironic and sushy do not wait for the task of a slow
+ * InsertMedia, so the power-on that they send next waits here. If the insert fails, that power-on fails too: a guest never boots an
+ * empty drive. An eject ends the inserts of its drive that were requested before it.
  */
 import { DriverError, type OperationOptions, type PowerAction } from './driver.js';
+import type { MediaDevice } from './media-drive.js';
 import { OperationQueue } from './operation-queue.js';
 
 /** Actions that boot a guest, and so wait for the image that it might boot from. */
@@ -17,9 +18,18 @@ interface Named {
   readonly name: string;
 }
 
+/** An insert that runs or waits. */
+interface Insertion {
+  readonly uuid: string;
+  readonly device: MediaDevice;
+  readonly cancelling: AbortController;
+}
+
 /** The turns of each machine. */
 export class Turns {
   readonly #queue = new OperationQueue();
+  readonly #insertions = new Set<Insertion>();
+  readonly #closing = new AbortController();
 
   /** True where the action has to take its turn by {@link power}. */
   mustWait(action: PowerAction): boolean {
@@ -27,14 +37,28 @@ export class Turns {
   }
 
   /**
-   * Runs an insert. Where it fails, what would have booted from its image fails, too: what waits behind it, up to the next insert or
-   * eject. One that was refused because the drive holds another image leaves the drive as it was, and all go on.
-   * @throws what the insert throws; the signal's reason while it waits.
+   * Runs an insert. If it fails, what waits to boot from its image fails too, up to the next insert or eject. If it is rejected
+   * because the drive holds another image, the drive stays as it is and everything goes on.
+   * @param insert is given a signal that aborts with the caller's, with an eject of the drive, and with {@link close}.
+   * @throws whatever the insert throws; the signal's reason, at once while the insert waits.
    */
-  async insert({ uuid, name }: Named, insert: () => Promise<void>, { signal }: OperationOptions): Promise<void> {
+  async insert(
+    { uuid, name }: Named,
+    device: MediaDevice,
+    insert: (signal: AbortSignal) => Promise<void>,
+    options: OperationOptions,
+  ): Promise<void> {
+    const cancelling = new AbortController();
+    const given = options.signal === undefined ? [] : [options.signal];
+    const signal = AbortSignal.any([this.#closing.signal, cancelling.signal, ...given]);
+    signal.throwIfAborted();
+    let hasBegun = false;
     const run = async (): Promise<void> => {
+      hasBegun = true;
       try {
-        await insert();
+        // An insert that was cancelled while it waited keeps its place: what waits behind it must not boot an empty drive.
+        signal.throwIfAborted();
+        await insert(signal);
       } catch (error) {
         if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') {
           this.#queue.cancelWaiting(uuid, 'power', withoutImage(name, error), { before: 'media' });
@@ -42,11 +66,36 @@ export class Turns {
         throw error;
       }
     };
-    await this.#run(uuid, run, 'media', signal);
+    const insertion = { uuid, device, cancelling };
+    this.#insertions.add(insertion);
+    const turn = this.#run(uuid, run, 'media', undefined);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const leave = (): void => {
+          if (!hasBegun) reject(signal.reason as Error);
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        turn.then(resolve, reject);
+      });
+    } finally {
+      this.#insertions.delete(insertion);
+    }
   }
 
-  /** @throws what the eject throws; the signal's reason while it waits. */
-  async eject({ uuid }: Named, eject: () => Promise<void>, { signal }: OperationOptions): Promise<void> {
+  /**
+   * Runs an eject. First it ends the inserts of the same drive that run or wait: they fail with `insertFailed`.
+   * @throws whatever the eject throws; the signal's reason while it waits.
+   */
+  async eject(
+    { uuid, name }: Named,
+    device: MediaDevice,
+    eject: () => Promise<void>,
+    { signal }: OperationOptions,
+  ): Promise<void> {
+    signal?.throwIfAborted();
+    for (const insertion of this.#insertions) {
+      if (insertion.uuid === uuid && insertion.device === device) insertion.cancelling.abort(ejected(name));
+    }
     await this.#run(uuid, eject, 'media', signal);
   }
 
@@ -68,14 +117,19 @@ export class Turns {
     for (const label of ['power', 'restart'] as const) this.#queue.cancelWaiting(uuid, label, reason);
   }
 
-  /** Rejects everything that waits, and resolves when what runs has ended. */
+  /** Rejects everything that waits, ends inserts, and resolves when what runs has ended. */
   async close(): Promise<void> {
+    this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
     await this.#queue.close();
   }
 
   async #run(uuid: string, work: () => Promise<void>, label: Label, signal: AbortSignal | undefined): Promise<void> {
     await this.#queue.run(uuid, work, { signal, label });
   }
+}
+
+function ejected(name: string): DriverError {
+  return new DriverError('insertFailed', `inserting an image into machine ${name}: an eject of the drive cancelled it`);
 }
 
 /** An insert's own message is for clients, unless it is of the kind that is for the log alone. */

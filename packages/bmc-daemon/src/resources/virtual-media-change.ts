@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
 import { imageUrl, imageWords, protocolFault, type ImageFaults, type ImageWords } from './insert-media.js';
-import type { MediaDriveEntity } from './media-drive.js';
 
 const faults: ImageFaults = {
   badFormat: (value, name) => message('PropertyValueFormatError', value, name),
@@ -56,9 +55,9 @@ function conflicts(body: DriveBody, shown: Readonly<Record<string, unknown>>): r
 /** What a PATCH does to the image in a drive. */
 export type DriveChange = { readonly kind: 'insert'; readonly body: ImageWords } | { readonly kind: 'eject' } | null;
 
-/** Null: the image stays as it is. */
-export function driveChange(body: DriveBody, { drive }: MediaDriveEntity): DriveChange {
+/** @returns null where the image stays as it is. An empty drive is ejected too: its image may be on the way. */
+export function driveChange(body: DriveBody): DriveChange {
   const { Image: image, Inserted: inserted, ...words } = body;
-  if (image === null || image === '' || inserted === false) return drive.inserted ? { kind: 'eject' } : null;
+  if (image === null || image === '' || inserted === false) return { kind: 'eject' };
   return image === undefined ? null : { kind: 'insert', body: { ...words, Image: image } };
 }

@@ -75,7 +75,7 @@ function virtualMediaAt(
         if (verifyCertificate !== undefined) {
           await services.driver.setMedia(system.uuid, drive.device, (present) => ({ ...present, verifyCertificate }));
         }
-        const change = driveChange(body, entity);
+        const change = driveChange(body);
         if (change === null) return undefined;
         const context = { path: pathOf(entity) };
         if (change.kind === 'eject') return await eject(entity, services, { requester, context });

@@ -10,6 +10,8 @@ describeSpec(
     const drivePath = (): string => `${systemPath()}/VirtualMedia/Cd`;
     const insert = (image: string): Promise<Answer> =>
       spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, { Image: image });
+    const eject = (drive: 'Cd' | 'Usb'): Promise<Answer> =>
+      spec().call('POST', `${systemPath()}/VirtualMedia/${drive}/Actions/VirtualMedia.EjectMedia`);
     const reset = (type: string): Promise<Answer> =>
       spec().call('POST', `${systemPath()}/Actions/ComputerSystem.Reset`, { ResetType: type });
     const monitorOf = (answer: Answer): string => {
@@ -60,21 +62,38 @@ describeSpec(
       expect(Date.parse(String(task['EndTime']))).toBeGreaterThanOrEqual(Date.parse(String(task['StartTime'])));
     });
 
-    it('make power-on and eject of the machine wait, and no read (B9)', async () => {
+    it('make power-on and eject of another drive wait, and no read', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
-      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      const ejecting = monitorOf(await eject('Usb'));
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
       await spec().releaseSlowImage();
       for (const monitor of [inserting, powerOn, ejecting]) expect((await end(monitor)).status).toBe(204);
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
-      expect((await spec().get(drivePath()))['Inserted']).toBe(false);
+      expect((await spec().get(drivePath()))['Inserted']).toBe(true);
+    });
+
+    it.each(['the action', 'a PATCH'])('end with an eject of the drive by %s, which does not wait', async (how) => {
+      const inserting = monitorOf(await insert(spec().image('slow.iso')));
+      const powerOn = monitorOf(await reset('On'));
+      const answer = how === 'a PATCH' ? await spec().call('PATCH', drivePath(), { Image: null }) : await eject('Cd');
+      // A task where the test machine is slow. Its image server is silent all the while.
+      expect([200, 204]).toContain(answer.status === 202 ? (await end(monitorOf(answer))).status : answer.status);
+      const failed = await end(inserting);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
+      expect(JSON.stringify(failed.body)).toMatch(/: an eject of the drive cancelled it\./);
+      const task = await spec().get(`/redfish/v1/TaskService/Tasks/${inserting.split('/').at(-1) ?? ''}`);
+      expect(task).toMatchObject({ TaskState: 'Exception' });
+      const unbooted = await end(powerOn);
+      expect([unbooted.status, spec().messageIds(unbooted)]).toEqual([409, ['OperationFailed']]);
+      expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
+      expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
     });
 
     it('fail with the insert that they wait for, and no later power-on does (B9)', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
-      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      const ejecting = monitorOf(await eject('Usb'));
       await spec().releaseSlowImage();
       const failed = await end(inserting);
       expect([failed.status, spec().messageIds(failed)]).toEqual([400, ['ResourceMissingAtURI']]);
@@ -158,9 +177,9 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('that nothing can stop are not to be deleted while they run (S3)', async () => {
+    it('that nothing can stop cannot be deleted while they run', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
-      const ejecting = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.EjectMedia`));
+      const ejecting = monitorOf(await eject('Usb'));
       for (const path of [ejecting, ejecting.replace('TaskMonitors', 'Tasks')]) {
         const answer = await spec().call('DELETE', path);
         expect([answer.status, spec().messageIds(answer)]).toEqual([409, ['ResourceInUse']]);

@@ -17,6 +17,8 @@ export interface HeldDownload {
   finish(): void;
   /** Breaks the connection. */
   drop(): void;
+  /** Resolves when the client has closed the connection. */
+  readonly gone: Promise<void>;
 }
 
 export class ImageServer {
@@ -82,6 +84,7 @@ export class ImageServer {
         resolve({
           finish: () => void response.end(bytes.subarray(bytes.length / 2)),
           drop: () => response.destroy(),
+          gone: new Promise((closed) => response.once('close', closed)),
         });
       this.#images.set(name, { bytes, downloads: 0, onHalf });
     });

@@ -113,7 +113,7 @@ describe('fake driver', () => {
     expect((await driver.getSystem(running)).boot).toMatchObject({ target: 'network', firmware: 'bios' });
   });
 
-  it('makes power-on, restart and eject wait for a pending insert (B9)', async () => {
+  it('makes power-on and restart wait for a pending insert, and the eject of another drive', async () => {
     const { driver, begun, finish } = slowDriver();
     const order: string[] = [];
     const note = (name: string) => () => void order.push(name);
@@ -121,13 +121,63 @@ describe('fake driver', () => {
     await begun;
     const powerOn = driver.power(off, 'create').then(note('on'));
     const restart = driver.power(off, 'reset').then(note('restart'));
-    const eject = driver.ejectMedia(off, 'cdrom').then(note('eject'));
+    const eject = driver.ejectMedia(off, 'usb').then(note('eject'));
     await driver.power(running, 'reset');
     expect(order).toEqual([]);
     expect((await driver.getSystem(off)).state).toBe('shutoff');
     finish();
     await Promise.all([insert, powerOn, restart, eject]);
     expect(order).toEqual(['insert', 'on', 'restart', 'eject']);
+  });
+
+  it('ends a running insert and its download when the drive is ejected, and the power-on that waits for it', async () => {
+    const { driver, begun } = slowDriver();
+    const insert = driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
+    await begun;
+    const outcomes = Promise.allSettled([insert, driver.power(off, 'create')]);
+    const eject = driver.ejectMedia(off, 'cdrom');
+    // Requested after the eject, so it expects an empty drive.
+    const powerOn = driver.power(off, 'reset');
+    const why = 'inserting an image into machine node-1: an eject of the drive cancelled it';
+    const unbooted = `starting machine node-1: the image that it waited for was not inserted: ${why}`;
+    expect(await outcomes).toEqual([
+      { status: 'rejected', reason: new DriverError('insertFailed', why) },
+      { status: 'rejected', reason: new DriverError('insertFailed', unbooted) },
+    ]);
+    await eject;
+    await powerOn;
+    expect(await driver.getSystem(off)).toMatchObject({ state: 'running', media: emptyDrives });
+  });
+
+  it('ends inserts that still wait, each at once, and what waits behind them boots no empty drive', async () => {
+    const { driver, begun, finish } = slowDriver();
+    const first = driver.insertMedia(off, 'usb', image('http://images.test/a.iso'));
+    await begun;
+    const second = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/b.iso')));
+    const controller = new AbortController();
+    const third = driver.insertMedia(off, 'floppy', image('http://images.test/c.img'), { signal: controller.signal });
+    const powerOn = kindOf(driver.power(off, 'create'));
+    controller.abort(new Error('gone'));
+    const eject = driver.ejectMedia(off, 'cdrom');
+    await expect(third).rejects.toThrow('gone');
+    await expect(second).resolves.toBe('insertFailed');
+    finish();
+    await first;
+    await expect(powerOn).resolves.toBe('insertFailed');
+    await eject;
+    const { state, media } = await driver.getSystem(off);
+    expect([state, media.filter(({ inserted }) => inserted).map(({ device }) => device)]).toEqual(['shutoff', ['usb']]);
+  });
+
+  it('ends a running insert when it is closed, and takes no other', async () => {
+    const { driver, begun } = slowDriver();
+    const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
+    await begun;
+    await driver.close();
+    await expect(insert).resolves.toBe('unavailable');
+    await expect(kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')))).resolves.toBe(
+      'unavailable',
+    );
   });
 
   it('fails the power-on and the restart that wait for an image that does not come, with its reason (B9)', async () => {
@@ -162,7 +212,7 @@ describe('fake driver', () => {
     const { driver, begun, finish } = slowDriver();
     const insert = kindOf(driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso')));
     await begun;
-    const eject = driver.ejectMedia(off, 'cdrom');
+    const eject = driver.ejectMedia(off, 'usb');
     const powerOn = driver.power(off, 'create');
     finish(new DriverError('mediaTooLarge', 'too large'));
     await expect(insert).resolves.toBe('mediaTooLarge');

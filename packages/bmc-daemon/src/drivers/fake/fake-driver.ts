@@ -76,7 +76,6 @@ export class FakeDriver implements HypervisorDriver {
   });
   readonly statistics: FakeStatistics;
   readonly #turns = new Turns();
-  readonly #closing = new AbortController();
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   readonly #onClose: () => void;
@@ -84,7 +83,7 @@ export class FakeDriver implements HypervisorDriver {
   constructor(options: FakeDriverOptions = {}) {
     this.#machines = new Map((options.machines ?? sampleMachines()).map((machine) => [machine.uuid, machine]));
     for (const machine of this.#machines.values()) this.#noteRun(machine);
-    this.#fetchImage = options.fetchImage ?? probeImage;
+    this.#fetchImage = options.fetchImage ?? ((image, insert) => probeImage(image, insert));
     this.#onClose = options.onClose ?? (() => undefined);
     this.statistics = new FakeStatistics({
       machines: () => this.#machines.values(),
@@ -102,7 +101,6 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
     await this.#turns.close();
     this.#onClose();
   }
@@ -161,13 +159,12 @@ export class FakeDriver implements HypervisorDriver {
     const url = storedUrl(image.url);
     // A CD is read-only by its nature.
     const writeProtected = device === 'cdrom' || image.writeProtected;
-    const insert = async (): Promise<void> => {
+    const insert = async (signal: AbortSignal): Promise<void> => {
       const present = this.#drive(uuid, device);
       if (present.inserted) {
         if (present.image === url && present.writeProtected === writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
       }
-      const signal = AbortSignal.any([this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])]);
       await this.#fetchImage(image, { ...options, signal });
       this.#setDrive(uuid, {
         ...this.#drive(uuid, device),
@@ -179,7 +176,7 @@ export class FakeDriver implements HypervisorDriver {
         transferMethod: image.stream === true ? 'stream' : 'upload',
       });
     };
-    await this.#turns.insert(machine, insert, options);
+    await this.#turns.insert(machine, device, insert, options);
   }
 
   async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
@@ -190,7 +187,7 @@ export class FakeDriver implements HypervisorDriver {
       const { verifyCertificate, certificates } = this.#drive(uuid, device);
       this.#setDrive(uuid, { ...emptyDrive(device), verifyCertificate, certificates });
     };
-    await this.#turns.eject(machine, eject, options);
+    await this.#turns.eject(machine, device, eject, options);
   }
 
   async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {

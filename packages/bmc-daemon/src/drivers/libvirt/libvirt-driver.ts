@@ -231,12 +231,12 @@ class LibvirtDriver implements HypervisorDriver {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const ending = [this.#takingUp.close(), this.#power.close(), this.#boot.close()];
+    const ending = [this.#takingUp.close(), this.#power.close(), this.#boot.close(), this.#turns.close()];
     // Halves of downloads are removed while there is somebody to ask.
     await this.#store.close();
     // What still runs ends with its calls.
     await this.#host.hypervisor.close();
-    await Promise.allSettled([...ending, this.#turns.close(), this.#host.edits.close()]);
+    await Promise.allSettled([...ending, this.#host.edits.close()]);
   }
 
   async ping(): Promise<void> {

@@ -62,9 +62,9 @@ export class MediaControl {
     this.#host = options.host;
   }
 
-  /** @throws {DriverError} mediaInUse, the media kinds, storageFull, unsupported, unavailable; the signal's reason. */
+  /** @throws {DriverError} mediaInUse, insertFailed, the media kinds, storageFull, unsupported, unavailable; the signal's reason. */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
-    const insert = async (): Promise<void> => {
+    const insert = async (signal: AbortSignal): Promise<void> => {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       if (!canHaveDrive(readDomain(definition.xml), device)) {
         throw new DriverError(
@@ -73,7 +73,7 @@ export class MediaControl {
         );
       }
       if (this.#holds(machine, device, definition, image)) return;
-      const lease = await this.#acquire(device, image, options);
+      const lease = await this.#acquire(device, image, { ...options, signal });
       try {
         await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
       } catch (error) {
@@ -82,7 +82,7 @@ export class MediaControl {
         lease.release();
       }
     };
-    await this.#options.turns.insert(machine, insert, options);
+    await this.#options.turns.insert(machine, device, insert, options);
   }
 
   /** @throws {DriverError} unavailable, unsupported; the signal's reason while it waits. */
@@ -92,7 +92,7 @@ export class MediaControl {
       await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine, device)));
       await store.removeUnused();
     };
-    await turns.eject(machine, eject, options);
+    await turns.eject(machine, device, eject, options);
   }
 
   /** @see HypervisorDriver.setMedia */
@@ -111,14 +111,18 @@ export class MediaControl {
    * A guest that can write gets a copy of its own, which its eject drops. A floppy drive that runs can not be told to protect its
    * disk, so floppy disks are never shared: they are small.
    */
-  async #acquire(device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<ImageLease> {
+  async #acquire(
+    device: MediaDevice,
+    image: ImageRequest,
+    options: InsertOptions & { readonly signal: AbortSignal },
+  ): Promise<ImageLease> {
     const { store, streams } = this.#options;
     if (image.stream === true) {
       if (device === 'floppy' || (device === 'usb' && !image.writeProtected)) {
         const message = 'streaming the image: what a guest can write to comes by Upload';
         throw new DriverError('unsupported', message, { field: 'transferMethod' });
       }
-      return await streams.open(image, options.signal ?? new AbortController().signal);
+      return await streams.open(image, options.signal);
     }
     if (device === 'floppy') return await store.acquire(image, { ...options, own: true, maxBytes: FLOPPY_BYTES });
     return await store.acquire(image, { ...options, own: device === 'usb' && !image.writeProtected });
