@@ -10,7 +10,7 @@ import { createLibvirtDriver } from './drivers/libvirt/libvirt-driver.js';
 import { startNotifications } from './fake-notifications.js';
 import { machinesOf } from './fake-systems.js';
 import type { ImageRequest } from './media/image.js';
-import type { HostRules } from './media/image-hosts.js';
+import type { ImageServerLimits } from './media/image-server.js';
 import type { NameLookup } from './name-lookup.js';
 
 const GIB = 2 ** 30;
@@ -22,28 +22,34 @@ export function createDriver(
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => Error,
 ): HypervisorDriver {
-  const hosts = hostRules(settings, lookup);
+  const images = imageLimits(settings, lookup);
   const driver = settings.fakeDriver
-    ? createFakeDriver(settings, hosts, log, at)
-    : createHostDriver(settings, hosts, log, at);
+    ? createFakeDriver(settings, images, log, at)
+    : createHostDriver(settings, images, log, at);
   return settings.allowedInstances === null ? driver : allowSystems(driver, settings.allowedInstances);
 }
 
-function hostRules(
-  { vmediaAllowedHosts: allowed, virtualMediaIpFamily: family }: Settings,
-  lookup: NameLookup,
-): HostRules {
-  return { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6, lookup };
+function imageLimits(settings: Settings, lookup: NameLookup): ImageServerLimits {
+  const { vmediaAllowedHosts: allowed, virtualMediaIpFamily: family } = settings;
+  return {
+    connectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
+    answerTimeoutMs: settings.vmediaAnswerTimeoutSeconds * 1000,
+    idleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,
+    downloadTimeoutMs: settings.vmediaDownloadTimeoutSeconds * 1000,
+    maxBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
+    caFile: settings.vmediaCaFile ?? undefined,
+    hosts: { allowed, ipFamily: family === null ? null : family === '4' ? 4 : 6, lookup },
+  };
 }
 
 function createFakeDriver(
   settings: Settings,
-  hosts: HostRules,
+  images: ImageServerLimits,
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => Error,
 ): HypervisorDriver {
   const { fakeSystems: systems, notificationUrl: url } = settings;
-  const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, hosts);
+  const fetchImage = (image: ImageRequest, options: InsertOptions) => probeImage(image, options, images);
   if (systems === null) return new FakeDriver({ fetchImage });
   const pem = (
     name: 'ca' | 'cert' | 'key',
@@ -71,7 +77,7 @@ function createFakeDriver(
 
 function createHostDriver(
   settings: Settings,
-  imageHosts: HostRules,
+  images: ImageServerLimits,
   log: Log,
   at: (key: SettingKey, sentence: string, cause: unknown) => Error,
 ): HypervisorDriver {
@@ -83,11 +89,7 @@ function createHostDriver(
       storagePool: settings.storagePool,
       gracefulRestartWaitMs: settings.gracefulRestartWaitSeconds * 1000,
       timeoutMs: settings.libvirtTimeoutSeconds * 1000,
-      maxImageBytes: Math.floor(settings.vmediaMaxImageGib * GIB),
-      imageHosts,
-      imageCaFile: settings.vmediaCaFile,
-      imageConnectTimeoutMs: settings.vmediaConnectTimeoutSeconds * 1000,
-      imageIdleTimeoutMs: settings.vmediaIdleTimeoutSeconds * 1000,
+      images,
       log,
     });
   } catch (error) {

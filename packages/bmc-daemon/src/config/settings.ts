@@ -266,11 +266,23 @@ export const settingsTable = {
     group: 'media',
     doc: 'How long an image server may take until it is connected, its name resolved and TLS agreed on.',
   }),
+  vmediaAnswerTimeoutSeconds: number(0.1, 3600, {
+    name: 'EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS',
+    default: 60,
+    group: 'media',
+    doc: "The whole time from the request for an image to the complete header of the server's last answer. Connecting, redirects and 1xx answers count.",
+  }),
   vmediaIdleTimeoutSeconds: number(0.1, 3600, {
     name: 'EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS',
     default: 30,
     group: 'media',
-    doc: 'The longest silence of an image server before and during a download.',
+    doc: 'The longest silence of an image server before and during a download. A server that sends less than 1000 bytes per second on average over this time counts as silent.',
+  }),
+  vmediaDownloadTimeoutSeconds: number(1, 604_800, {
+    name: 'EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS',
+    default: 21_600,
+    group: 'media',
+    doc: 'The whole time that an image may take to arrive. Power-on waits meanwhile; an eject cancels. With the default of six hours, 10 GiB need a link of 4 Mbit/s.',
   }),
 
   logLevel: oneOf(logLevels, {

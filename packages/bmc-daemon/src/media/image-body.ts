@@ -1,18 +1,21 @@
-/** The body of an image as it comes: counted, bounded, and watched for silence. */
+/** The body of an image: counts its bytes, limits them, and rejects a server that is silent or too slow. */
 import type { IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { ImageError } from './image-error.js';
-import { reading, silence, transportError } from './image-exchange.js';
+import { reading, seconds, silence, transportError } from './image-exchange.js';
 
-/** What a body may be. */
+/** Limits of a body. */
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** The longest silence of the server within it. */
+  /** The longest silence of the server within the body. In this time it sends {@link MIN_BYTES_PER_SECOND} on average, too. */
   readonly idleTimeoutMs: number;
 }
 
+/** A slower server never completes an image of useful size. dnf uses the same limit. */
+export const MIN_BYTES_PER_SECOND = 1000;
+
 /**
- * What the server sends, as a stream that fails with an {@link ImageError}: too large, broken off, silent.
+ * Returns what the server sends as a stream. The stream fails with an {@link ImageError}: too large, interrupted, silent, too slow.
  * @param expectedBytes null where the server does not say.
  * @param onReceived called with the number of bytes so far, as they come.
  */
@@ -43,17 +46,27 @@ export function countedBody(
     },
   });
   const tickMs = Math.max(10, limits.idleTimeoutMs / 4);
-  let silentMs = 0;
-  let seen = 0;
+  const leastBytes = (MIN_BYTES_PER_SECOND * limits.idleTimeoutMs) / 1000;
+  let slowMs = 0;
+  let counted = 0;
   const watch = setInterval(() => {
-    // Bytes that wait for a slow disk are not the server's silence.
-    const moving = received !== seen || counter.readableLength > 0 || counter.writableNeedDrain;
-    silentMs = moving ? 0 : silentMs + tickMs;
-    seen = received;
-    if (silentMs >= limits.idleTimeoutMs) counter.destroy(silence(url, limits.idleTimeoutMs));
+    // While bytes wait for a slow disk, the server is not the slow side.
+    const isHeldBack = counter.readableLength > 0 || counter.writableNeedDrain;
+    if (isHeldBack || received - counted >= leastBytes) {
+      slowMs = 0;
+      counted = received;
+      return;
+    }
+    slowMs += tickMs;
+    if (slowMs < limits.idleTimeoutMs) return;
+    counter.destroy(
+      received === counted
+        ? silence(url, limits.idleTimeoutMs)
+        : tooSlow(url, received - counted, limits.idleTimeoutMs),
+    );
   }, tickMs);
   watch.unref();
-  // By hand, for `pipeline` would hand its own words of a broken connection to whoever reads the counter.
+  // Not by `pipeline`, which reports a broken connection in its own words.
   const fail = (error: unknown): void => {
     counter.destroy(transportError(url, error, signal));
   };
@@ -70,6 +83,9 @@ export function countedBody(
   response.pipe(counter);
   return counter;
 }
+
+const tooSlow = (url: URL, bytes: number, ms: number): ImageError =>
+  new ImageError('mediaUnreachable', `${reading(url)}: the server sent only ${bytes} bytes in ${seconds(ms)}`);
 
 /** The image passes the limit of the configuration, or of its drive. */
 export const tooLarge = (url: URL, maxBytes: number): ImageError =>

@@ -16,7 +16,13 @@ export interface ExchangeOptions {
   readonly verify: boolean;
 }
 
-/** One request, up to the head of its answer; whoever gets it reads or destroys its body. @throws {ImageError} */
+/** Interim answers (1xx) that a server may send before its answer. Servers send one or two. */
+const MAX_INTERIM_ANSWERS = 32;
+
+/**
+ * Sends one request and waits for the head of its answer. The caller reads or destroys the body, and limits the whole time by `signal`.
+ * @throws {ImageError} the signal's reason where that is one.
+ */
 export function exchange(
   method: 'GET' | 'HEAD',
   url: URL,
@@ -42,6 +48,7 @@ export function exchange(
       },
     };
     const fail = (error: unknown): void => reject(transportError(url, error, signal));
+    let interimAnswers = 0;
     let request: ClientRequest;
     try {
       request =
@@ -73,7 +80,20 @@ export function exchange(
       });
     });
     request.once('error', fail);
-    request.once('close', () => clearTimeout(connecting));
+    request.on('information', () => {
+      interimAnswers += 1;
+      if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
+    });
+    // Without a listener, Node closes the connection and reports neither an answer nor an error.
+    request.once('upgrade', (_response, socket) => {
+      socket.destroy();
+      fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));
+    });
+    request.once('close', () => {
+      clearTimeout(connecting);
+      // Ignored after an answer or an error.
+      fail(undefined);
+    });
     request.once('response', (response) => {
       // From here on the body's reader watches the silence: a full disk is not the server's.
       request.setTimeout(0);
@@ -88,7 +108,12 @@ export function exchange(
 /** What broke the connection, in our words. */
 export function transportError(url: URL, error: unknown, signal: AbortSignal): ImageError {
   if (error instanceof ImageError) return error;
-  if (signal.aborted) return new ImageError('aborted', `${reading(url)}: given up`, { cause: error });
+  if (signal.aborted) {
+    const reason: unknown = signal.reason;
+    return reason instanceof ImageError
+      ? reason
+      : new ImageError('aborted', `${reading(url)}: cancelled`, { cause: error });
+  }
   const code = errorCode(error);
   if (code !== undefined && isTlsCode(code))
     return new ImageError('mediaTls', `${reading(url)}: the server's certificate or TLS is not acceptable (${code})`, {
@@ -123,9 +148,12 @@ function isTlsCode(code: string): boolean {
   );
 }
 
-/** What was being done, for errors. */
+/** The beginning of an error's message. */
 export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
-const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
-/** The server has said nothing for too long. */
+/** `0.05 s`. */
+export const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
+const tooManyInterimAnswers = (url: URL): ImageError =>
+  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`);
+/** The server sent nothing for too long. */
 export const silence = (url: URL, idleMs: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);

@@ -3,19 +3,21 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { imageLimits } from '../../test/support/image-limits.js';
 import { ImageError } from './image-error.js';
-import { inspectImage, openImage, type ImageServerLimits } from './image-server.js';
+import { inspectImage, locateImage, openImage, type ImageServerLimits } from './image-server.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-const limits: ImageServerLimits = { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 };
+const limits: ImageServerLimits = { ...imageLimits, maxBytes: 1_000_000 };
 const never = new AbortController().signal;
 const servers: Server[] = [];
+const rawServers: { readonly server: TcpServer; readonly sockets: Set<Socket> }[] = [];
 let folder: string;
 let tls: { key: Buffer; cert: Buffer; caFile: string };
 
@@ -34,6 +36,10 @@ afterEach(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
+  for (const { server, sockets } of rawServers.splice(0)) {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 async function listen(server: Server, scheme = 'http'): Promise<URL> {
@@ -44,6 +50,27 @@ async function listen(server: Server, scheme = 'http'): Promise<URL> {
 }
 const serve = (handler: Handler): Promise<URL> => listen(createServer(handler));
 const serveTls = (handler: Handler): Promise<URL> => listen(createTlsServer(tls, handler), 'https');
+
+/** A server that answers with bytes of its own. */
+async function serveRaw(answer: (socket: Socket) => void): Promise<URL> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('data', () => answer(socket));
+  });
+  rawServers.push({ server, sockets });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/images/boot.iso`);
+}
+
+/** Sends these bytes again and again, one write at a time, until the client is gone. */
+function repeat(socket: Socket, bytes: string): void {
+  const next = (): void => {
+    if (socket.writable) socket.write(bytes, () => setTimeout(next, 1).unref());
+  };
+  next();
+}
 
 const image = (url: URL, more = {}): Parameters<typeof openImage>[0] => ({ url, verifyCertificate: true, ...more });
 async function failure(promise: Promise<unknown>): Promise<{ kind: string; message: string }> {
@@ -187,14 +214,14 @@ describe('openImage', () => {
     });
   });
 
-  it('gives up on a server that falls silent within the image (B9)', async () => {
+  it('rejects a server that falls silent within the image', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
     });
     expect(await failure(read(url, {}, { ...limits, idleTimeoutMs: 50 }))).toEqual({
       kind: 'mediaUnreachable',
-      message: `reading image ${url.href}: the server was silent for 0.05 s`,
+      message: `reading image ${url.href}: the server sent only 4 bytes in 0.05 s`,
     });
   });
 
@@ -272,6 +299,72 @@ describe('openImage', () => {
     const plain = await serve((_request, response) => response.end());
     const url = new URL(plain.href.replace('http:', 'https:'));
     expect((await failure(read(url))).kind).toBe('mediaTls');
+  });
+});
+
+describe('a hostile server', () => {
+  const quick = { ...limits, answerTimeoutMs: 200 };
+
+  it('that answers 101 is rejected at once', async () => {
+    const url = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nbytes'),
+    );
+    const rejected = {
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: the server answered 101 to a request without Upgrade`,
+    };
+    expect(await failure(read(url))).toEqual(rejected);
+    expect(await inspectImage(image(url), limits, never)).toBeNull();
+    expect(await failure(locateImage(image(url), limits, never))).toEqual(rejected);
+    const plain = await serveRaw((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    expect((await failure(read(plain))).message).toMatch(/answered 101$/);
+  });
+
+  it.each(['100 Continue', '103 Early Hints', '199 x'])('that sends %s without end is rejected', async (status) => {
+    const url = await serveRaw((socket) => repeat(socket, `HTTP/1.1 ${status}\r\n\r\n`));
+    expect(await failure(read(url))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: the server sent more than 32 1xx answers`,
+    });
+  });
+
+  it.each([
+    ['sends the head byte by byte', 'HTTP/1.1 200 OK\r\nX: ', 'x'],
+    ['sends 1xx answers slowly', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['sends nothing', '', ''],
+  ])('that %s is rejected when the time for the whole head is up', async (_what, begin, rest) => {
+    const url = await serveRaw((socket) => {
+      socket.write(begin);
+      // Less than the parser's limit for a head, and more often than any silence.
+      if (rest !== '') setInterval(() => socket.writable && socket.write(rest), 20).unref();
+    });
+    expect(await failure(read(url, {}, quick))).toEqual({
+      kind: 'mediaUnreachable',
+      message: `reading image ${url.href}: no complete answer within 0.2 s`,
+    });
+  });
+
+  it('that redirects is not given the time for the head once more', async () => {
+    const second = await serveRaw(() => undefined);
+    const first = await serve((_request, response) => response.writeHead(302, { location: second.href }).end());
+    expect((await failure(read(first, {}, quick))).message).toBe(
+      `reading image ${first.href}: no complete answer within 0.2 s`,
+    );
+  });
+
+  it('that sends the image too slowly is rejected', async () => {
+    const url = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
+      setInterval(() => socket.writable && socket.write('x'), 20).unref();
+    });
+    const { kind, message } = await failure(read(url, {}, { ...limits, idleTimeoutMs: 1_000 }));
+    expect(kind).toBe('mediaUnreachable');
+    expect(message).toMatch(/: the server sent only \d+ bytes in 1 s$/);
+  });
+
+  it('that does not speak HTTP is rejected', async () => {
+    const url = await serveRaw((socket) => socket.end('\0\0\0\0'));
+    expect((await failure(read(url))).kind).toBe('mediaUnreachable');
   });
 });
 

@@ -8,15 +8,23 @@ import type { ImageRequest } from './image.js';
 import { authoritiesOf } from './image-authorities.js';
 import { countedBody, tooLarge } from './image-body.js';
 import { ImageError } from './image-error.js';
-import { exchange, reading } from './image-exchange.js';
+import { withDeadline, type Deadline } from './image-deadline.js';
+import { exchange, reading, seconds } from './image-exchange.js';
 import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
-/** What holds for every image server. */
+/** Limits for every image server. */
 export interface ImageServerLimits {
   /** Resolving the name, connecting and the TLS handshake, together. */
   readonly connectTimeoutMs: number;
+  /**
+   * The whole time from a request to the complete head of its last answer: resolving, connecting, redirects and 1xx answers
+   * included.
+   */
+  readonly answerTimeoutMs: number;
   /** The longest silence of the server, before its answer and within it. */
   readonly idleTimeoutMs: number;
+  /** The whole time from the first request for an image to its last byte. */
+  readonly downloadTimeoutMs: number;
   readonly maxBytes: number;
   /** PEM file of further certificate authorities, read at every download so that a renewed one is noticed. */
   readonly caFile?: string | undefined;
@@ -122,13 +130,31 @@ async function follow(
   return (await followTo(method, request, limits, signal)).response;
 }
 
+/** The answer to the last request, and the address that it came from. */
+interface Followed {
+  readonly response: IncomingMessage;
+  readonly url: URL;
+}
+
 async function followTo(
   method: 'GET' | 'HEAD',
   request: Request,
   limits: ImageServerLimits,
   signal: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
-): Promise<{ readonly response: IncomingMessage; readonly url: URL }> {
+): Promise<Followed> {
+  return await withDeadline(answerDeadline(request.url, limits), signal, (within) =>
+    followWithin(method, request, limits, within, headers),
+  );
+}
+
+async function followWithin(
+  method: 'GET' | 'HEAD',
+  request: Request,
+  limits: ImageServerLimits,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>>,
+): Promise<Followed> {
   const ca = await authoritiesOf(request, limits.caFile);
   const hosts = imageHosts(limits.hosts ?? anyHost);
   let url = request.url;
@@ -156,6 +182,16 @@ async function followTo(
       throw new ImageError('mediaUnreachable', `${reading(request.url)}: more than ${MAX_REDIRECTS} redirects`);
     url = redirected(request.url, url, response.headers.location);
   }
+}
+
+/** For a server that does not complete the head of its answer. */
+export function answerDeadline(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): Deadline {
+  return { ms, message: () => `${reading(url)}: no complete answer within ${seconds(ms)}` };
+}
+
+/** For a server that does not complete the image. */
+export function downloadDeadline(url: URL, { downloadTimeoutMs: ms }: ImageServerLimits): Deadline {
+  return { ms, message: () => `${reading(url)}: the download was not complete after ${seconds(ms)}` };
 }
 
 function redirected(original: URL, from: URL, location: string): URL {

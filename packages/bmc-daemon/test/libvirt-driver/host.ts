@@ -14,6 +14,7 @@ import { Inventory } from '../../src/drivers/libvirt/inventory.js';
 import { createLibvirtDriver, type LibvirtDriverOptions } from '../../src/drivers/libvirt/libvirt-driver.js';
 import { OperationQueue } from '../../src/drivers/operation-queue.js';
 import { bootableDisk, bootableIso, SerialLine, type ProgramOptions } from './tiny-guest.js';
+import { imageLimits } from '../support/image-limits.js';
 
 /** What one guest differs in. */
 export interface GuestOptions extends Partial<Pick<ProgramOptions, 'ignoresPowerButton' | 'panics'>> {
@@ -81,8 +82,7 @@ export class TestHost {
       gracefulRestartWaitMs: 60_000,
       timeoutMs: 30_000,
       diskSizeWaitMs: 30_000,
-      maxImageBytes: 1_000_000_000,
-      imageCaFile: null,
+      images: imageLimits,
       log: { info: note, warn: note, debug: () => undefined },
       ...options,
     });

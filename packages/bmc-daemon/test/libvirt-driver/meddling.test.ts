@@ -13,6 +13,7 @@ import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import { Turns } from '../../src/drivers/turns.js';
+import { imageLimits } from '../support/image-limits.js';
 import { TestHost, type Guest } from './host.js';
 
 let host: TestHost;
@@ -90,15 +91,20 @@ describe('a drive that was plugged into a running machine', () => {
     await host.virsh('attach-disk', guest.name, path, 'sda', '--type', 'cdrom', '--targetbus', 'usb', '--live');
     const parts = host.parts();
     const machine = await find(parts, guest);
-    const limits = { connectTimeoutMs: 1, idleTimeoutMs: 1, maxBytes: 1, caFile: undefined };
     const store = new ImageStore({
       openShelf: () => Promise.resolve(null),
       sourcesInUse: () => Promise.resolve(new Set()),
-      limits,
+      limits: imageLimits,
       warn: () => undefined,
     });
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
-    const media = new MediaControl({ host: parts, boot, store, streams: new ImageStreams(limits), turns: new Turns() });
+    const media = new MediaControl({
+      host: parts,
+      boot,
+      store,
+      streams: new ImageStreams(imageLimits),
+      turns: new Turns(),
+    });
     return { guest, machine, eject: () => media.eject(machine, 'cdrom', {}) };
   }
   const drives = async (machine: Machine): Promise<readonly string[]> =>

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
+import { imageLimits } from '../support/image-limits.js';
 
 let host: TestHost;
 let driver: HypervisorDriver;
@@ -337,8 +338,7 @@ describe('a libvirtd that hangs, goes and comes', () => {
       storagePool: null,
       gracefulRestartWaitMs: 1_000,
       timeoutMs: 1_000,
-      maxImageBytes: 1,
-      imageCaFile: null,
+      images: imageLimits,
       log: { info: () => undefined, warn: () => undefined, debug: () => undefined },
     });
     await late.start();

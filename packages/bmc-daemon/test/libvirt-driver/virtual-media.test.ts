@@ -6,6 +6,7 @@ import { DriverError, type HypervisorDriver, type MediaSnapshot } from '../../sr
 import type { ImageRequest } from '../../src/media/image.js';
 import { emptyCdDrive, guestFinds, emptyIdeDrive, TestHost, until, type Guest } from './host.js';
 import { bootableDisk, bootableIso } from './tiny-guest.js';
+import { imageLimits } from '../support/image-limits.js';
 
 let host: TestHost;
 
@@ -274,7 +275,7 @@ describe.each([
       response.writeHead(200, { 'content-length': 900_000_000_000_000 });
       response.write('x');
     });
-    const roomy = await host.driver({ storagePool, maxImageBytes: Number.MAX_SAFE_INTEGER });
+    const roomy = await host.driver({ storagePool, images: { ...imageLimits, maxBytes: Number.MAX_SAFE_INTEGER } });
     expect(await failure(roomy.insertMedia(guest.uuid, 'cdrom', image(url)))).toBe('storageFull');
     await roomy.close();
     expect(await volumes()).toEqual([]);

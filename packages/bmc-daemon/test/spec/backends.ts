@@ -9,6 +9,7 @@ import type { BootDevice, HypervisorDriver } from '../../src/drivers/driver.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
 import { createLibvirtDriver } from '../../src/drivers/libvirt/libvirt-driver.js';
+import { imageLimits } from '../support/image-limits.js';
 
 /** The machine that the tests work with. */
 export interface BackendMachine {
@@ -130,8 +131,7 @@ class QemuBackend implements Backend {
         gracefulRestartWaitMs: 5000,
         timeoutMs: 30_000,
         diskSizeWaitMs: 30_000,
-        maxImageBytes: 1024 ** 3,
-        imageCaFile: null,
+        images: { ...imageLimits, maxBytes: 1024 ** 3 },
         log: { info: () => undefined, warn: () => undefined, debug: () => undefined },
       }),
       machine: qemuMachine,

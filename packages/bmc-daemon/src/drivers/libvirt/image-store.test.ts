@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { imageLimits } from '../../../test/support/image-limits.js';
 import type { ImageRequest } from '../../media/image.js';
 import type { ImagePlace, ImageShelf } from './image-shelf.js';
 import { ImageStore, type ImageLease } from './image-store.js';
@@ -51,7 +52,7 @@ function storeOn(shelf: ImageShelf, used = new Set<string>()): { store: ImageSto
   const store = new ImageStore({
     openShelf: () => Promise.resolve(shelf),
     sourcesInUse: () => Promise.resolve(used),
-    limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
+    limits: { ...imageLimits, maxBytes: 1_000_000 },
     warn: (message) => warnings.push(message),
   });
   return { store, warnings };
@@ -154,7 +155,7 @@ describe('ImageStore', () => {
     const store = new ImageStore({
       openShelf: () => Promise.resolve(shelf),
       sourcesInUse: () => answer(),
-      limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
+      limits: { ...imageLimits, maxBytes: 1_000_000 },
       warn: (message) => warnings.push(message),
     });
     (await store.acquire(image(url))).release();
@@ -190,7 +191,7 @@ describe('ImageStore', () => {
         return create ? shelf : null;
       },
       sourcesInUse: () => Promise.resolve(new Set()),
-      limits: { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 },
+      limits: { ...imageLimits, maxBytes: 1_000_000 },
       warn: () => undefined,
     });
     await Promise.all([

@@ -11,7 +11,14 @@ import {
   ownVolumeName,
   tellsContents,
 } from '../../media/image-key.js';
-import { inspectImage, openImage, type ImageDownload, type ImageServerLimits } from '../../media/image-server.js';
+import { withDeadline } from '../../media/image-deadline.js';
+import {
+  downloadDeadline,
+  inspectImage,
+  openImage,
+  type ImageDownload,
+  type ImageServerLimits,
+} from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
 import type { ImagePlace, ImageShelf } from './image-shelf.js';
@@ -94,8 +101,9 @@ export class ImageStore {
   }
 
   /**
-   * The image, downloaded unless this content is here already; asked for at once by several, it is downloaded once.
-   * @throws {DriverError} of the media kinds, storageFull, unavailable; the signal's reason when it aborts.
+   * Returns the image, and downloads it unless this content is stored already. Concurrent callers share one download.
+   * @throws {DriverError} of the media kinds (mediaUnreachable also where the time for downloads is up), storageFull, unavailable;
+   * the signal's reason when it aborts.
    */
   async acquire(image: ImageRequest, options: AcquireOptions = {}): Promise<ImageLease> {
     options.signal?.throwIfAborted();
@@ -105,8 +113,10 @@ export class ImageStore {
     const { onProgress, signal } = options;
     if (onProgress !== undefined) fetch.progress.add(onProgress);
     try {
-      const name = await abortable(fetch.result, signal);
-      // Taken in the same turn in which the download ended: nothing can have removed it in between.
+      const deadline = downloadDeadline(image.url, this.#options.limits);
+      // The caller's own: a download of others that it has joined may end, and begin again, any number of times.
+      const name = await withDeadline(deadline, signal, (within) => abortable(fetch.result, within));
+      // In the same turn in which the download ended: nothing can have removed the image in between.
       return await this.#lease(name, shelf);
     } catch (error) {
       signal?.throwIfAborted();
@@ -327,9 +337,9 @@ function progressMeter(listeners: ReadonlySet<(percent: number) => void>): Progr
   };
 }
 
-/** The promise, or the signal's reason if that comes first. */
-async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return await promise;
+/** Returns what the promise gives, or throws the signal's reason if that comes first. */
+async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
   return await new Promise<Value>((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });

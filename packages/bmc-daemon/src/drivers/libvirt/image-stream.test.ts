@@ -7,11 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { imageLimits } from '../../../test/support/image-limits.js';
 import type { ImageServerLimits } from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { ImageStreams, isStreamFault } from './image-stream.js';
 
-const limits: ImageServerLimits = { connectTimeoutMs: 60_000, idleTimeoutMs: 60_000, maxBytes: 1_000_000 };
+const limits: ImageServerLimits = { ...imageLimits, maxBytes: 1_000_000 };
 const never = new AbortController().signal;
 const servers: Server[] = [];
 const folders: string[] = [];

@@ -5,7 +5,8 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { ImageError } from '../../media/image-error.js';
 import { hostOf } from '../../media/image-hosts.js';
-import { locateImage, type ImageServerLimits } from '../../media/image-server.js';
+import { withDeadline } from '../../media/image-deadline.js';
+import { answerDeadline, locateImage, type ImageServerLimits } from '../../media/image-server.js';
 import type { ImageRequest } from '../../media/image.js';
 import { DriverError } from '../driver.js';
 import { driverError } from './failure.js';
@@ -68,15 +69,22 @@ export class ImageStreams {
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriver(undefined);
     try {
-      const { url, address } = await locateImage(image, this.#limits, signal);
-      const final = url.protocol === 'http:' ? await this.#atAddress(url, address, image, signal) : url;
-      if (url.protocol === 'https:' && image.verifyCertificate) await this.#assertKnownToHost(image, signal);
+      const final = await withDeadline(answerDeadline(image.url, this.#limits), signal, (within) =>
+        this.#locate(image, within),
+      );
       const source = sourceOf(final, image.verifyCertificate);
       return { source, name: networkName(source), release: () => undefined };
     } catch (error) {
       signal.throwIfAborted();
       throw driverError('streaming the image', error);
     }
+  }
+
+  async #locate(image: ImageRequest, signal: AbortSignal): Promise<URL> {
+    const { url, address } = await locateImage(image, this.#limits, signal);
+    if (url.protocol === 'http:') return await this.#atAddress(url, address, image, signal);
+    if (image.verifyCertificate) await this.#assertKnownToHost(image, signal);
+    return url;
   }
 
   /** What libvirt says of a stream that QEMU could not open; any other error as it is. */
@@ -117,7 +125,7 @@ export class ImageStreams {
     try {
       return (await locateImage({ ...image, url: literal }, this.#limits, signal)).url;
     } catch (cause) {
-      if (!(cause instanceof ImageError) || cause.kind === 'aborted') throw cause;
+      if (!(cause instanceof ImageError) || signal.aborted) throw cause;
       const message = `streaming the image: the server at ${address} answers to its name only; Upload needs no more`;
       throw new ImageError('mediaUnreachable', message, { cause });
     }

@@ -1,6 +1,6 @@
 /** What the driver of one libvirt host is told. */
 import type { Log } from '@rackless/daemon/log.js';
-import type { HostRules } from '../../media/image-hosts.js';
+import type { ImageServerLimits } from '../../media/image-server.js';
 import type { SecureBootTemplates } from './firmware-catalogue.js';
 import type { BootLoaderMap } from './firmware-choice.js';
 
@@ -17,15 +17,8 @@ export interface LibvirtDriverOptions {
   readonly gracefulRestartWaitMs: number;
   /** The longest that a read may wait for libvirt. */
   readonly timeoutMs: number;
-  readonly maxImageBytes: number;
-  /** Where images may come from. Default: from every host but those at forbidden addresses. */
-  readonly imageHosts?: HostRules;
-  /** PEM file of certificate authorities of image servers, beside the built-in ones. */
-  readonly imageCaFile: string | null;
+  readonly images: ImageServerLimits;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** Limits of image servers. Default: 10 s to connect, 30 s of silence. */
-  readonly imageConnectTimeoutMs?: number;
-  readonly imageIdleTimeoutMs?: number;
   /** How long the first reader of a machine waits for the sizes of its disks, which are null until they are known. Default: 1 s. */
   readonly diskSizeWaitMs?: number;
 }

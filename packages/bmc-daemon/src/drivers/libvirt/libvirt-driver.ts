@@ -1,8 +1,6 @@
 /** The machines of one libvirt host as a {@link HypervisorDriver}. */
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { ImageRequest } from '../../media/image.js';
-import { anyHost } from '../../media/image-hosts.js';
-import type { ImageServerLimits } from '../../media/image-server.js';
 import {
   DriverError,
   type BootChange,
@@ -114,21 +112,14 @@ class LibvirtDriver implements HypervisorDriver {
       hostCpuModel: () => hostCpu.model(),
       streams: () => this.#streams.isOffered,
     });
-    const limits: ImageServerLimits = {
-      connectTimeoutMs: options.imageConnectTimeoutMs ?? 10_000,
-      idleTimeoutMs: options.imageIdleTimeoutMs ?? 30_000,
-      maxBytes: options.maxImageBytes,
-      caFile: options.imageCaFile ?? undefined,
-      hosts: options.imageHosts ?? anyHost,
-    };
-    this.#streams = new ImageStreams(limits);
+    this.#streams = new ImageStreams(options.images);
     this.#store = new ImageStore({
       openShelf: async ({ create }) => {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
         return pool === null ? null : openShelf(pool, timeoutMs);
       },
       sourcesInUse: () => sourcesInUse(this.#host),
-      limits,
+      limits: options.images,
       warn: (message, error) => log.warn(message, { error }),
     });
     const [host, turns] = [this.#host, this.#turns];

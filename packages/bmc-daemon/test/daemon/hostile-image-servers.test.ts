@@ -1,0 +1,145 @@
+/** Image servers that never send an image: no operation of a machine, and no end of the daemon, waits for them without a limit. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { sampleMachines } from '../../src/drivers/fake/sample-machines.js';
+import { Bmc, fault, Machine, type Answer } from '../e2e/bmc.js';
+import { TestHost } from '../libvirt-driver/host.js';
+import { daemonFixture, FAKE } from './fixture.js';
+import type { DaemonProcess } from './process.js';
+
+/** Each writes until the client is gone. */
+const attacks: Readonly<Record<string, (socket: Socket) => void>> = {
+  'answers 101': (socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+  'sends 103 without end': (socket) => repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 1),
+  'sends the head byte by byte': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nX: ');
+    repeat(socket, 'x', 20);
+  },
+  'sends the body byte by byte': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
+    repeat(socket, 'x', 20);
+  },
+  'sends a body without end': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    repeat(socket, 'x'.repeat(4096), 5);
+  },
+  'sends nothing': () => undefined,
+};
+
+function repeat(socket: Socket, bytes: string, pauseMs: number): void {
+  const next = (): void => {
+    if (socket.writable) socket.write(bytes, () => setTimeout(next, pauseMs).unref());
+  };
+  next();
+}
+
+const { start } = daemonFixture();
+const kept = new Set<Socket>();
+let servers: readonly Server[] = [];
+const urls = new Map<string, string>();
+/** By the URL of an attack: called with its next request. */
+const asked = new Map<string, () => void>();
+
+beforeAll(async () => {
+  servers = await Promise.all(
+    Object.entries(attacks).map(async ([name, attack]) => {
+      const server = createServer((socket) => {
+        kept.add(socket);
+        socket.on('error', () => socket.destroy());
+        socket.on('close', () => kept.delete(socket));
+        socket.once('data', () => {
+          attack(socket);
+          asked.get(name)?.();
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      urls.set(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}/boot.iso`); // it listens at TCP
+      return server;
+    }),
+  );
+});
+afterAll(async () => {
+  for (const socket of kept) socket.destroy();
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+/** Longer than any test waits. */
+const unlimited = {
+  EMULATOR_TASK_AFTER_SECONDS: '0',
+  EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS: '3600',
+  EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS: '3600',
+  EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS: '3600',
+};
+const limited = {
+  ...unlimited,
+  EMULATOR_VMEDIA_ANSWER_TIMEOUT_SECONDS: '0.5',
+  EMULATOR_VMEDIA_IDLE_TIMEOUT_SECONDS: '0.5',
+  EMULATOR_VMEDIA_DOWNLOAD_TIMEOUT_SECONDS: '1',
+};
+
+describe.each(['machines in memory', 'a libvirt host'])('with %s, an image server that', (kind) => {
+  const isFake = kind === 'machines in memory';
+  let host: TestHost | undefined;
+  let args = FAKE;
+  let uuid = '';
+  beforeAll(async () => {
+    if (isFake) return;
+    host = await TestHost.start();
+    args = ['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', host.libvirtd.uri];
+    ({ uuid } = await host.guest());
+  });
+  afterAll(() => host?.stop());
+
+  let daemon: DaemonProcess;
+  let bmc: Bmc;
+  let machine: Machine;
+  const serve = async (env: Readonly<Record<string, string>>): Promise<void> => {
+    daemon = start(args, { env: { EMULATOR_LIBVIRT_TIMEOUT_SECONDS: '60', ...env } });
+    bmc = new Bmc(await daemon.address());
+    if (isFake) uuid = sampleMachines(1)[0]?.uuid ?? '';
+    machine = new Machine(uuid, () => bmc);
+  };
+  /** Returns when the server has got the request. */
+  const insert = async (name: string): Promise<Answer> => {
+    const reached = new Promise<void>((resolve) => asked.set(name, resolve));
+    const answer = await machine.tryInsert(urls.get(name) ?? '');
+    await reached;
+    return answer;
+  };
+  /** Machines in memory have no guest that could read an image: they take its head for the whole. */
+  const isTaken = (name: string): boolean => isFake && name.includes('body');
+
+  describe.each(Object.keys(attacks))('%s', (name) => {
+    it('fails the insert within the limits, and the machine goes on', async () => {
+      await serve(limited);
+      const inserting = await insert(name);
+      const powerOn = await machine.tryReset('On');
+      const inserted = await bmc.finish(inserting);
+      if (isTaken(name)) expect(inserted.status).toBe(204);
+      else expect([inserted.status, fault(inserted.body).key]).toEqual([502, 'CouldNotEstablishConnection']);
+      expect((await bmc.finish(powerOn)).status).toBeLessThan(410);
+      await machine.reset('On');
+      await machine.eject();
+      await machine.reset('ForceOff');
+    });
+
+    it('holds up neither an eject, nor the end of a cancelled task, nor the end of the daemon', async () => {
+      await serve(unlimited);
+      const ejected = await insert(name);
+      await machine.eject();
+      expect([204, 409, 502]).toContain((await bmc.finish(ejected)).status);
+
+      const monitor = (await insert(name)).headers.get('location');
+      // Some end by themselves before they can be cancelled.
+      if (monitor !== null) await bmc.send('DELETE', monitor);
+      await machine.eject();
+
+      await insert(name);
+      await machine.tryReset('On');
+      daemon.signal('SIGTERM');
+      expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
+      if (host !== undefined) await host.virsh('destroy', uuid).catch(() => undefined);
+    });
+  });
+});
