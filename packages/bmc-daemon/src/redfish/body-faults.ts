@@ -1,6 +1,7 @@
 /** What is wrong with a body, in Redfish's words: every fault that zod finds becomes one message of the Base registry. */
 import type { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
+import { atMost } from './errors.js';
 import { isArray, isObject, type Json, type JsonObject } from './json.js';
 import { about, message, withDetail, type Message } from './messages.js';
 
@@ -14,35 +15,47 @@ export type BodyOwner =
   /** `ComputerSystem.Reset`, without the `#`. */
   | { readonly kind: 'action'; readonly action: string };
 
-/** Faults beyond this many are only counted: a megabyte of unknown names is answered with a page, not with ten megabytes. */
-const maximumFaults = 50;
-
 /**
  * All faults of a body, each with the JSON pointer of its place. A refinement says what it wants with
  * `params: { message: message('…') }`; without, its own text becomes the detail of PropertyValueError.
  */
 export function bodyFaults(issues: readonly Issue[], body: JsonObject, owner: BodyOwner): readonly Message[] {
-  const faults = issues.flatMap((issue) => describe(issue, [], body, owner));
-  if (faults.length <= maximumFaults) return faults;
-  return [...faults.slice(0, maximumFaults), message('MaximumErrorsExceeded')];
+  return atMost(describeAll(issues, [], body, renderedOnce(owner)));
 }
 
-function describe(issue: Issue, prefix: Path, body: JsonObject, owner: BodyOwner): readonly Message[] {
-  const path = [...prefix, ...issue.path];
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknown([...path, key], owner));
-  if (issue.code === 'invalid_union') {
-    const branch = likeliestBranch(issue.errors);
-    if (branch !== undefined) return branch.flatMap((inner) => describe(inner, path, body, owner));
+/** Rendering a resource is the most expensive part of a fault. */
+function renderedOnce(owner: BodyOwner): BodyOwner {
+  if (owner.kind === 'action') return owner;
+  let rendered: { readonly shown: JsonObject | undefined } | undefined;
+  return { kind: 'resource', shown: () => (rendered ??= { shown: owner.shown() }).shown };
+}
+
+/** One after the other, so that those which are not listed cost nothing. */
+function* describeAll(
+  issues: readonly Issue[],
+  prefix: Path,
+  body: JsonObject,
+  owner: BodyOwner,
+): Generator<Message, void, void> {
+  for (const issue of issues) {
+    const path = [...prefix, ...issue.path];
+    const branch = issue.code === 'invalid_union' ? likeliestBranch(issue.errors) : undefined;
+    // zod measures everything that has a length, an object of the wrong type as well: its type is the fault.
+    if ((issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'unknown') continue;
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) yield unknown([...path, key], owner);
+    else if (branch !== undefined) yield* describeAll(branch, path, body, owner);
+    else yield describe(issue, path, body, owner);
   }
+}
+
+function describe(issue: Issue, path: Path, body: JsonObject, owner: BodyOwner): Message {
   const value = valueAt(body, path);
   const fault = value === undefined ? missing(path, owner) : wrong(issue, path, value, owner);
   const detail = acceptable(issue);
-  return [
-    about(
-      detail === undefined ? fault : withDetail(fault, detail),
-      ...(fault.related.length > 0 ? fault.related : [pointer(path)]),
-    ),
-  ];
+  return about(
+    detail === undefined ? fault : withDetail(fault, detail),
+    ...(fault.related.length > 0 ? fault.related : [pointer(path)]),
+  );
 }
 
 /** Of a union's branches, the one that got furthest into the value: the client meant that one. */

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { maximumBodyBytes, readBody } from './body.js';
+import { createBodyReader, freeBodyBytes, maximumBodyBytes, type ReadBody } from './body.js';
 import { RedfishError } from './errors.js';
 import { messageId } from './messages.js';
 
@@ -11,9 +11,15 @@ const request = (body: string | Buffer, headers: Record<string, string> = { 'con
   stream.end(body);
   return stream as unknown as IncomingMessage;
 };
+const readBody = createBodyReader();
+const refused = async (reading: ReturnType<ReadBody>): Promise<RedfishError> => {
+  const error: unknown = await reading.catch((reason: unknown) => reason);
+  if (!(error instanceof RedfishError)) throw new Error('the body was accepted', { cause: error });
+  return error;
+};
 const refusal = async (incoming: IncomingMessage) => {
-  const error: unknown = await readBody(incoming).catch((reason: unknown) => reason);
-  return error instanceof RedfishError && [error.status, ...error.messages.map(messageId), error.headers];
+  const { status, messages, headers } = await refused(readBody(incoming));
+  return [status, ...messages.map(messageId), headers];
 };
 
 describe('readBody', () => {
@@ -65,15 +71,81 @@ describe('readBody', () => {
   });
 
   it('takes a body of exactly 1 MiB, not one byte more, declared or not (B13)', async () => {
-    const filled = (size: number) => `{"a":"${'x'.repeat(size - 8)}"}`;
-    expect(await readBody(request(filled(maximumBodyBytes)))).toEqual({ a: 'x'.repeat(maximumBodyBytes - 8) });
+    const filled = (size: number) => `{"a":1}${' '.repeat(size - 7)}`;
+    expect(await readBody(request(filled(maximumBodyBytes)))).toEqual({ a: 1 });
     const tooLarge = [413, 'Base.1.22.PayloadTooLarge', {}];
     expect(await refusal(request(filled(maximumBodyBytes + 1)))).toEqual(tooLarge);
     expect(await refusal(request('{}', { 'content-length': String(maximumBodyBytes + 1) }))).toEqual(tooLarge);
   });
 
-  it('survives a body made of brackets (B13)', async () => {
-    const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
-    expect(Object.keys((await readBody(request(deep))) ?? {})).toEqual(['a']);
+  const deep = (levels: number) => `{"a/b":[{"c":${'['.repeat(levels - 3)}${']'.repeat(levels - 3)}}]}`;
+  const many = (values: number) => `{"a":1,"b":[${'1,'.repeat(values - 3)}1]}`;
+  const long = (length: number) => `{"a":[0,{"b":"${'x'.repeat(length)}"}]}`;
+
+  it('accepts a body at the limits of its structure', async () => {
+    for (const body of [deep(16), many(10_000), long(131_072)]) {
+      expect(await readBody(request(body))).toBeDefined();
+    }
+  });
+
+  it.each([
+    ['nested deeper than 16 levels', deep(17), 413, `#/a~1b/0/c${'/0'.repeat(13)}`],
+    ['made of brackets', '['.repeat(1_000_000), 413, `#${'/0'.repeat(16)}`],
+    ['made of braces', '{"a":'.repeat(100_000), 413, `#${'/a'.repeat(16)}`],
+    ['of more than 10,000 values', many(10_001), 413, '#/b'],
+    ['of 95,000 names', `{${Array.from({ length: 95_000 }, (_, index) => `"${index}":1`).join(',')}}`, 413, '#'],
+    ['of one name 100,000 times', `{${'"a":1,'.repeat(100_000)}"a":1}`, 413, '#'],
+    ['with a string above 128 KiB', long(131_073), 400, '#/a/1/b'],
+    ['with a string without an end', `{"a":"${'\\"'.repeat(200_000)}`, 400, '#/a'],
+    ['with a name above 128 KiB', `{"${'x'.repeat(200_000)}":1}`, 400, '#'],
+  ])('refuses a body %s and names the place', async (_what, body, status, place) => {
+    const error = await refused(readBody(request(body)));
+    expect([error.status, error.messages.map(({ related }) => related)]).toEqual([status, [[place]]]);
+    expect(JSON.stringify(error.messages).length).toBeLessThan(1000);
+  });
+
+  it('gives objects that always have a primitive value, and inherit nothing', async () => {
+    const body = await readBody(
+      request('{"a":{"toString":1,"valueOf":1,"__proto__":2},"b":{"@odata.id":{"toString":1}}}'),
+    );
+    // NaN, and no TypeError.
+    expect([Number(body?.['a']), Number(body?.['b']), 'hasOwnProperty' in (body ?? {})]).toEqual([NaN, NaN, false]);
+    expect(JSON.stringify(body)).toBe(
+      '{"a":{"toString":1,"valueOf":1,"__proto__":2},"b":{"@odata.id":{"toString":1}}}',
+    );
+  });
+
+  it('stops reading a body that arrives in thousands of pieces', async () => {
+    const stream = Object.assign(new PassThrough(), { headers: {} });
+    const reading = refused(readBody(stream as unknown as IncomingMessage));
+    for (let piece = 0; piece < 5000; piece += 1) stream.write(' ');
+    const { status, headers } = await reading;
+    expect([status, headers, stream.isPaused()]).toEqual([413, { Connection: 'close' }, true]);
+  });
+
+  it('holds 64 MiB of large bodies that are being sent, and refuses one more until one has ended', async () => {
+    const shared = createBodyReader();
+    const send = () => {
+      const stream = Object.assign(new PassThrough(), { headers: {} });
+      const incoming = stream as unknown as IncomingMessage; // As `request` above.
+      stream.write(' '.repeat(maximumBodyBytes));
+      return { stream, reading: shared(incoming).catch((error: unknown) => error) };
+    };
+    // Each may hold a part without asking, so 65 fit and the 66th does not.
+    const held = Array.from({ length: 65 }, send);
+    const refusedOne = await send().reading;
+    expect(refusedOne).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
+    expect(await shared(request(`{"a":"${'x'.repeat(1000)}"}`))).toBeDefined();
+    for (const { stream } of held) stream.end();
+    await Promise.all(held.map(({ reading }) => reading));
+    const { stream, reading } = send();
+    stream.end();
+    expect(await reading).toMatchObject({ status: 400 });
+  });
+
+  it('takes 16 KiB and not more where it is told so', async () => {
+    const filled = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
+    expect(await readBody(filled(freeBodyBytes), freeBodyBytes)).toEqual({ a: 1 });
+    expect((await refused(readBody(filled(freeBodyBytes + 1), freeBodyBytes))).status).toBe(413);
   });
 });

@@ -2,6 +2,7 @@
 import type { AnnotateOptions } from './annotate.js';
 import { bytesAnswer, emptyAnswer, streamAnswer, type Answer } from './answer.js';
 import { guardOf, type Guard } from './authorize.js';
+import type { ReadBody } from './body.js';
 import { ifMatchHolds, ifNoneMatchHolds } from './conditions.js';
 import type { Document } from './documents.js';
 import { RedfishError, refuse } from './errors.js';
@@ -52,6 +53,7 @@ export interface EndpointOptions<Services> extends AnnotateOptions {
   readonly viewOf: (exchange: Exchange) => View<Services>;
   /** The answer to a GET of another resource without preconditions, for the body of a 200, 201 or 202. */
   readonly read: (uri: string, exchange: Exchange) => Awaitable<Answer>;
+  readonly readBody: ReadBody;
   /** Told of every write that was carried out. */
   readonly onChange?: ChangeListener;
   /** Whether there is a resource at a path. */

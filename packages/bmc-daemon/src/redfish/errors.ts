@@ -14,10 +14,23 @@ import type { JsonObject } from './json.js';
 
 type Headers = Readonly<Record<string, string>>;
 
+/** Faults beyond this many are only counted: a megabyte of unknown names is answered with a page, not with ten megabytes. */
+const mostFaults = 50;
+
+/** The faults as an error may list them. Asks for one more than it lists at most. */
+export function atMost(faults: Iterable<Message>): readonly Message[] {
+  const listed: Message[] = [];
+  for (const fault of faults) {
+    if (listed.length === mostFaults) return [...listed, message('MaximumErrorsExceeded')];
+    listed.push(fault);
+  }
+  return listed;
+}
+
 /**
  * An answer that is an error. Every fault of a request travels in one of these.
  * @param status 4xx or 5xx.
- * @param messages at least one; a single one gives the body's `code` and `message`, several are under GeneralError.
+ * @param faults at least one, of which 50 are listed; a single one gives the body's `code` and `message`, several are under GeneralError.
  * @param headers sent beside the usual ones: `Allow`, `Retry-After`, `WWW-Authenticate`.
  * @param cause goes to the log, never to the client.
  */
@@ -27,7 +40,8 @@ export class RedfishError extends Error {
   readonly messages: readonly Message[];
   readonly headers: Headers;
 
-  constructor(status: number, messages: readonly Message[], headers: Headers = {}, cause?: unknown) {
+  constructor(status: number, faults: readonly Message[], headers: Headers = {}, cause?: unknown) {
+    const messages = atMost(faults);
     super(messages.map(messageText).join(' '), cause === undefined ? undefined : { cause });
     this.status = status;
     this.messages = messages;

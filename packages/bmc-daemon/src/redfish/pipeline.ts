@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
 import { stranger, Unauthorized, type Authenticate } from './authenticate.js';
+import { createBodyReader } from './body.js';
 import { preconditionsOf, unconditional } from './conditions.js';
 import { createDocuments } from './documents.js';
 import { toRedfishError } from './driver-errors.js';
@@ -94,6 +95,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       return pageOf(body, nothingAsked, match.target.pageSize);
     },
   };
+  const readBody = createBodyReader();
   const router = createRouter<Endpoint>([
     ...createDocuments(resources).map(documentEndpoint),
     ...resources.flatMap((resource) =>
@@ -102,6 +104,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
         strict,
         currentUri,
         read,
+        readBody,
         isServed,
         ...(onChange === undefined ? {} : { onChange }),
       }),

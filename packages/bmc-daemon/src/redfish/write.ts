@@ -2,7 +2,7 @@
 import { OperationQueue } from '../drivers/operation-queue.js';
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from './answer.js';
 import { forbidden } from './authorize.js';
-import { readBody } from './body.js';
+import { freeBodyBytes, type ReadBody } from './body.js';
 import { bodyFaults, type BodyOwner } from './body-faults.js';
 import { ifMatchHolds, ifNoneMatchHolds, type Preconditions } from './conditions.js';
 import { toRedfishError, type ErrorContext } from './driver-errors.js';
@@ -69,7 +69,7 @@ function patchOperation<Services>(
   const turns = new OperationQueue();
   return async (exchange, params) => {
     const request = { params, services: viewOf(exchange).services, requester: exchange.requester };
-    const received = await receive(exchange);
+    const received = await receive(options.readBody(exchange.request));
     const entity = await resource.load(request);
     const self = renderer.self(entity, params);
     const first = !turns.isBusy(self);
@@ -89,7 +89,8 @@ function postOperation<Services>(
   return async (exchange, params) => {
     const view = options.viewOf(exchange);
     const request = { params, services: view.services, requester: exchange.requester };
-    const received = await receive(exchange);
+    const limit = post.open === true ? freeBodyBytes : undefined;
+    const received = await receive(options.readBody(exchange.request, limit));
     const entity = await resource.load(request);
     // The target of an action has no ETag, and the ETag of a collection does not describe the new member. gofish sends the ETag
     // of the object that it read last. DSP0266 uses If-Match to protect an update (PATCH, PUT) only.
@@ -154,9 +155,9 @@ type Received = () => JsonObject | undefined;
  * Reads the body before anything is loaded: it may take its time, and what was loaded would be old by then. Its faults are told
  * later, for a precondition that does not hold comes before them.
  */
-async function receive({ request }: Exchange): Promise<Received> {
+async function receive(reading: ReturnType<ReadBody>): Promise<Received> {
   try {
-    const body = await readBody(request);
+    const body = await reading;
     return () => body;
   } catch (error) {
     return () => {

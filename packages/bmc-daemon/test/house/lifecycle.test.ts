@@ -117,6 +117,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ],
   ['precondition: 412 PreconditionFailed', () => patch({ AssetTag: 'x' }, { 'If-Match': '"another"' })],
   ['body: 413 PayloadTooLarge', () => patch(`{"AssetTag":"${'x'.repeat(1024 * 1024)}"}`, json)],
+  ['body: 400 StringValueTooLong', () => patch(`{"AssetTag":"${'x'.repeat(2 ** 17 + 1)}"}`, json)],
   ['body: 415 HeaderInvalid', () => patch('AssetTag=x', { 'Content-Type': 'application/x-www-form-urlencoded' })],
   ['body: 400 MalformedJSON', () => patch('{', json)],
   ['body: 400 UnrecognizedRequestBody', () => patch('[]', json)],

@@ -1,0 +1,107 @@
+/**
+ * Limits of a body's structure. Everything that works on a body later (the parser, the schema, the messages) costs a multiple of
+ * its bytes, so one pass over the bytes refuses what no resource needs.
+ */
+import { RedfishError } from './errors.js';
+import { about, message, withDetail } from './messages.js';
+
+/** The deepest body of a resource (a metric report) has 4 levels. */
+const DEEPEST = 16;
+/** Members of objects, items of arrays and containers together. The largest body, 1,000 test values of metrics, has 7,000. */
+const MOST_VALUES = 10_000;
+/** Bytes as sent. The longest string is a PEM text of 64 KiB whose line breaks are escaped. */
+const LONGEST_STRING = 131_072;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Checks a JSON text before it is parsed. Text that is no JSON may pass: the parser refuses it.
+ * @throws {RedfishError} 413 PayloadTooLarge, 400 StringValueTooLong; both name the place.
+ */
+export function checkStructure(bytes: Buffer): void {
+  // For each open container: the offset of the name whose value is read, 0 before a name; -1 - index in an array.
+  const places = new Int32Array(DEEPEST + 1);
+  let depth = 0;
+  let values = 0;
+  let lastString = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    switch (byte) {
+      case QUOTE: {
+        lastString = at;
+        at = endOfString(bytes, at);
+        if (at - lastString - 1 > LONGEST_STRING) throw tooLong(pointerTo(bytes, places, depth));
+        break;
+      }
+      case COLON:
+        places[depth] = lastString;
+        break;
+      case COMMA:
+        places[depth] = nextPlace(places[depth] ?? 0);
+        values += 1;
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (depth === DEEPEST) {
+          throw tooMuch(`It is nested deeper than ${DEEPEST} levels.`, pointerTo(bytes, places, depth));
+        }
+        depth += 1;
+        places[depth] = byte === OPEN_ARRAY ? -1 : 0;
+        values += 1;
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth = Math.max(0, depth - 1);
+    }
+    if (values > MOST_VALUES) {
+      throw tooMuch(`It has more than ${MOST_VALUES} values.`, pointerTo(bytes, places, depth - 1));
+    }
+  }
+}
+
+function nextPlace(place: number): number {
+  return place < 0 ? place - 1 : 0;
+}
+
+/** Offset of the closing quote; past the end where there is none. */
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+function tooMuch(detail: string, pointer: string): RedfishError {
+  return new RedfishError(413, [about(withDetail(message('PayloadTooLarge'), detail), pointer)]);
+}
+
+/** The string itself may be a private key. */
+function tooLong(pointer: string): RedfishError {
+  return new RedfishError(400, [about(message('StringValueTooLong', '…', LONGEST_STRING), pointer)]);
+}
+
+/** JSON pointer to the value that is being read in the container at this depth. */
+function pointerTo(bytes: Buffer, places: Int32Array, depth: number): string {
+  const parts = [...places.subarray(1, Math.max(1, depth + 1))]
+    .filter((place) => place !== 0)
+    .map((place) => (place < 0 ? String(-1 - place) : nameAt(bytes, place)));
+  return `#${parts.map((part) => `/${part}`).join('')}`;
+}
+
+/** Names longer than this are cut: a pointer is for people, and names are a client's own text. */
+const LONGEST_NAME = 100;
+
+/** The name whose opening quote is here, as it was sent. */
+function nameAt(bytes: Buffer, start: number): string {
+  const end = Math.min(endOfString(bytes, start), start + 1 + LONGEST_NAME);
+  return bytes
+    .toString('utf8', start + 1, end)
+    .replaceAll('~', '~0')
+    .replaceAll('/', '~1');
+}
