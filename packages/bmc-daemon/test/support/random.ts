@@ -1,0 +1,29 @@
+/** Chance that can be repeated. */
+
+export interface Random {
+  /** 0 to below `limit`. */
+  integer(limit: number): number;
+  pick<Item>(items: readonly Item[]): Item;
+  /** True in one of so many cases. */
+  oneIn(cases: number): boolean;
+}
+
+/** The same numbers for the same seed (mulberry32). */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const integer = (limit: number): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+  return {
+    integer,
+    pick: (items) => {
+      const item = items[integer(items.length)];
+      if (item === undefined) throw new Error('picking one of nothing');
+      return item;
+    },
+    oneIn: (cases) => integer(cases) === 0,
+  };
+}
