@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { configurationFixture } from '../../test/support/configuration.js';
 import { createRouter } from '../routing/create-router.js';
 
-const { load } = configurationFixture();
+const { faults, load } = configurationFixture();
 
 const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HOSTED_VLLM_API_BASE: 'http://vllm/v1' };
 
@@ -21,10 +21,37 @@ describe('a model of "*"', () => {
     ['openai/gpt-4o', ['openai', 'gpt-4o', 'https://api.openai.com/v1', 'openai-key', '*']],
     ['groq/llama/3', ['groq', 'llama/3', 'https://api.groq.com/openai/v1', 'groq-key', '*']],
     ['hosted_vllm/a', ['hosted_vllm', 'a', 'http://vllm/v1', null, '*']],
-    ['facebook/opt', ['openai', 'facebook/opt', 'https://api.openai.com/v1', 'openai-key', '*']],
+    ['facebook/opt', undefined],
+    ['claude-opus-4-1', undefined],
+    ['mistral-large', undefined],
+    ['gpt-oss-120b', undefined],
     ['anthropic/claude', undefined],
   ])('asks for %s where its beginning says, without that beginning (C5, C9)', (name, expected) => {
     expect(way('{model: "*"}', name)).toEqual(expected);
+  });
+
+  it('gives a key to the provider whose variable it is from, and to no other', () => {
+    const params = '{model: "*", api_key: os.environ/OPENAI_API_KEY}';
+    expect(way(params, 'gpt-4o')?.[3]).toBe('openai-key');
+    expect(way(params, 'openai/gpt-4o')?.[3]).toBe('openai-key');
+    expect(way(params, 'groq/a')?.[3]).toBe('groq-key');
+    expect(way(params, 'mistral/a')?.[3]).toBeNull();
+    const groq = '{model: "*", api_key: os.environ/GROQ_API_KEY}';
+    expect(way(groq, 'groq/a')?.[3]).toBe('groq-key');
+    expect(way(groq, 'gpt-4o')?.[3]).toBe('openai-key');
+  });
+
+  it.each(['sk-literal', 'os.environ/MY_KEY'])('does not start with a key whose provider is not known: %s', (key) => {
+    const text = `model_list: [{model_name: "*", litellm_params: {model: "*", api_key: ${key}}}]\n`;
+    expect(faults(text, { environment: { MY_KEY: 'k' } })).toEqual([
+      'config.yaml:1: model_list[0].litellm_params.api_key: for any model, the provider of this key is not known: name it by custom_llm_provider or api_base, or leave the key out, and each provider gets the key of its own variable',
+    ]);
+  });
+
+  it('sends no key of the environment to an address of its own', () => {
+    const params = '{model: "*", api_base: "http://own/v1"}';
+    for (const name of ['gpt-4o', 'openai/gpt-4o', 'groq/a', 'anthropic/a', 'a'])
+      expect(way(params, name)?.slice(2)).toEqual(['http://own/v1', null, '*']);
   });
 
   it('asks at its own address, with its own key, whatever the provider (C5, C9)', () => {

@@ -81,14 +81,22 @@ get it. A name that nobody knows goes upstream too, with a warning, unless it lo
 
 **Providers.** \`model\` begins with one: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`, \`mistral\`, …, which know their addresses and the variables for their
 keys (\`OPENAI_API_KEY\`, \`HOSTED_VLLM_API_KEY\`, \`HOSTED_VLLM_API_BASE\`). Any other name with an \`api_base\` is taken as one that speaks OpenAI's API, with
-a warning. Entries of a provider that has an API of its own are a warning, and a request for their model is a 400 that says why:
+a warning. Without a provider in front, as in LiteLLM:
+
+1. An \`api_base\` at a provider's own address means that provider: \`https://api.groq.com/openai/v1\` is \`groq\`.
+2. The name of the model tells it: \`gpt-4o\` is \`openai\`, \`claude-opus-4-1\` is \`anthropic\`, \`gemini-2.5-pro\` is \`vertex_ai\`.
+3. Any other name with an \`api_base\` is asked there by OpenAI's API. It gets its own \`api_key\`, and no key of the environment.
+4. Any other name stops the start, and the message has the prefix to write. A key never goes to a provider that is a guess.
+
+Entries of a provider that has an API of its own are a warning, and a request for their model is a 400 that says why:
 ${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.
 
 **Several entries of one name** are one group, of which each request meets one, by \`weight\`. A request may also name a deployment by its id. **Wildcards**:
 \`openai/*\` with \`model: openai/*\` takes every name of that form and asks the upstream for what the star stood for; the most specific pattern
 wins. A \`model_name\` that stands in the file, served or not, is never taken by a wildcard. \`model: "*"\` asks the provider that a name begins with
-for the rest of it, \`groq/llama-3\` at Groq for \`llama-3\`, with that provider's address and key; a name that begins with none goes to OpenAI whole, and one
-that begins with a provider that has an API of its own is an unknown model. With an \`api_base\` of its own the entry asks there, whatever the name.
+for the rest of it: \`groq/llama-3\` at Groq for \`llama-3\`, with that provider's address and key. A name without a provider goes where the
+name tells, so \`gpt-4o\` goes to OpenAI. Any other name is an unknown model. An \`api_key\` of such an entry goes to the provider whose variable
+it comes from; any other key stops the start. With an \`api_base\` of its own the entry asks there, whatever the name, with its own key.
 
 **Time bounds** are apart for what they bound. \`timeout\` is for a whole plain answer and, since a stream may last, for the first byte of a stream;
 \`stream_timeout\` is for that first byte alone; \`idle_timeout\` for the silence between two chunks; \`connect_timeout\` for the connection. LiteLLM has one

@@ -195,6 +195,28 @@ describe('a provider', () => {
     ],
     ['{model: my_llm/a, api_base: "http://v/v1"}', {}, ['my_llm', 'a', 'http://v/v1', null]],
     [
+      '{model: davinci-002}',
+      { OPENAI_API_KEY: 'e' },
+      ['text-completion-openai', 'davinci-002', 'https://api.openai.com/v1', 'e'],
+    ],
+    [
+      '{model: meta-llama/Llama-3, api_base: "https://api.groq.com/openai/v1/"}',
+      { GROQ_API_KEY: 'g', OPENAI_API_KEY: 'e' },
+      ['groq', 'meta-llama/Llama-3', 'https://api.groq.com/openai/v1', 'g'],
+    ],
+    [
+      '{model: my-model, api_base: "https://evil.example/api.groq.com/openai/v1"}',
+      { GROQ_API_KEY: 'g', OPENAI_API_KEY: 'e' },
+      ['openai', 'my-model', 'https://evil.example/api.groq.com/openai/v1', null],
+    ],
+    ['{model: claude-3, api_base: "http://v/v1", api_key: k}', {}, ['openai', 'claude-3', 'http://v/v1', 'k']],
+    [
+      '{model: gpt-oss-20b, api_base: "http://v/v1"}',
+      { OPENAI_API_KEY: 'e' },
+      ['openai', 'gpt-oss-20b', 'http://v/v1', null],
+    ],
+    ['{model: gpt-4o, api_base: "http://v/v1"}', { OPENAI_API_KEY: 'e' }, ['openai', 'gpt-4o', 'http://v/v1', 'e']],
+    [
       '{model: openai/a, api_base: "http://v/v1/chat/completions", api_key: k}',
       {},
       ['openai', 'a', 'http://v/v1', 'k'],
@@ -219,6 +241,34 @@ describe('a provider', () => {
       "config.yaml:3: model_list[0].litellm_params.model: my_llm is no known provider: taken as one that speaks OpenAI's API, asked for a",
       'config.yaml:5: model_list[1].litellm_params: there is no api_key, and OPENAI_API_KEY is not set: requests carry none',
       'config.yaml:7: model_list[2].litellm_params.api_base: the route at its end is left out: http://v/v1 is the address',
+    ]);
+  });
+
+  it('is never guessed: a name that tells nothing stops the start, and the message has the prefix', () => {
+    const environment = { OPENAI_API_KEY: 'e', OPENAI_BASE_URL: 'http://gateway/v1' };
+    const fault = (model: string) =>
+      faults(`model_list:\n${entry('m', `{model: ${model}, api_key: k}`)}`, { environment });
+    const sentence = (example: string) =>
+      `config.yaml:3: model_list[0].litellm_params.model: the name does not say which provider this is: write it before the name, ${example}, or set api_base`;
+    expect(fault('mistral-large')).toEqual([sentence('mistral/mistral-large')]);
+    expect(fault('my-model')).toEqual([sentence('such as hosted_vllm/my-model')]);
+  });
+
+  it('gets no key of another vendor: its model is not served here', () => {
+    const text = `model_list:\n${entry('opus', '{model: claude-opus-4-1, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
+    const { proxy } = load(text);
+    expect(proxy.deployments).toEqual([]);
+    expect([...(proxy.unserved ?? [])]).toEqual([
+      ['opus', 'anthropic has an API of its own, which is not built yet'],
+      ['flash', 'vertex_ai has an API of its own, which is not built yet'],
+    ]);
+  });
+
+  it('is warned of when a key of the environment goes elsewhere, or does not', () => {
+    const text = `model_list:\n${entry('a', '{model: openai/a, api_base: "http://v/v1"}')}${entry('b', '{model: b, api_base: "http://v/v1"}')}`;
+    expect(warnings(text, { environment: { OPENAI_API_KEY: 'e' } })).toEqual([
+      'config.yaml:3: model_list[0].litellm_params: OPENAI_API_KEY is sent to http://v/v1: set api_key if that server has another key',
+      'config.yaml:5: model_list[1].litellm_params: OPENAI_API_KEY is not sent to http://v/v1, which may be another vendor: set api_key, or write openai/ before the name of the model',
     ]);
   });
 

@@ -80,7 +80,9 @@ export function readParams({
   if (targets === undefined) return deployment;
   const at = ([name, its]: readonly [string, UpstreamTarget | null]) =>
     [name, its === null ? null : { ...deployment, ...its }] as const;
-  return { ...deployment, byProvider: new Map([...targets].map(at)) };
+  // A name without a prefix is OpenAI's, or that of a server at an address of its own.
+  const { apiKey } = targets.get('openai') ?? target;
+  return { ...deployment, apiKey, byProvider: new Map([...targets].map(at)) };
 }
 
 /** A stable name: 64 hexadecimal digits. No secret goes into it: clients see it (`x-litellm-model-id`). */

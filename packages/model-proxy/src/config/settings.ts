@@ -71,7 +71,7 @@ export const entryTable = {
 export const paramsTable = {
   model: text({
     name: 'model',
-    doc: 'What the upstream calls the model, behind the provider: `hosted_vllm/gpt-oss-120b`. Without a provider it is `openai`.',
+    doc: 'What the upstream calls the model, behind the provider: `hosted_vllm/gpt-oss-120b`. Without a provider, the address or the name tells it: [Providers](#litellm_params-of-an-entry).',
   }),
   apiBase: httpUrl({
     name: 'api_base',

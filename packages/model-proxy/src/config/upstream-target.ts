@@ -1,5 +1,6 @@
 /** Which provider a model is asked of, where, and with which key. */
-import { findProvider, isKnownProvider } from '../providers/index.js';
+import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../providers/index.js';
+import { providerOfModel } from '../providers/model-names.js';
 import type { Provider } from '../providers/provider.js';
 import type { FoundBlock } from './blocks.js';
 import type { Environment } from '../settings.js';
@@ -44,7 +45,13 @@ export function readTarget(
   }
   // At fault already: nothing is to be said of an address that may be right when the value is.
   const baseAtFault = values.apiBase === undefined && places.has('apiBase');
-  const { name, model } = splitModel(values.model, values.customLlmProvider);
+  const named = nameProvider(values.model, values.customLlmProvider, values.apiBase);
+  if (named === undefined) {
+    const at = places.get('model') ?? params;
+    if (!baseAtFault) findings.fault(at.node, at.path, unknownProvider(values.model));
+    return undefined;
+  }
+  const { name, model } = named;
   if (foreignProviders.has(name)) return `${name} has an API of its own, which is not built yet`;
   if (!isKnownProvider(name)) {
     if (values.apiBase === undefined && !baseAtFault) return `${name} is no known provider, and there is no api_base`;
@@ -64,12 +71,15 @@ export function readTarget(
     findings.fault(params.node, params.path, missing);
     return undefined;
   }
-  const apiKey = values.apiKey === undefined ? environmentKey(provider, environment) : values.apiKey;
+  const apiKey = values.apiKey === undefined && named.isSure ? environmentKey(provider, environment) : values.apiKey;
+  if (apiKey === undefined) noteUnsentKey(provider, apiBase, params, { environment, findings });
+  else if (values.apiKey === undefined && apiKey !== null && values.apiBase !== undefined)
+    noteKeyElsewhere(provider, apiBase, params, { environment, findings });
   if (apiKey === null && apiBase === provider.defaultApiBase) {
     const missing = `there is no api_key${unset(provider.apiKeyEnvironment)}: requests carry none`;
     findings.warn(params.node, params.path, missing);
   }
-  return { provider, upstreamModel: model, apiBase: withoutRoute(apiBase, block, findings), apiKey };
+  return { provider, upstreamModel: model, apiBase: withoutRoute(apiBase, block, findings), apiKey: apiKey ?? null };
 }
 
 const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
@@ -86,18 +96,90 @@ function environmentBase(provider: Provider, { environment, findings }: TargetOp
 }
 
 function environmentKey({ apiKeyEnvironment }: Provider, environment: Environment): string | null {
-  // An empty variable is how compose files leave one out.
-  return apiKeyEnvironment.map((name) => environment[name]?.trim() ?? '').find((text) => text !== '') ?? null;
+  const variable = keyVariable(apiKeyEnvironment, environment);
+  return variable === undefined ? null : (environment[variable]?.trim() ?? null);
 }
 
-/** `hosted_vllm/gpt-oss-120b` to its two parts; what stands behind the first slash is the upstream's, slashes too. */
-function splitModel(model: string, provider: string | undefined): { name: string; model: string } {
-  if (provider !== undefined)
-    return { name: provider, model: model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model };
+/** The first that holds a key. An empty variable is how compose files leave one out. */
+function keyVariable(names: readonly string[], environment: Environment): string | undefined {
+  return names.find((name) => (environment[name]?.trim() ?? '') !== '');
+}
+
+/** A provider, and what it calls the model. */
+interface NamedProvider {
+  readonly name: string;
+  readonly model: string;
+  /** Whether the configuration names the provider. If not, no key of the environment is sent: it could reach another vendor. */
+  readonly isSure: boolean;
+}
+
+/**
+ * Finds the provider as LiteLLM does: by `custom_llm_provider`, the prefix, the address, the name of the model. `hosted_vllm/openai/gpt`
+ * is `openai/gpt` of `hosted_vllm`. A name that tells nothing is asked by OpenAI's API, if there is an address to ask.
+ * @returns undefined: nothing tells.
+ */
+function nameProvider(
+  model: string,
+  given: string | undefined,
+  apiBase: string | undefined,
+): NamedProvider | undefined {
+  if (given !== undefined)
+    return {
+      name: given,
+      model: model.startsWith(`${given}/`) ? model.slice(given.length + 1) : model,
+      isSure: true,
+    };
   const slash = model.indexOf('/');
-  // LiteLLM knows OpenAI's names without a prefix; so may everything be that speaks its API.
-  if (slash <= 0 || slash === model.length - 1) return { name: 'openai', model };
-  return { name: model.slice(0, slash), model: model.slice(slash + 1) };
+  const prefix = slash > 0 && slash < model.length - 1 ? model.slice(0, slash) : undefined;
+  const isProvider = prefix !== undefined && (isKnownProvider(prefix) || foreignProviders.has(prefix));
+  if (isProvider) return { name: prefix, model: model.slice(slash + 1), isSure: true };
+  const atAddress = apiBase === undefined ? undefined : providerOfAddress(apiBase);
+  if (atAddress !== undefined) return { name: atAddress, model, isSure: true };
+  // Which provider `*` means is decided for each request.
+  const byName = model === '*' && apiBase === undefined ? 'openai' : providerOfModel(model);
+  if (byName !== undefined && (apiBase === undefined || isKnownProvider(byName)))
+    return { name: byName, model, isSure: true };
+  if (prefix !== undefined) return { name: prefix, model: model.slice(slash + 1), isSure: true };
+  return apiBase === undefined ? undefined : { name: 'openai', model, isSure: false };
+}
+
+function unknownProvider(model: string): string {
+  const near = [...knownProviders, ...foreignProviders].find((name) => model.startsWith(name));
+  const example = near === undefined ? `such as hosted_vllm/${model}` : `${near}/${model}`;
+  return `the name does not say which provider this is: write it before the name, ${example}, or set api_base`;
+}
+
+/** The key of a vendor's variable goes where the configuration says, as in LiteLLM, even if that is not the vendor. */
+function noteKeyElsewhere(
+  { apiKeyEnvironment, defaultApiBase }: Provider,
+  apiBase: string,
+  params: FoundBlock,
+  { environment, findings }: TargetOptions,
+): void {
+  const variable = keyVariable(apiKeyEnvironment, environment);
+  if (variable === undefined || defaultApiBase === null) return;
+  if (new URL(apiBase).origin === new URL(defaultApiBase).origin) return;
+  findings.warn(
+    params.node,
+    params.path,
+    `${variable} is sent to ${apiBase}: set api_key if that server has another key`,
+  );
+}
+
+function noteUnsentKey(
+  { apiKeyEnvironment }: Provider,
+  apiBase: string,
+  params: FoundBlock,
+  { environment, findings }: TargetOptions,
+): void {
+  const variable = keyVariable(apiKeyEnvironment, environment);
+  if (variable === undefined) return;
+  const remedy = 'set api_key, or write openai/ before the name of the model';
+  findings.warn(
+    params.node,
+    params.path,
+    `${variable} is not sent to ${apiBase}, which may be another vendor: ${remedy}`,
+  );
 }
 
 /** LiteLLM takes an address that names the route already. */

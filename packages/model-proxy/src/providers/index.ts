@@ -150,6 +150,15 @@ const providers = new Map(known.map((provider) => [provider.name, provider]));
 /** The names of the dialects that are known here. */
 export const knownProviders: readonly string[] = [...providers.keys()];
 
+/** The provider whose service is at an address, such as `groq` for `https://api.groq.com/openai/v1`; undefined: none that is known. */
+export function providerOfAddress(apiBase: string): string | undefined {
+  const { origin } = new URL(apiBase);
+  // Anything may listen at a plain address of this machine.
+  return origin.startsWith('https:') ? known.find((provider) => originOf(provider) === origin)?.name : undefined;
+}
+
+const originOf = ({ defaultApiBase }: Provider) => (defaultApiBase === null ? null : new URL(defaultApiBase).origin);
+
 /** Whether a prefix of `model` is the name of a dialect that is known here. */
 export function isKnownProvider(name: string): boolean {
   return providers.has(name);

@@ -1,5 +1,6 @@
 /** From a public name to one deployment. */
 import type { Deployment } from '../providers/deployment.js';
+import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
 import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
@@ -88,15 +89,19 @@ export function createRouter(
   };
 }
 
-/** One that takes every name asks the provider that the name begins with for the rest of it. */
+/** A deployment for any name asks the provider that the name begins with, or whose model it is; without one there is no way. */
 function byProvider(selection: Selection): Selection | undefined {
   const { deployment, upstreamModel } = selection;
+  const targets = deployment.byProvider;
+  if (targets === undefined) return selection;
   const slash = upstreamModel.indexOf('/');
-  const its = deployment.byProvider?.get(upstreamModel.slice(0, Math.max(0, slash)));
+  const prefixed = slash > 0 ? targets.get(upstreamModel.slice(0, slash)) : undefined;
+  if (prefixed === null) return undefined;
+  if (prefixed !== undefined)
+    return { ...selection, deployment: prefixed, upstreamModel: upstreamModel.slice(slash + 1) };
+  const its = targets.get(providerOfModel(upstreamModel) ?? OTHER_NAMES);
   if (its === null) return undefined;
-  return its === undefined
-    ? selection
-    : { ...selection, deployment: its, upstreamModel: upstreamModel.slice(slash + 1) };
+  return its === undefined ? selection : { ...selection, deployment: its };
 }
 
 function selectionOf(deployment: Deployment): Selection {
