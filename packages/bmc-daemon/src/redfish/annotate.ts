@@ -31,28 +31,27 @@ export function annotate(resource: JsonObject, entity: string, options: Annotate
     const rest = (deprecated.get(entity) ?? []).reduce(without, resource);
     return currentUri === undefined ? rest : relinked(rest, currentUri);
   }
-  return {
-    ...withHealthRollUp(resource),
-    ...(entity === 'Manager' ? asSpecified(resource) : {}),
-    ...(entity === 'MessageRegistryFile' ? withSeverity(resource) : {}),
-    '@Redfish.Copyright': copyright,
-  };
+  const specified = withHealthRollUp(resource);
+  switch (entity) {
+    case 'Manager':
+      return { ...specified, ...asSpecified(resource), '@Redfish.Copyright': copyright };
+    case 'MessageRegistryFile':
+      return { ...specified, ...withSeverity(resource), '@Redfish.Copyright': copyright };
+    default:
+      return { ...specified, '@Redfish.Copyright': copyright };
+  }
 }
 
-/** Whatever it links to at a deprecated address at the one that has taken its place. Who still asks at the old one is answered. */
-function relinked({ '@odata.id': own, ...resource }: JsonObject, currentUri: (uri: string) => string): JsonObject {
-  const descendInto = (value: Json | undefined): Json | undefined => {
-    if (isArray(value)) return value.map((item) => descendInto(item) ?? null);
-    if (!isObject(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [
-        name,
-        name === '@odata.id' && typeof member === 'string' ? currentUri(member) : descendInto(member),
-      ]),
+/**
+ * Links to the address that has taken the place of a deprecated one. The resource's own `@odata.id` stays: a client that asks at
+ * the old address is answered there.
+ */
+function relinked(resource: JsonObject, currentUri: (uri: string) => string): JsonObject {
+  const linksOf = (object: JsonObject): JsonObject =>
+    withMembers(object, (name, value) =>
+      name === '@odata.id' && typeof value === 'string' ? currentUri(value) : below(value, linksOf),
     );
-  };
-  const links = descendInto(resource);
-  return { ...(own === undefined ? {} : { '@odata.id': own }), ...(isObject(links) ? links : {}) };
+  return withMembers(resource, (name, value) => (name === '@odata.id' ? value : below(value, linksOf)));
 }
 
 const writeable = '@Redfish.WriteableProperties';
@@ -91,19 +90,39 @@ function withSeverity({ Messages: messages }: JsonObject): JsonObject {
 
 /** `HealthRollUp`, the specification's spelling, beside DMTF's `HealthRollup` in every Status. */
 function withHealthRollUp(object: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object).flatMap(([name, value]): [string, Json | undefined][] =>
-      name === 'HealthRollup'
-        ? [
-            [name, value],
-            ['HealthRollUp', value],
-          ]
-        : [[name, value === undefined ? undefined : descend(value)]],
-    ),
-  );
+  const inside = withMembers(object, (_name, value) => below(value, withHealthRollUp));
+  if (!('HealthRollup' in inside)) return inside;
+  const both: Record<string, Json | undefined> = {};
+  for (const [name, value] of Object.entries(inside)) {
+    both[name] = value;
+    if (name === 'HealthRollup') both['HealthRollUp'] = value;
+  }
+  return both;
 }
 
-function descend(value: Json): Json {
-  if (isArray(value)) return value.map(descend);
-  return isObject(value) ? withHealthRollUp(value) : value;
+/**
+ * The object with other members, or the same object where `change` changes none: every render passes here, and most objects stay
+ * as they are.
+ */
+function withMembers(object: JsonObject, change: (name: string, value: Json) => Json): JsonObject {
+  let copy: Record<string, Json | undefined> | undefined;
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    const next = change(name, value);
+    if (next !== value) (copy ??= { ...object })[name] = next;
+  }
+  return copy ?? object;
+}
+
+/** Applies `change` to an object, and to the objects of an array at any depth. Everything else stays. */
+function below(value: Json, change: (object: JsonObject) => JsonObject): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (!isArray(value)) return change(value);
+  let copy: Json[] | undefined;
+  for (const [index, item] of value.entries()) {
+    const next = below(item, change);
+    if (next !== item) (copy ??= [...value])[index] = next;
+  }
+  return copy ?? value;
 }

@@ -20,7 +20,8 @@ export type Operation = (exchange: Exchange, params: Params) => Awaitable<Answer
 /** A resource as an object, for queries to work on. */
 export interface Shown {
   readonly body: JsonObject;
-  readonly etag: string;
+  /** Asked for where the answer has the resource's own ETag. */
+  readonly etag: () => string;
   /** Headers of the resource: Allow, Link. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -248,7 +249,7 @@ function showOperation<Services>(
     const entity = await resource.load(request);
     return {
       body: renderer.body(entity, params, view),
-      etag: renderer.etag(entity, params, view),
+      etag: () => renderer.etag(entity, params, view),
       headers: renderer.headers,
     };
   };

@@ -5,7 +5,7 @@ import { entityTag } from './conditions.js';
 import type { JsonObject } from './json.js';
 import type { Params, Resource } from './resource.js';
 import { shapeOf, wordsOf } from './schema-shape.js';
-import { withWriteableProperties } from './writeable.js';
+import { withWriteableProperties, writeableOf, type Writeable } from './writeable.js';
 
 /** What a request sees of the service: everything, or one machine. */
 export interface View<Services> {
@@ -49,7 +49,12 @@ export function createRenderer<Services>(
   const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
   const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(odataType)}.json>; rel=describedby`;
   const fixed = { Allow: allow, Link: describedBy };
-  const actions = Object.entries(resource.actions ?? {});
+  const actions = Object.entries(resource.actions ?? {}).map(([name, action]) => ({
+    name,
+    action,
+    allowable: allowableValues(action.body),
+  }));
+  const writeable = writeableReader(resource.patch);
   const kept = new WeakMap<object, Map<string, Kept>>();
 
   const canonical = (entity: object, params: Params): Params => resource.canonicalParams?.(entity, params) ?? params;
@@ -62,19 +67,17 @@ export function createRenderer<Services>(
       ...resource.render(entity, { self, params, services, isServed }),
       ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
     };
-    const { patch } = resource;
-    const schema = typeof patch?.body === 'function' ? patch.body(entity) : patch?.body;
-    return annotate(withWriteableProperties(rendered, schema), entityName, annotateOptions);
+    return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, annotateOptions);
   };
 
   // What is advertised is what is served: both come from the literal.
   const actionsBlock = (entity: object, self: string): JsonObject =>
     Object.fromEntries(
       actions
-        .filter(([, action]) => action.available?.(entity) ?? true)
-        .map(([name, action]) => [
+        .filter(({ action }) => action.available?.(entity) ?? true)
+        .map(({ name, action, allowable }) => [
           name,
-          { target: actionUri(self, name), ...allowableValues(action.body), ...action.parameters?.(entity) },
+          { target: actionUri(self, name), ...allowable, ...action.parameters?.(entity) },
         ]),
     );
 
@@ -122,6 +125,25 @@ export function createRenderer<Services>(
       if (volatile.length > 0) return fresh(entity, own, self, services, keep);
       return (keep.answer ??= fresh(entity, own, self, services, keep));
     },
+  };
+}
+
+/** Gives what a PATCH of an entity takes; a schema is read once for each shape of it. */
+function writeableReader<Services>(patch: Resource<Services>['patch']): (entity: object) => Writeable | undefined {
+  if (typeof patch?.body !== 'function') {
+    const always = writeableOf(patch?.body);
+    return () => always;
+  }
+  const { body } = patch;
+  const byShape = new Map<string, Writeable | undefined>();
+  return (entity) => {
+    const shape = patch.shape?.(entity);
+    if (shape === undefined) return writeableOf(body(entity));
+    const known = byShape.get(shape);
+    if (known !== undefined) return known;
+    const found = writeableOf(body(entity));
+    byShape.set(shape, found);
+    return found;
   };
 }
 

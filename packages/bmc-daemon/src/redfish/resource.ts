@@ -89,6 +89,11 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    */
   readonly body: ZodType<Body> | ((entity: Entity) => ZodType<Body>);
   /**
+   * Names the set of properties that `body` accepts, where `body` is a function: entities of one shape accept the same names at
+   * every depth, whatever values those may have. `@Redfish.WriteableProperties` is derived once for each shape. There are few.
+   */
+  shape?(entity: Entity): string;
+  /**
    * Properties, `Boot.BootSourceOverrideTarget`, whose new values logs and subscribers are told beside their names: no secrets,
    * and nothing that may hold one (a URL). Default: none.
    */

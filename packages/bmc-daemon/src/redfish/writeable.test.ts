@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { withWriteableProperties } from './writeable.js';
+import type { JsonObject } from './json.js';
+import { withWriteableProperties, writeableOf } from './writeable.js';
+
+const annotated = (object: JsonObject, schema: z.ZodType): JsonObject =>
+  withWriteableProperties(object, writeableOf(schema));
 
 const boot = z.strictObject({ Target: z.enum(['Pxe']).optional(), Order: z.array(z.string()).optional() });
 const shown = { Id: '1', AssetTag: null, Boot: { Target: 'Pxe', Path: 'x' }, Attributes: { A: 1 }, List: [{ A: 1 }] };
@@ -14,7 +18,7 @@ describe('@Redfish.WriteableProperties', () => {
       Attributes: z.record(z.string(), z.number()).optional(),
       List: z.array(z.strictObject({ A: z.number() })).optional(),
     });
-    expect(withWriteableProperties(shown, schema)).toEqual({
+    expect(annotated(shown, schema)).toEqual({
       ...shown,
       Boot: { ...shown.Boot, '@Redfish.WriteableProperties': ['Target', 'Order'] },
       '@Redfish.WriteableProperties': ['AssetTag', 'Password', 'Attributes', 'List'],
@@ -28,7 +32,7 @@ describe('@Redfish.WriteableProperties', () => {
       .nullable()
       .optional();
     expect(
-      withWriteableProperties(
+      annotated(
         shown,
         z.strictObject({ Boot: wrapped }).refine(() => true),
       ),
@@ -36,9 +40,9 @@ describe('@Redfish.WriteableProperties', () => {
       ...shown,
       Boot: { ...shown.Boot, '@Redfish.WriteableProperties': ['Target', 'Order'] },
     });
-    expect(withWriteableProperties(shown, z.strictObject({ Boot: z.strictObject({}) }))).toEqual(shown);
+    expect(annotated(shown, z.strictObject({ Boot: z.strictObject({}) }))).toEqual(shown);
     expect(
-      withWriteableProperties(
+      annotated(
         shown,
         z.preprocess((body) => body, z.strictObject({ Id: z.string() })),
       ),
@@ -53,14 +57,14 @@ describe('@Redfish.WriteableProperties', () => {
       Attributes: z.strictObject({ A: z.number().optional() }).optional(),
       '@Redfish.SettingsApplyTime': z.strictObject({ ApplyTime: z.string() }).optional(),
     });
-    expect(withWriteableProperties(shown, schema)).toEqual({
+    expect(annotated(shown, schema)).toEqual({
       ...shown,
       '@Redfish.WriteableProperties': ['Attributes'],
     });
   });
 
   it('names an object that is not shown as a whole (S1)', () => {
-    expect(withWriteableProperties({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
+    expect(annotated({ Id: '1' }, z.strictObject({ Boot: boot }))).toEqual({
       Id: '1',
       '@Redfish.WriteableProperties': ['Boot'],
     });

@@ -1,28 +1,39 @@
-/** `@Redfish.WriteableProperties`: what a PATCH takes, said in the object that it stands in; worked out from the PATCH's schema. */
-import { isObject, type JsonObject } from './json.js';
+/** `@Redfish.WriteableProperties`: names what a PATCH takes, in the object that it stands in. The PATCH's schema says it. */
+import { isObject, type Json, type JsonObject } from './json.js';
 import { shapeOf } from './schema-shape.js';
 
-/** Its members are for each service to name (Bios): clients take all that is in it for an attribute. */
+/** Clients take every member of it for an attribute, so it has no annotation inside. */
 const open = 'Attributes';
 
+/** The properties that a schema accepts, worked out once. A property that is an object has those within it. */
+export type Writeable = ReadonlyMap<string, Writeable | undefined>;
+
 /**
- * The object with the annotation, and each object within it with its own. Only for what is shown: a property that can be written
- * and not read (a password) is named, an object that is not there is not made.
+ * Reads the properties from a schema.
  * @param schema what a PATCH of the object takes.
+ * @returns undefined where the schema is not an object's.
  */
-export function withWriteableProperties(object: JsonObject, schema: unknown): JsonObject {
+export function writeableOf(schema: unknown): Writeable | undefined {
   const shape = shapeOf(schema);
-  if (shape === undefined) return object;
-  const below = new Map<string, JsonObject>();
-  const writeable: string[] = [];
-  for (const [name, property] of Object.entries(shape)) {
-    // An annotation of a request (`@Redfish.SettingsApplyTime`) is no property.
-    if (name.startsWith('@')) continue;
+  if (shape === undefined) return undefined;
+  // An annotation of a request (`@Redfish.SettingsApplyTime`) is not a property.
+  const properties = Object.entries(shape).filter(([name]) => !name.startsWith('@'));
+  return new Map(properties.map(([name, property]) => [name, name === open ? undefined : writeableOf(property)]));
+}
+
+/**
+ * Returns the object with the annotation, and each object within it with its own. An object that is not shown gets none; a
+ * property that is not shown (a password) is named.
+ */
+export function withWriteableProperties(object: JsonObject, writeable: Writeable | undefined): JsonObject {
+  if (writeable === undefined) return object;
+  const annotated: Record<string, Json | undefined> = { ...object };
+  const names: string[] = [];
+  for (const [name, below] of writeable) {
     const value = object[name];
-    if (name !== open && isObject(value) && shapeOf(property) !== undefined)
-      below.set(name, withWriteableProperties(value, property));
-    else writeable.push(name);
+    if (below !== undefined && isObject(value)) annotated[name] = withWriteableProperties(value, below);
+    else names.push(name);
   }
-  const own = Object.fromEntries(Object.entries(object).map(([name, value]) => [name, below.get(name) ?? value]));
-  return writeable.length === 0 ? own : { ...own, '@Redfish.WriteableProperties': writeable };
+  if (names.length > 0) annotated['@Redfish.WriteableProperties'] = names;
+  return annotated;
 }

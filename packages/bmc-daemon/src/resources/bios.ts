@@ -80,6 +80,8 @@ const biosSettings = defineResource({
           .strictObject({ '@odata.type': z.string().optional(), ApplyTime: z.enum(applyTimes) })
           .optional(),
       }),
+    // Which attributes there are is not told by the annotation.
+    shape: () => 'all',
     properties: attributeProperties,
     apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
       const change = settingsChange(attributes);

@@ -61,6 +61,7 @@ const chassis = defineResource({
     // What a machine stands in has its tag; nobody keeps one for what the configuration names.
     body: ({ system }): z.ZodType<z.infer<typeof chassisBody>> =>
       system === null ? chassisBody.omit({ AssetTag: true }) : chassisBody,
+    shape: ({ system }) => (system === null ? 'without AssetTag' : 'all'),
     apply: async (entity, body, { services }) => {
       const wanted = wantedIndicator(body, entity.indicator);
       if (wanted !== undefined) await setChassisIndicator(entity, wanted, services);

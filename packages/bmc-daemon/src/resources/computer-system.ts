@@ -77,6 +77,7 @@ const computerSystem = defineResource({
     renderSystem(system, { self, services, metrics: summaryMetrics(system.uuid, isServed) }),
   patch: {
     body: patchBody,
+    shape: ({ autostart }) => (autostart === undefined ? 'without PowerRestorePolicy' : 'all'),
     tells: [
       'AssetTag',
       'Boot.BootSourceOverrideEnabled',

@@ -69,6 +69,7 @@ const role = defineResource({
   }),
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
+    shape: ({ predefined }) => (predefined ? 'predefined' : 'own'),
     apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services }) =>
       telling({ roleId: id }, () => {
         services.access.roles.change(id, [...new Set(AssignedPrivileges)]);

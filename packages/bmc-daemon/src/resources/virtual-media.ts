@@ -69,6 +69,7 @@ function virtualMediaAt(
     patch: {
       // What is shown of the certificates' verification is not compared.
       body: (entity) => driveBody(renderDrive(entity, false)),
+      shape: () => 'all',
       async apply(entity, body, { services, requester }) {
         const { system, drive } = entity;
         const { VerifyCertificate: verifyCertificate } = body;

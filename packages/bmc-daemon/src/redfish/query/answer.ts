@@ -56,7 +56,7 @@ export async function answerQuery(
 
 /** A part of a resource changes when the resource does; what holds other resources, too, is known by its own text alone. */
 function conditionally({ request }: Exchange, { etag, headers }: Shown, query: Query, text: string): Answer {
-  const tag = query.filter === undefined && query.expand === undefined ? etag : entityTag(text);
+  const tag = query.filter === undefined && query.expand === undefined ? etag() : entityTag(text);
   const ifNoneMatch = request.headers['if-none-match'];
   if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, tag)) return emptyAnswer(304, { ETag: tag });
   return jsonAnswer(200, text, { ...headers, ETag: tag });

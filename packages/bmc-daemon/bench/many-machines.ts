@@ -1,0 +1,178 @@
+/**
+ * What large hosts cost: a machine in `$expand` and `$filter`, and a manager, beside plain GETs of one system; the start with many
+ * machines; and whether the service answers while other processes take the processors. All ratios are of CPU time.
+ *
+ *     npm run bench:machines -w @rackless/bmc-daemon [-- --machines N] [--start-machines N] [--rounds N] [--busy-loops N]
+ *
+ * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits 1 over a goal.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
+import {
+  costOf,
+  fetchOnce,
+  Machines,
+  median,
+  rest,
+  startDaemon,
+  systemUri,
+  type MeasuredDaemon,
+} from './measured-daemon.js';
+
+const { values: flags } = parseArgs({
+  options: {
+    machines: { type: 'string', default: '300' },
+    'start-machines': { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '7' },
+    'busy-loops': { type: 'string', default: '6' },
+  },
+});
+const machineCount = Number(flags.machines);
+const rounds = Number(flags.rounds);
+
+/** `first` and `later` in plain GETs of a system, `manager` in systems of the same kind of query, `startMs` in CPU time. */
+const goals = { first: 2, later: 0.7, manager: 1.2, startMs: 3000 };
+/** Plain GETs that are under way at a time: as many as an expansion reads. */
+const atOnce = 8;
+
+const expandedSystems = '/redfish/v1/Systems?$expand=.';
+const expandedManagers = '/redfish/v1/Managers?$expand=.';
+const filteredSystems = "/redfish/v1/Systems?$filter=PowerState eq 'Off'";
+const filteredManagers = "/redfish/v1/Managers?$filter=PowerState eq 'On'";
+
+/** CPU time of one GET, in milliseconds, divided by the machines that it lists. */
+async function perMachine(daemon: MeasuredDaemon, path: string): Promise<number> {
+  const { ms, value } = await costOf(daemon, () => fetchOnce(`${daemon.url}${encodeURI(path)}`));
+  if (value.status !== 200) throw new Error(`reading ${path}: ${value.status} ${value.body.slice(0, 500)}`);
+  const { Members: members } = JSON.parse(value.body) as { readonly Members: readonly unknown[] }; // The service's own.
+  if (members.length !== machineCount) throw new Error(`reading ${path}: ${members.length} members`);
+  return ms / machineCount;
+}
+
+/** CPU time of a plain GET of each system, in milliseconds. */
+async function perPlainGet(daemon: MeasuredDaemon): Promise<number> {
+  const { ms } = await costOf(daemon, async () => {
+    const waiting = Array.from({ length: machineCount }, (_, index) => systemUri(index + 1));
+    const walk = async (): Promise<void> => {
+      for (let uri = waiting.pop(); uri !== undefined; uri = waiting.pop()) {
+        const { status } = await fetchOnce(`${daemon.url}${uri}`);
+        if (status !== 200) throw new Error(`reading ${uri}: ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, walk));
+  });
+  return ms / machineCount;
+}
+
+function report(what: string, value: number, goal: number, unit = ''): boolean {
+  const held = value <= goal;
+  console.log(
+    `  ${what.padEnd(58)} ${value.toFixed(2).padStart(8)}${unit}  goal ${goal}${unit}${held ? '' : '  MISSED'}`,
+  );
+  return held;
+}
+
+async function measureRatios(daemon: MeasuredDaemon, machines: Machines): Promise<boolean> {
+  const cold = await perMachine(daemon, expandedSystems);
+  const samples = {
+    plain: [],
+    first: [],
+    firstFilter: [],
+    later: [],
+    filter: [],
+    manager: [],
+    managerFilter: [],
+  } as Record<'plain' | 'first' | 'firstFilter' | 'later' | 'filter' | 'manager' | 'managerFilter', number[]>;
+  for (let round = 0; round < rounds; round += 1) {
+    // A definition that changed is read as one that was never seen.
+    await machines.define(machineCount, `expanded in round ${round}`);
+    await rest(daemon);
+    samples.first.push(await perMachine(daemon, expandedSystems));
+    samples.later.push(await perMachine(daemon, expandedSystems));
+    // Each GET has been answered before, so that only what every GET costs is measured.
+    await perPlainGet(daemon);
+    samples.plain.push(await perPlainGet(daemon));
+    samples.manager.push(await perMachine(daemon, expandedManagers));
+    await machines.define(machineCount, `filtered in round ${round}`);
+    await rest(daemon);
+    samples.firstFilter.push(await perMachine(daemon, filteredSystems));
+    samples.filter.push(await perMachine(daemon, filteredSystems));
+    samples.managerFilter.push(await perMachine(daemon, filteredManagers));
+  }
+  const plain = median(samples.plain);
+  const of = (values: readonly number[]): number => median(values) / plain;
+  console.log(`${machineCount} machines; a plain GET of a system costs ${(plain * 1000).toFixed(0)} us of CPU`);
+  console.log(`  in $expand directly after the start, code not yet compiled: ${(cold / plain).toFixed(2)} plain GETs`);
+  return [
+    report('$expand, a machine that was not read before, in plain GETs', of(samples.first), goals.first),
+    report('$expand, a machine that was, in plain GETs', of(samples.later), goals.later),
+    report('$filter, a machine that was not read before, in plain GETs', of(samples.firstFilter), goals.first),
+    report('$filter, a machine that was, in plain GETs', of(samples.filter), goals.later),
+    report('$expand, a manager, in systems', median(samples.manager) / median(samples.later), goals.manager),
+    report('$filter, a manager, in systems', median(samples.managerFilter) / median(samples.filter), goals.manager),
+  ].every(Boolean);
+}
+
+/** Repeats the largest requests while busy loops take the processors. */
+async function measureStarved(daemon: MeasuredDaemon, machines: Machines): Promise<boolean> {
+  const loops = Array.from({ length: Number(flags['busy-loops']) }, () =>
+    spawn(process.execPath, ['-e', 'for (;;) { /* takes a processor */ }'], { stdio: 'ignore' }),
+  );
+  const failed: string[] = [];
+  const times: number[] = [];
+  try {
+    await machines.define(machineCount, 'read by a starved daemon');
+    for (const path of [expandedSystems, filteredSystems, expandedManagers, expandedSystems]) {
+      const started = performance.now();
+      const { status } = await fetchOnce(`${daemon.url}${encodeURI(path)}`);
+      times.push(performance.now() - started);
+      if (status !== 200) failed.push(`${path}: ${status}`);
+    }
+  } finally {
+    for (const loop of loops) loop.kill('SIGKILL');
+  }
+  const slowest = (Math.max(...times) / 1000).toFixed(1);
+  console.log(
+    `beside ${loops.length} busy loops: ${failed.length} of ${times.length} failed, the slowest took ${slowest} s`,
+  );
+  for (const failure of failed) console.log(`  MISSED ${failure}`);
+  return failed.length === 0;
+}
+
+/** CPU time of a start until the daemon has nothing left to do. */
+async function measureStart(folder: string, libvirtUri: string): Promise<boolean> {
+  const daemon = await startDaemon(folder, libvirtUri);
+  try {
+    const used = await rest(daemon);
+    console.log(`a start with ${flags['start-machines']} machines, until the daemon rests`);
+    return report('CPU time', used, goals.startMs, ' ms');
+  } finally {
+    await daemon.stop();
+  }
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+const libvirtd = await startLibvirtd({ driver: 'test' });
+const machines = await Machines.open(libvirtd.uri);
+try {
+  await machines.define(machineCount, 'as defined');
+  const daemon = await startDaemon(folder, libvirtd.uri);
+  const held: boolean[] = [];
+  try {
+    held.push(await measureRatios(daemon, machines));
+    held.push(await measureStarved(daemon, machines));
+  } finally {
+    await daemon.stop();
+  }
+  await machines.define(Number(flags['start-machines']), 'for the start');
+  held.push(await measureStart(folder, libvirtd.uri));
+  process.exitCode = held.every(Boolean) ? 0 : 1;
+} finally {
+  await machines.close();
+  await libvirtd.stop();
+  await rm(folder, { recursive: true });
+}

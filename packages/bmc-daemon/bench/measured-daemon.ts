@@ -1,0 +1,181 @@
+/** A daemon in front of libvirt's test driver with many machines, and what it costs: for the benches of large hosts. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Hypervisor } from '@rackless/libvirt';
+
+const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
+
+/** A running daemon. */
+export interface MeasuredDaemon {
+  readonly url: string;
+  readonly pid: number;
+  /** Ends it, and waits for its end. */
+  stop(): Promise<void>;
+}
+
+/** What a request got. */
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** URI of the machine of that number. */
+export function systemUri(index: number): string {
+  return `/redfish/v1/Systems/${uuidOf(index)}`;
+}
+
+function uuidOf(index: number): string {
+  return `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+}
+
+const machineXml = (index: number, title: string): string => `<domain type='test'>
+  <name>machine-${index}</name>
+  <uuid>${uuidOf(index)}</uuid>
+  <title>${title}</title>
+  <memory unit='MiB'>64</memory>
+  <vcpu>2</vcpu>
+  <os><type arch='x86_64'>hvm</type></os>
+  <devices>
+    <disk type='file' device='disk'><source file='/x-${index}.img'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='cdrom'><target dev='sda' bus='sata'/><readonly/></disk>
+    <interface type='network'>
+      <mac address='52:54:00:00:${hexByte(index >> 8)}:${hexByte(index & 255)}'/><source network='default'/><model type='virtio'/>
+    </interface>
+  </devices>
+</domain>`;
+
+function hexByte(value: number): string {
+  return value.toString(16).padStart(2, '0');
+}
+
+/** The machines of a private libvirtd, which exist until `close`: the test driver forgets them with its last connection. */
+export class Machines {
+  readonly #hypervisor: Hypervisor;
+
+  private constructor(hypervisor: Hypervisor) {
+    this.#hypervisor = hypervisor;
+  }
+
+  /** Connects, and removes the machine that the test driver brings along. */
+  static async open(libvirtUri: string): Promise<Machines> {
+    const hypervisor = Hypervisor.connect(libvirtUri, { callTimeoutMs: 60_000 });
+    for (const domain of await hypervisor.listAllDomains()) {
+      await domain.destroy();
+      await domain.undefine();
+    }
+    return new Machines(hypervisor);
+  }
+
+  /** Defines machines 1 to `count`, or changes their definitions. */
+  async define(count: number, title: string): Promise<void> {
+    for (let index = 1; index <= count; index += 1) {
+      await this.#hypervisor.domainDefineXml(machineXml(index, title), 0, { timeoutMs: 60_000 });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#hypervisor.close();
+  }
+}
+
+/**
+ * Starts a daemon and waits until it is connected to libvirt.
+ * @param folder for its configuration and its state.
+ * @param lines further lines of its configuration.
+ */
+export async function startDaemon(folder: string, libvirtUri: string, lines = ''): Promise<MeasuredDaemon> {
+  const port = await freePort();
+  const config = join(folder, 'bench.conf');
+  await writeFile(config, `EMULATOR_STATE_DIR = '${folder}'\n${lines}`);
+  const child = spawn(
+    process.execPath,
+    [
+      ...[daemonPath, '--config', config, '--interface', '127.0.0.1', '--port', String(port)],
+      ...['--libvirt-uri', libvirtUri],
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  const url = `http://127.0.0.1:${port}`;
+  await until(`answer of the daemon at ${url}`, async () => (await fetchOnce(`${url}/healthz`)).status === 200);
+  return { url, pid: child.pid ?? NaN, stop: () => stop(child) };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // Listening on TCP.
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Polls for at most two minutes. */
+export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 120_000;
+  while (Date.now() < deadline) {
+    // Not listening yet is what is being waited out.
+    if (await condition().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`waiting for the ${what}: not there after 120 s`);
+}
+
+/** GETs on connections that stay open. */
+const agent = new Agent({ keepAlive: true });
+
+/** One GET. */
+export function fetchOnce(url: string): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}
+
+/** CPU time of a process with all its threads, in milliseconds. @see proc_pid_schedstat in the kernel's documentation */
+export async function cpuMs(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const times = threads.map(async (thread) => {
+    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
+    return Number(text.split(' ')[0]) / 1e6;
+  });
+  return (await Promise.all(times)).reduce((sum, ms) => sum + ms, 0);
+}
+
+/** Waits until a process uses less than 1 % of a processor, for half a minute at most. @returns its CPU time since its start, in milliseconds. */
+export async function rest({ pid }: MeasuredDaemon): Promise<number> {
+  let used = await cpuMs(pid);
+  let before = -Infinity;
+  for (let looks = 0; used - before > 5 && looks < 60; looks += 1) {
+    before = used;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    used = await cpuMs(pid);
+  }
+  return used;
+}
+
+/** CPU time of the process while `work` runs, in milliseconds, and what `work` gives. */
+export async function costOf<Value>({ pid }: MeasuredDaemon, work: () => Promise<Value>) {
+  const before = await cpuMs(pid);
+  const value = await work();
+  return { ms: (await cpuMs(pid)) - before, value };
+}
+
+/** The middle value. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}

@@ -1,0 +1,34 @@
+/** `@Redfish.WriteableProperties` is derived once for each shape that a resource names, so the shapes must be right. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
+import { writeableOf } from '../../src/redfish/writeable.js';
+import { resources } from '../../src/resources/index.js';
+
+const dependent = resources.filter(({ patch }) => typeof patch?.body === 'function');
+
+describe('a resource whose PATCH depends on the entity', () => {
+  const driver = new FakeDriver();
+  beforeAll(() => driver.start());
+  afterAll(() => driver.close());
+
+  it('names its shape', () => {
+    expect(dependent.length).toBeGreaterThan(0);
+    expect(dependent.filter(({ patch }) => patch?.shape === undefined).map(({ uri }) => uri)).toEqual([]);
+  });
+
+  it('names another shape where a machine accepts other properties', async () => {
+    const system = dependent.find(({ entity }) => entity === 'ComputerSystem');
+    const machines = await Promise.all((await driver.listSystems()).map(({ uuid }) => driver.getSystem(uuid)));
+    const variants = machines.flatMap((machine) => [machine, { ...machine, autostart: undefined }]);
+    const byShape = new Map<string, unknown>();
+    for (const machine of variants) {
+      const patch = system?.patch;
+      const shape = patch?.shape?.(machine);
+      if (typeof patch?.body !== 'function' || shape === undefined) throw new Error('a system takes no PATCH');
+      const writeable = writeableOf(patch.body(machine));
+      expect(writeable).toEqual(byShape.get(shape) ?? writeable);
+      byShape.set(shape, writeable);
+    }
+    expect(byShape.size).toBe(2);
+  });
+});
