@@ -137,7 +137,9 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
     () => call('POST', `${fixture.machine}/Actions/ComputerSystem.Reset`, { body: { ResetType: 'ForceOff' } }),
   ],
   ['operation: 409 ResourceInUse', () => reset('conflict')],
+  ['operation: 409 OperationFailed', () => reset('insertFailed')],
   ['operation: 400 ActionNotSupported', () => reset('unsupported')],
+  ['operation: 502 CouldNotEstablishConnection', () => reset('mediaUnreachable')],
   ['operation: 507 InsufficientStorage', () => reset('storageFull')],
   ['operation: 500 InternalError', () => reset('internal')],
 ];
