@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonicalIp, isHostAddress, overlap, prefixOfMask } from './ip-network.js';
+import { canonicalIp, embeddedIpv4, isHostAddress, overlap, prefixOfMask } from './ip-network.js';
 
 describe('addresses and networks', () => {
   it.each([
@@ -50,5 +50,31 @@ describe('addresses and networks', () => {
     ['255.255.255', undefined],
   ])('the mask %s has %s bits (D1)', (mask, bits) => {
     expect(prefixOfMask(mask)).toBe(bits);
+  });
+});
+
+describe('the IPv4 addresses in an IPv6 address', () => {
+  it.each([
+    ['::ffff:192.0.2.33', '192.0.2.33'],
+    ['::192.0.2.33', '192.0.2.33'],
+    ['::ffff:0:192.0.2.33', '192.0.2.33'],
+    // The examples of RFC 6052 §2.4, after the prefixes that need no configuration.
+    ['64:ff9b::192.0.2.33', '192.0.2.33'],
+    ['64:ff9b:1:c000:2:2100::', '192.0.2.33'],
+    ['64:ff9b:1:c0:0:221::', '192.0.2.33'],
+    ['64:ff9b:1:0:c0:2:2100::', '192.0.2.33'],
+    ['64:ff9b:1::192.0.2.33', '192.0.2.33'],
+    ['2002:c000:221::', '192.0.2.33'],
+    // The example of RFC 4380 §4: client 192.0.2.45.
+    ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '192.0.2.45'],
+    ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '65.54.227.120'],
+    ['2001:db8::5efe:192.0.2.33', '192.0.2.33'],
+    ['fe80::200:5efe:192.0.2.33%eth0', '192.0.2.33'],
+  ])('of %s include %s', (address, embedded) => {
+    expect(embeddedIpv4(address)).toContain(embedded);
+  });
+
+  it.each(['2001:db8::1', '192.0.2.33', 'fd00::c000:221', 'x'])('of %s are none', (address) => {
+    expect(embeddedIpv4(address)).toEqual([]);
   });
 });

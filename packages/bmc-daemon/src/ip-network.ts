@@ -1,5 +1,5 @@
 /** IP addresses and networks as values: one spelling for each, and what lies in what. */
-import { isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 /** `192.0.2.0/24`: the address may be any of the network's. */
 export interface IpNetwork {
@@ -27,6 +27,60 @@ export function ipv6Groups(address: string): readonly string[] {
   const [before, after] = [groups(head), groups(tail ?? '')];
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
   return [...before, ...Array<string>(zeros).fill('0'), ...after];
+}
+
+/** One notation of IPv6 that carries IPv4 addresses. */
+interface Embedding {
+  readonly network: IpNetwork;
+  /** First bit of each IPv4 address. */
+  readonly at: readonly number[];
+}
+
+/** Bits 64 to 71 stand between the parts of an address that RFC 6052 embeds after a short prefix. */
+const embeddings: readonly Embedding[] = [
+  // IPv4-mapped and IPv4-compatible (RFC 4291 §2.5.5), IPv4-translated (SIIT, RFC 2765 §2.1).
+  { network: { address: '::ffff:0:0', prefix: 96 }, at: [96] },
+  { network: { address: '::', prefix: 96 }, at: [96] },
+  { network: { address: '::ffff:0:0:0', prefix: 96 }, at: [96] },
+  // NAT64: the well-known prefix (RFC 6052), and the local one (RFC 8215), which a site divides as it likes.
+  { network: { address: '64:ff9b::', prefix: 96 }, at: [96] },
+  { network: { address: '64:ff9b:1::', prefix: 48 }, at: [48, 56, 64, 96] },
+  // 6to4 (RFC 3056). Teredo (RFC 4380): the server; the client is inverted, see below.
+  { network: { address: '2002::', prefix: 16 }, at: [16] },
+  { network: { address: '2001::', prefix: 32 }, at: [32] },
+];
+const teredo: IpNetwork = { address: '2001::', prefix: 32 };
+
+/**
+ * Returns every IPv4 address that some router or host may translate this IPv6 address into. A translator with a prefix of its own
+ * cannot be recognized.
+ * @param address with or without a zone. An IPv4 address has none embedded.
+ */
+export function embeddedIpv4(address: string): readonly string[] {
+  const [plain = ''] = address.split('%');
+  if (!isIPv6(plain)) return [];
+  const value = numberOf(plain);
+  const isIn = (network: IpNetwork): boolean => overlap({ address: plain, prefix: 128 }, network);
+  const found = embeddings
+    .filter(({ network }) => isIn(network))
+    .flatMap(({ at }) => at.map((bit) => ipv4At(value, bit)));
+  if (isIn(teredo)) found.push(ipv4Of((value & IPV4_MASK) ^ IPV4_MASK));
+  // ISATAP (RFC 5214 §6.1): the interface identifier is ::0:5efe:192.0.2.1 or ::200:5efe:192.0.2.1, after any prefix.
+  if (((value >> 32n) & 0xfdff_ffffn) === 0x5efen) found.push(ipv4At(value, 96));
+  return found;
+}
+
+const IPV4_MASK = 0xffff_ffffn;
+
+/** @param bit of the IPv6 address; up to bit 64 the octet at bit 64 is left out. */
+function ipv4At(value: bigint, bit: number): string {
+  if (bit <= 32 || bit === 96) return ipv4Of(value >> BigInt(96 - bit));
+  const withoutOctet = ((value >> 64n) << 56n) | (value & 0xff_ffff_ffff_ffffn);
+  return ipv4Of(withoutOctet >> BigInt(88 - bit));
+}
+
+function ipv4Of(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
 }
 
 /** Bits of an address of that family. */

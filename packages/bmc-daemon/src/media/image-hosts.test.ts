@@ -35,6 +35,10 @@ describe('image hosts without a list', () => {
     'http://10.0.0.1/x',
     'http://8.8.8.8/x',
     'http://[2001:db8::1]/x',
+    'http://[::ffff:10.0.0.1]/x',
+    'http://[64:ff9b::10.0.0.1]/x',
+    'http://[2002:a00:1::1]/x',
+    'http://[2001:db8:a9fe:a9fe::1]/x',
   ])('allow %s, as labs have them (S7)', (url) => {
     expect(verdict(open, url)).toBe('allowed');
   });
@@ -55,6 +59,27 @@ describe('image hosts without a list', () => {
     'http://100.100.100.200/x',
     'http://224.0.0.1/x',
     'http://[ff02::1]/x',
+    'http://168.63.129.16/x',
+    'http://168.63.129.16./x',
+    'http://0xa83f8110/x',
+    'http://192.0.0.192/x',
+    'http://[fd00:ec2::23]/x',
+    'http://[fd00:42::42]/x',
+    'http://[fd00:c1::a9fe:a9fe]/x',
+    'http://[fd00:a9fe:a9fe::1]/x',
+    'http://[::ffff:0:169.254.169.254]/x',
+    'http://[::ffff:0:168.63.129.16]/x',
+    'http://[::ffff:168.63.129.16]/x',
+    'http://[64:ff9b::168.63.129.16]/x',
+    'http://[64:ff9b:1:a9fe:a9:fe00::]/x',
+    'http://[64:ff9b:1:a9:fe:a9fe::]/x',
+    'http://[64:ff9b:1:0:a9:fea9:fe00:0]/x',
+    'http://[64:ff9b:1::169.254.169.254]/x',
+    'http://[2002:a83f:8110::1]/x',
+    'http://[2001:0:1:2:3:4:5601:5601]/x',
+    'http://[2001:db8::5efe:169.254.169.254]/x',
+    'http://[2001:db8::200:5efe:169.254.169.254]/x',
+    'http://[::100.100.100.200]/x',
   ])('refuse %s, where secrets are served and no images (S7)', (url) => {
     expect(verdict(open, url)).toBe('mediaForbidden');
   });
@@ -92,8 +117,21 @@ describe('image hosts with a list', () => {
     );
   });
 
-  it('open a link-local network where the list has it (S7)', () => {
-    expect(verdict({ ...open, allowed: ['169.254.0.0/16'] }, 'http://169.254.3.4/x')).toBe('allowed');
+  it('open a forbidden address by an entry for it, and not by one for everything', () => {
+    const verdicts = (allowed: readonly string[]) =>
+      ['http://169.254.3.4/x', 'http://[::ffff:169.254.3.4]/x', 'http://8.8.8.8/x'].map((url) =>
+        verdict({ ...open, allowed }, url),
+      );
+    expect(verdicts(['169.254.0.0/16'])).toEqual(['allowed', 'allowed', 'mediaForbidden']);
+    expect(verdicts(['169.254.3.4'])).toEqual(['allowed', 'allowed', 'mediaForbidden']);
+    expect(verdicts(['0.0.0.0/0', '::/0'])).toEqual(['mediaForbidden', 'mediaForbidden', 'allowed']);
+  });
+
+  it('judge an address with a zone, which only a lookup gives', async () => {
+    const lookup: HostRules['lookup'] = (_name, _options, give) => give(null, [{ address: 'fe80::1%lo', family: 6 }]);
+    expect(await looksUp({ ...open, lookup }, 'here')).toBe('mediaForbidden');
+    expect(await looksUp({ ...open, allowed: ['here'], lookup }, 'here')).toBe('mediaForbidden');
+    expect(await looksUp({ ...open, allowed: ['fe80::/64'], lookup }, 'here')).toEqual(['fe80::1%lo']);
   });
 });
 
@@ -114,10 +152,23 @@ describe('a rule', () => {
       expect(isHostRule(rule)).toBe(true);
     },
   );
-  it.each(['', '*', '*.', 'http://x', 'a b', '10.0.0.0/33', '10.0.0.0/8/8', '-', 'x:80', '::/129', 'a/24'])(
-    'may not be %j (S7)',
-    (rule) => {
-      expect(isHostRule(rule)).toBe(false);
-    },
-  );
+  it.each([
+    '',
+    '*',
+    '*.',
+    'http://x',
+    'a b',
+    '10.0.0.0/33',
+    '10.0.0.0/8/8',
+    '-',
+    'x:80',
+    '::/129',
+    'a/24',
+    '010.0.0.1',
+    '0x7f.1',
+    '127.1',
+    'fe80::1%lo',
+  ])('may not be %j (S7)', (rule) => {
+    expect(isHostRule(rule)).toBe(false);
+  });
 });

@@ -4,6 +4,7 @@
  */
 import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { embeddedIpv4, overlap, type IpNetwork } from '../ip-network.js';
 import type { NameLookup } from '../name-lookup.js';
 import { ImageError } from './image-error.js';
 
@@ -30,46 +31,59 @@ export interface ImageHosts {
 }
 
 /**
- * Addresses that are never a server of images, but may be one of secrets: link-local ones, where clouds serve the credentials of
- * their machines, in every notation that reaches them, other clouds' addresses of that service, and multicast. Loopback and
- * private addresses stay open: that is where labs have their images.
+ * Addresses that never serve images but may serve secrets: link-local ones, where clouds serve the credentials of their machines,
+ * the addresses of that service in other clouds, and multicast. They are rejected in every notation of {@link embeddedIpv4} too.
+ * Loopback and private addresses are allowed: labs have their images there.
  */
 const forbidden = [
   '169.254.0.0/16',
+  // Alibaba, Azure, Oracle Classic.
   '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
   '224.0.0.0/4',
   '255.255.255.255/32',
   'fe80::/10',
   'ff00::/8',
-  'fd00:ec2::254/128',
+  // AWS, Google, Oracle, Scaleway, Akamai.
+  'fd00:ec2::/32',
   'fd20:ce::254/128',
-  // NAT64, 6to4 and the old notation of 169.254.0.0/16.
-  '64:ff9b::a9fe:0/112',
-  '::a9fe:0/112',
-  '2002:a9fe::/32',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:42::42/128',
+  'fd00:a9fe:a9fe::1/128',
 ] as const;
+const never = blockListOf(forbidden);
 
 /** Every host but those at forbidden addresses. */
 export const anyHost: HostRules = { allowed: null, ipFamily: null };
 
 /** Whether an entry of {@link HostRules.allowed} is one. */
 export function isHostRule(rule: string): boolean {
-  return networkOf(rule) !== null || /^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule);
+  if (networkOf(rule) !== null) return true;
+  if (!/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule)) return false;
+  // `010.0.0.1` and `0x7f.1` are addresses in a URL. As names they would never match.
+  const url = `http://${rule.replace(/^\*\./, '')}`;
+  return URL.canParse(url) && isIP(new URL(url).hostname) === 0;
 }
 
 /** @param rules each of them as {@link isHostRule} takes it. */
 export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
-  const never = blockListOf(forbidden);
   const networks = blockListOf((allowed ?? []).filter((rule) => networkOf(rule) !== null));
+  // A rule for everything (`0.0.0.0/0`) does not mean the forbidden addresses: only a rule for them alone does.
+  const opened = blockListOf((allowed ?? []).filter(isForbiddenOnly));
   const names = (allowed ?? []).filter((rule) => networkOf(rule) === null).map((rule) => nameOf(rule));
 
   const isNamed = (host: string): boolean =>
     names.some((rule) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule));
   const isFine = (address: string, family: number, named: boolean): boolean => {
     if (ipFamily !== null && family !== ipFamily) return false;
-    const type = family === 6 ? 'ipv6' : 'ipv4';
-    if (networks.check(address, type)) return true;
-    return (allowed === null || named) && !never.check(address, type);
+    if (
+      [address, ...embeddedIpv4(address)].some(
+        (each) => never.check(each, typeOf(each)) && !opened.check(each, typeOf(each)),
+      )
+    )
+      return false;
+    return allowed === null || named || networks.check(address, typeOf(address));
   };
 
   return {
@@ -128,29 +142,33 @@ function refusal(url: URL): ImageError {
   );
 }
 
-interface Network {
-  readonly address: string;
-  readonly prefix: number;
-  readonly family: 'ipv4' | 'ipv6';
-}
-
-function networkOf(rule: string): Network | null {
+function networkOf(rule: string): IpNetwork | null {
   const [address = '', length, ...rest] = rule.split('/');
-  if (isIP(address) === 0 || rest.length > 0) return null;
+  // A zone says by which interface, which no rule is about.
+  if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return null;
   const longest = isIPv6(address) ? 128 : 32;
   if (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= longest)) return null;
-  return {
-    address,
-    prefix: length === undefined ? longest : Number(length),
-    family: isIPv6(address) ? 'ipv6' : 'ipv4',
-  };
+  return { address, prefix: length === undefined ? longest : Number(length) };
+}
+
+function isForbiddenOnly(rule: string): boolean {
+  const network = networkOf(rule);
+  if (network === null) return false;
+  return forbidden.some((each) => {
+    const other = networkOf(each);
+    return other !== null && other.prefix <= network.prefix && overlap(other, network);
+  });
+}
+
+function typeOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
 function blockListOf(rules: readonly string[]): BlockList {
   const list = new BlockList();
   for (const rule of rules) {
     const network = networkOf(rule);
-    if (network !== null) list.addSubnet(network.address, network.prefix, network.family);
+    if (network !== null) list.addSubnet(network.address, network.prefix, typeOf(network.address));
   }
   return list;
 }
