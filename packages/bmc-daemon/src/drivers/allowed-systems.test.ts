@@ -33,8 +33,8 @@ describe('a driver that shows some machines', () => {
       const attempts = [
         some.getSystem(id),
         some.power(id, 'destroy'),
-        some.setBoot(id, { target: 'cdrom' }),
-        some.setIndicator(id, 'off'),
+        some.change(id, { boot: { target: 'cdrom' } }),
+        some.change(id, { indicator: 'off' }),
         some.insertMedia(id, 'cdrom', image),
         some.ejectMedia(id, 'cdrom'),
       ];
@@ -47,8 +47,8 @@ describe('a driver that shows some machines', () => {
     const { driver, some, first } = await someAllowed();
     await some.start();
     await some.ping();
-    await some.setIndicator(first.name, 'blinking');
-    await some.setBoot(first.uuid, { target: 'cdrom', enabled: 'once' });
+    await some.change(first.name, { indicator: 'blinking' });
+    await some.change(first.uuid, { boot: { target: 'cdrom', enabled: 'once' } });
     await some.power(first.name, 'destroy');
     const { indicator, boot, state } = await driver.getSystem(first.uuid);
     expect([indicator, boot.target, boot.enabled, state]).toEqual(['blinking', 'cdrom', 'once', 'shutoff']);

@@ -26,7 +26,7 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     if (found === undefined) throw new DriverError('notFound', `looking up machine ${id}: there is none`);
     return found.uuid;
   };
-  const { console: consoles, firmware, guestNetwork, ownership, statistics, volumes } = driver;
+  const { console: consoles, guestNetwork, statistics, volumes } = driver;
   return {
     name: driver.name,
     start: () => driver.start(),
@@ -39,8 +39,8 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
     listSystems,
     getSystem: async (id) => driver.getSystem(await resolve(id)),
     power: async (id, ...rest) => driver.power(await resolve(id), ...rest),
-    setBoot: async (id, ...rest) => driver.setBoot(await resolve(id), ...rest),
-    setIndicator: async (id, ...rest) => driver.setIndicator(await resolve(id), ...rest),
+    changeable: driver.changeable,
+    change: async (id, ...rest) => driver.change(await resolve(id), ...rest),
     ...(consoles === undefined
       ? {}
       : {
@@ -50,29 +50,9 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
             instance: async (id) => consoles.instance(await resolve(id)),
           },
         }),
-    ...(firmware === undefined
-      ? {}
-      : {
-          firmware: {
-            setSecureBoot: async (id, ...rest) => firmware.setSecureBoot(await resolve(id), ...rest),
-            resetSecureBootKeys: async (id, ...rest) => firmware.resetSecureBootKeys(await resolve(id), ...rest),
-            setBootOrder: async (id, ...rest) => firmware.setBootOrder(await resolve(id), ...rest),
-            setPending: async (id, ...rest) => firmware.setPending(await resolve(id), ...rest),
-            resetSettings: async (id, ...rest) => firmware.resetSettings(await resolve(id), ...rest),
-          },
-        }),
     ...(guestNetwork === undefined
       ? {}
       : { guestNetwork: { facts: async (id) => guestNetwork.facts(await resolve(id)) } }),
-    ...(ownership === undefined
-      ? {}
-      : {
-          ownership: {
-            setAssetTag: async (id, ...rest) => ownership.setAssetTag(await resolve(id), ...rest),
-            setAutostart: async (id, ...rest) => ownership.setAutostart(await resolve(id), ...rest),
-            stageFirmware: async (id, ...rest) => ownership.stageFirmware(await resolve(id), ...rest),
-          },
-        }),
     ...(statistics === undefined
       ? {}
       : {

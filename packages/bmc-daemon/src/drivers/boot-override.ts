@@ -3,7 +3,7 @@
  * Ironic, sushy and DMTF's checkers each rely on another corner of these rules.
  */
 import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from './driver.js';
-import type { DeviceKey } from './firmware-control.js';
+import type { DeviceKey } from './firmware-snapshot.js';
 
 /** What a boot is to come from: any device of a kind, or one device. */
 export type BootChoice = BootDevice | DeviceKey;

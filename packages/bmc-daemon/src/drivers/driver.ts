@@ -4,18 +4,12 @@
  */
 import type { ImageRequest } from '../media/image.js';
 import type { ConsoleControl } from './console-control.js';
-import type {
-  BootOptionSnapshot,
-  DeviceKey,
-  FirmwareControl,
-  FirmwareSnapshot,
-  SettingsChange,
-} from './firmware-control.js';
+import type { BootOptionSnapshot, DeviceKey, FirmwareSnapshot, SettingsChange } from './firmware-snapshot.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
 import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
-import type { OwnershipControl } from './ownership-control.js';
 import type { StatisticsControl } from './statistics-control.js';
+import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
 export type { MediaSnapshot } from './media-drive.js';
@@ -329,13 +323,15 @@ export interface HypervisorDriver {
    * unsupported; insertFailed.
    */
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
-  setBoot(id: string, change: BootChange): Promise<void>;
-  setIndicator(id: string, state: IndicatorState): Promise<void>;
-  /** What is kept with a machine for its owners; absent where it can not be kept. */
-  readonly ownership?: OwnershipControl;
 
-  /** Secure Boot, the machine's own boot order and firmware settings; absent where the hypervisor has none of it. */
-  readonly firmware?: FirmwareControl;
+  /** Parts of a change that this hypervisor can make; resources show no others. */
+  readonly changeable: ReadonlySet<SystemChangePart>;
+  /**
+   * Changes a machine: every part of the change is made, or none. An image is downloaded before anything changes, and machines that
+   * are switched on meanwhile wait for it.
+   * @throws {DriverError} of the first part that cannot be made; its field names the part.
+   */
+  change(id: string, change: SystemChange, options?: InsertOptions): Promise<void>;
 
   /**
    * Downloads the image (once for all machines, but for one that the guest may write to: that is this machine's own copy, and goes

@@ -1,6 +1,6 @@
 /** Settings that wait for a machine's next start, as values: the same rules for every driver. Pure. */
 import { DriverError, type SystemSnapshot } from './driver.js';
-import type { KeptValue, MachineSettings, SettingsChange } from './firmware-control.js';
+import type { KeptValue, MachineSettings, SettingsChange } from './firmware-snapshot.js';
 
 /** Two changes as one; of what both name, the later one holds. */
 export function mergeSettings(earlier: SettingsChange, later: SettingsChange): SettingsChange {

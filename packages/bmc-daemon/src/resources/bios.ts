@@ -6,7 +6,6 @@ import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
 import { message, renderMessage, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { firmwareControl } from './firmware.js';
 import { biosRegistryId } from './attribute-registry.js';
 import { attributeProperties, attributesBody, keptFirst, renderAttributes, settingsChange } from './bios-attributes.js';
 import { reference } from './reference.js';
@@ -28,14 +27,14 @@ const bios = defineResource({
     Description: system.boot.firmware === 'efi' ? 'UEFI firmware' : 'Legacy BIOS firmware',
     AttributeRegistry: biosRegistryId,
     Attributes: renderAttributes(system, 'now'),
-    ...(services.driver.firmware === undefined ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
+    ...(!services.driver.changeable.has('settings') ? {} : { '@Redfish.Settings': renderSettings(system, self) }),
   }),
   actions: {
     '#Bios.ResetBios': {
       body: z.strictObject({}),
       bodyOptional: true,
       run: async ({ uuid }, _body, { services }) => {
-        await firmwareControl(services).resetSettings(uuid, keptFirst);
+        await services.driver.change(uuid, { resetSettings: keptFirst });
         return undefined;
       },
     },
@@ -86,7 +85,7 @@ const biosSettings = defineResource({
     apply: async ({ uuid }, { Attributes: attributes = {} }, { services }) => {
       const change = settingsChange(attributes);
       if (Object.keys(change).length === 0) return undefined;
-      await firmwareControl(services).setPending(uuid, change);
+      await services.driver.change(uuid, { settings: change });
       return undefined;
     },
   },

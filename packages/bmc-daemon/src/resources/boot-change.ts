@@ -1,66 +1,102 @@
-/** A change of `Boot`, carried out: override and mode, the machine's own order, and the image that an HTTP boot boots from. */
-import { DriverError, type MediaSnapshot, type SystemSnapshot } from '../drivers/driver.js';
+/** A change of `Boot`: override and mode, the machine's own order, and the image that an HTTP boot boots from. */
+import { DriverError, type BootChange, type MediaSnapshot, type SystemSnapshot } from '../drivers/driver.js';
+import type { CdChange, SystemChange } from '../drivers/system-change.js';
 import { mergeBootOverride } from '../drivers/boot-override.js';
 import { storedUrl } from '../media/image.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
-import type { WriteResult } from '../redfish/resource.js';
-import { bootChange, bootProperties, ignoredProperties, type BootBody } from './boot.js';
-import { firmwareControl } from './firmware.js';
+import type { ErrorContext } from '../redfish/driver-errors.js';
+import type { ResourceRequest, WriteResult } from '../redfish/resource.js';
+import { bootChange, ignoredProperties, type BootBody } from './boot.js';
 import { imageRequest } from './insert-media.js';
 import { trustOf } from './media-drive.js';
-import type { Services } from './services.js';
+import type { ResourceSettings, Services } from './services.js';
+
+/** A change of `Boot` in the driver's words, and what the client reads of parts that are left undone. */
+export interface WantedBoot {
+  readonly change: Pick<SystemChange, 'boot' | 'bootOrder' | 'cd'>;
+  readonly messages: readonly Message[];
+}
 
 /**
- * Carries a change out. With a URI of an HTTP boot the image there is put into the machine's CD drive first, which may take long and
- * become a task; where it can not be had, nothing is changed.
+ * Returns the change that a body asks for. The image of an HTTP boot goes into the machine's CD drive and leaves it with the URI.
  */
-export async function applyBoot(
-  system: SystemSnapshot,
-  body: BootBody,
-  services: Services,
-): Promise<WriteResult | undefined> {
-  const ignored = services.settings.ignoreBootDevice ? ignoredProperties(body) : [];
-  if (ignored.length > 0) return await leaveUndone(system, body, ignored, services);
+export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, log }: Services): WantedBoot {
+  const ignored = settings.ignoreBootDevice ? ignoredProperties(body) : [];
   const change = bootChange(body, system.boot);
-  const after = mergeBootOverride(system.boot, change);
-  const wanted = after.target === 'http' ? after.httpUri : undefined;
-  const { driver } = services;
-  const rest = async (): Promise<void> => {
-    if (Object.keys(change).length > 0) await driver.setBoot(system.uuid, change);
-    if (body.BootOrder !== undefined) await firmwareControl({ driver }).setBootOrder(system.uuid, body.BootOrder);
+  if (ignored.length > 0) {
+    const { firmware } = change;
+    log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: system.uuid, ignored });
+    return {
+      change: firmware === undefined ? {} : { boot: { firmware } },
+      messages: ignored.map((name) => leftUndone(name, `#/Boot/${name}`)),
+    };
+  }
+  const cd = wantedImage(system, body, { change, settings });
+  return {
+    change: {
+      ...(Object.keys(change).length === 0 ? {} : { boot: change }),
+      ...(body.BootOrder === undefined ? {} : { bootOrder: body.BootOrder }),
+      ...(cd === undefined ? {} : { cd }),
+    },
+    messages: [],
   };
-  const drive = cdDrive(system);
-  const stale = isOf(drive?.image, system.boot.httpUri) && !isOf(drive?.image, after.httpUri);
-  if (wanted === undefined || (isOf(drive?.image, wanted) && !stale)) {
-    if (stale) await driver.ejectMedia(system.uuid, 'cdrom');
-    await rest();
+}
+
+/**
+ * Makes a change. With an image it may take long and become a task.
+ * @param context what failures are translated with.
+ */
+export async function applyChange(
+  system: SystemSnapshot,
+  change: SystemChange,
+  {
+    services,
+    requester,
+    context,
+  }: Pick<ResourceRequest<Services, unknown>, 'services' | 'requester'> & { context: ErrorContext },
+): Promise<WriteResult | undefined> {
+  const { driver, operations } = services;
+  if (Object.keys(change).length === 0) return undefined;
+  const { cd } = change;
+  if (cd?.image === undefined || cd.image === null) {
+    await driver.change(system.uuid, change);
     return undefined;
   }
-  // What was sent may have credentials in it, which are neither stored nor shown.
-  const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
-  const image = imageRequest({ Image: sent }, trustOf(drive, services.settings.vmediaVerifySsl));
   return await runLongOperation(
     {
       name: `HTTP boot of ${system.name}`,
-      context: {
-        body: { Boot: { HttpBootUri: wanted } },
-        properties: bootProperties,
-        path: `/redfish/v1/Systems/${system.uuid}`,
-      },
-      run: async () => {
-        if (stale) await driver.ejectMedia(system.uuid, 'cdrom');
+      requester,
+      context,
+      run: async ({ progress }) => {
         try {
-          await driver.insertMedia(system.uuid, 'cdrom', image);
+          await driver.change(system.uuid, change, { onProgress: progress });
         } catch (error) {
           throw ofDrive(error);
         }
-        await rest();
         return undefined;
       },
     },
-    services.operations,
+    operations,
   );
+}
+
+function wantedImage(
+  system: SystemSnapshot,
+  body: BootBody,
+  { change, settings }: { readonly change: BootChange; readonly settings: ResourceSettings },
+): CdChange | undefined {
+  const after = mergeBootOverride(system.boot, change);
+  const wanted = after.target === 'http' ? after.httpUri : undefined;
+  const drive = cdDrive(system);
+  const stale = isOf(drive?.image, system.boot.httpUri) && !isOf(drive?.image, after.httpUri);
+  const replaces = stale ? (drive?.image ?? undefined) : undefined;
+  if (wanted === undefined || (isOf(drive?.image, wanted) && !stale)) {
+    return stale ? { image: null, replaces } : undefined;
+  }
+  // What was sent may have credentials in it, which are neither stored nor shown.
+  const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
+  return { image: imageRequest({ Image: sent }, trustOf(drive, settings.vmediaVerifySsl)), replaces };
 }
 
 function cdDrive({ media }: SystemSnapshot): MediaSnapshot | undefined {
@@ -77,18 +113,6 @@ function ofDrive(error: unknown): unknown {
   if (!(error instanceof DriverError) || error.kind !== 'mediaInUse') return error;
   const why = 'an HTTP boot uses the CD drive of the machine, which holds another image';
   return new DriverError('conflict', `preparing the HTTP boot: ${why}`, { cause: error });
-}
-
-async function leaveUndone(
-  { uuid, boot }: SystemSnapshot,
-  body: BootBody,
-  ignored: readonly string[],
-  { driver, log }: Services,
-): Promise<WriteResult> {
-  const { firmware } = bootChange(body, boot);
-  if (firmware !== undefined) await driver.setBoot(uuid, { firmware });
-  log.warn('boot override left undone: EMULATOR_IGNORE_BOOT_DEVICE is True', { system: uuid, ignored });
-  return { messages: ignored.map((name) => leftUndone(name, `#/Boot/${name}`)) };
 }
 
 /** What a client reads of a property that EMULATOR_IGNORE_BOOT_DEVICE leaves as it is. */

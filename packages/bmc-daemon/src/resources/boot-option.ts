@@ -1,10 +1,9 @@
 /** The devices that a machine can boot from, each with its place in the boot order. */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
-import type { BootOptionSnapshot } from '../drivers/firmware-control.js';
+import type { BootOptionSnapshot } from '../drivers/firmware-snapshot.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import { firmwareControl } from './firmware.js';
 import { leftUndone } from './boot-change.js';
 import { bootReference, bootSource } from './boot-reference.js';
 import { reference, renderCollection } from './reference.js';
@@ -63,7 +62,7 @@ const bootOption = defineResource({
         const fault = about(message('PropertyValueIncorrect', 'BootOptionEnabled', 'false'), '#/BootOptionEnabled');
         throw new RedfishError(400, [withDetail(fault, 'It is the only boot option that is enabled.')]);
       }
-      await firmwareControl(services).setBootOrder(system.uuid, changed);
+      await services.driver.change(system.uuid, { bootOrder: changed });
       return undefined;
     },
   },

@@ -1,6 +1,6 @@
 /** What boot options are called: a kind and a device, `Hdd.vda`, which no other device that comes or goes will change. */
 import type { BootDevice } from '../drivers/driver.js';
-import type { BootOptionSnapshot, DeviceKey } from '../drivers/firmware-control.js';
+import type { BootOptionSnapshot, DeviceKey } from '../drivers/firmware-snapshot.js';
 
 /** DMTF's BootSource of a kind of device. */
 export const bootSource = {

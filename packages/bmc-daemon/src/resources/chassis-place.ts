@@ -3,6 +3,7 @@
  * share.
  */
 import type { IndicatorState, SystemRef, SystemSnapshot } from '../drivers/driver.js';
+import type { SystemChange } from '../drivers/system-change.js';
 import { refuse } from '../redfish/errors.js';
 import { configuredIndicator, indicatorOf } from './indicator.js';
 import { inOrder } from './members.js';
@@ -70,14 +71,17 @@ async function loadShared(id: string, { driver, settings, indicators }: Services
 }
 
 /**
- * Sets the indicator of a chassis; that of a machine's own chassis is the machine's: both have the same UUID.
+ * Sets the indicator of a chassis, and what else a change says of the machine whose chassis it is: both have the same UUID.
  * @throws {DriverError} of the driver. @throws {Error} where the service can not keep that of a shared one.
  */
-export async function setChassisIndicator(
+export async function changeChassis(
   { uuid, system }: ChassisEntity,
-  state: IndicatorState,
+  change: Pick<SystemChange, 'indicator' | 'assetTag'>,
   { driver, indicators }: Services,
 ): Promise<void> {
-  if (system === null) indicators.set(uuid, state);
-  else await driver.setIndicator(uuid, state);
+  if (system === null) {
+    if (change.indicator !== undefined) indicators.set(uuid, change.indicator);
+    return;
+  }
+  if (Object.keys(change).length > 0) await driver.change(uuid, change);
 }

@@ -1,8 +1,8 @@
 /** A chassis for every machine, or those of EMULATOR_CHASSIS: chassis-place.ts. */
 import { z } from 'zod';
 import { vendor, version } from '../version.js';
-import { listChassis, loadChassis, setChassisIndicator } from './chassis-place.js';
-import { applyAssetTag, assetTagBody } from './identity.js';
+import { listChassis, loadChassis, changeChassis } from './chassis-place.js';
+import { assetTagBody, wantedTag } from './identity.js';
 import { indicatorBody, renderIndicator, wantedIndicator } from './indicator.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource } from './services.js';
@@ -63,9 +63,9 @@ const chassis = defineResource({
       system === null ? chassisBody.omit({ AssetTag: true }) : chassisBody,
     shape: ({ system }) => (system === null ? 'without AssetTag' : 'all'),
     apply: async (entity, body, { services }) => {
-      const wanted = wantedIndicator(body, entity.indicator);
-      if (wanted !== undefined) await setChassisIndicator(entity, wanted, services);
-      if (entity.system !== null) await applyAssetTag(entity.uuid, body, services);
+      const indicator = wantedIndicator(body, entity.indicator);
+      const change = { ...wantedTag(body), ...(indicator === undefined ? {} : { indicator }) };
+      await changeChassis(entity, change, services);
       return undefined;
     },
   },

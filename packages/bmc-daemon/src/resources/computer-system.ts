@@ -1,15 +1,17 @@
 /** A virtual machine as a server: what it is, how it boots, and its power. */
 import { z } from 'zod';
 import { DriverError, type PowerAction, type SystemSnapshot } from '../drivers/driver.js';
+import type { SystemChange } from '../drivers/system-change.js';
+import { storedUrl } from '../media/image.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { runLongOperation } from '../redfish/long-operation.js';
 import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject, ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { vendor, version } from '../version.js';
-import { applyBoot } from './boot-change.js';
+import { applyChange, wantedBoot } from './boot-change.js';
 import { bootBody, bootProperties, renderBoot } from './boot.js';
 import { chassisReference } from './chassis-place.js';
-import { applyAssetTag, assetTagBody, ownership, powerRestorePolicies } from './identity.js';
+import { assetTagBody, powerRestorePolicies, wantedTag } from './identity.js';
 import { firmwareVersion } from './firmware-inventory.js';
 import { indicatorBody, indicatorOf, renderIndicator, wantedIndicator } from './indicator.js';
 import { inOrder } from './members.js';
@@ -88,15 +90,7 @@ const computerSystem = defineResource({
       'PowerRestorePolicy',
     ],
     properties: bootProperties,
-    apply: async (system, body, { services }): Promise<WriteResult | undefined> => {
-      const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
-      if (indicator !== undefined) await services.driver.setIndicator(system.uuid, indicator);
-      await applyAssetTag(system.uuid, body, services);
-      if (body.PowerRestorePolicy !== undefined) {
-        await ownership(services).setAutostart(system.uuid, body.PowerRestorePolicy === 'AlwaysOn');
-      }
-      return body.Boot === undefined ? undefined : await applyBoot(system, body.Boot, services);
-    },
+    apply: (system, body, request) => applySystem(system, body, request),
   },
   actions: {
     '#ComputerSystem.Reset': {
@@ -121,6 +115,31 @@ const fullBody = (system: SystemSnapshot) =>
 function patchBody(system: SystemSnapshot): z.ZodType<z.infer<ReturnType<typeof fullBody>>> {
   const body = fullBody(system);
   return system.autostart === undefined ? body.omit({ PowerRestorePolicy: true }) : body;
+}
+
+/** Makes every part of a PATCH, or none. */
+async function applySystem(
+  system: SystemSnapshot,
+  body: z.infer<ReturnType<typeof fullBody>>,
+  { services, requester }: ResourceRequest<Services, unknown>,
+): Promise<WriteResult | undefined> {
+  const indicator = wantedIndicator(body, indicatorOf(system, services.settings));
+  const boot = body.Boot === undefined ? { change: {}, messages: [] } : wantedBoot(system, body.Boot, services);
+  const { PowerRestorePolicy: policy } = body;
+  const change: SystemChange = {
+    ...boot.change,
+    ...wantedTag(body),
+    ...(indicator === undefined ? {} : { indicator }),
+    ...(policy === undefined ? {} : { autostart: policy === 'AlwaysOn' }),
+  };
+  const uri = boot.change.cd?.image?.url;
+  const context = {
+    body: uri === undefined ? {} : { Boot: { HttpBootUri: storedUrl(uri) } },
+    properties: bootProperties,
+    path: `/redfish/v1/Systems/${system.uuid}`,
+  };
+  const done = await applyChange(system, change, { services, requester, context });
+  return boot.messages.length === 0 ? done : { messages: boot.messages };
 }
 
 interface SystemPlace {

@@ -1,8 +1,6 @@
 /** What the owners of a machine may write on it. */
 import { z } from 'zod';
-import { DriverError } from '../drivers/driver.js';
-import type { OwnershipControl } from '../drivers/ownership-control.js';
-import type { Services } from './services.js';
+import type { SystemChange } from '../drivers/system-change.js';
 
 /** What libvirt's autostart knows. */
 export const powerRestorePolicies = ['AlwaysOn', 'AlwaysOff'] as const;
@@ -17,19 +15,11 @@ export const assetTagBody = {
     .optional(),
 };
 
-/** Keeps the tag of a PATCH's body, where it has one. @throws {DriverError} */
-export async function applyAssetTag(
-  uuid: string,
-  { AssetTag: tag }: { readonly AssetTag?: string | null | undefined },
-  services: Services,
-): Promise<void> {
-  if (tag !== undefined) await ownership(services).setAssetTag(uuid, tag ?? '');
-}
-
-/** @throws {DriverError} unsupported, where the hypervisor keeps nothing. */
-export function ownership({ driver }: Services): OwnershipControl {
-  if (driver.ownership === undefined) {
-    throw new DriverError('unsupported', 'keeping something with the machine: the hypervisor can not');
-  }
-  return driver.ownership;
+/** Returns the part of a change that a body's tag asks for. */
+export function wantedTag({
+  AssetTag: tag,
+}: {
+  readonly AssetTag?: string | null | undefined;
+}): Pick<SystemChange, 'assetTag'> {
+  return tag === undefined ? {} : { assetTag: tag ?? '' };
 }

@@ -1,17 +1,16 @@
 /** Secure Boot of a machine with UEFI; machines with legacy BIOS have none. */
 import { z } from 'zod';
 import type { SystemSnapshot } from '../drivers/driver.js';
-import type { SecureBootSnapshot } from '../drivers/firmware-control.js';
+import type { SecureBootSnapshot } from '../drivers/firmware-snapshot.js';
 import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
-import { firmwareControl } from './firmware.js';
 import { defineResource } from './services.js';
 
 /**
  * What can be done to keys from outside: variables are made anew with the vendor's keys in them, or with none. To take the platform
  * key alone out of them (DeletePK) they would have to be written to.
  */
-const resetKeys = { ResetAllKeysToDefault: 'default', DeleteAllKeys: 'none' } as const;
+const resetKeys = { ResetAllKeysToDefault: 'on', DeleteAllKeys: 'setup' } as const;
 const resetKeysTypes = [
   'ResetAllKeysToDefault',
   'DeleteAllKeys',
@@ -47,7 +46,7 @@ export const secureBoot = defineResource({
     properties: { secureBoot: 'SecureBootEnable' },
     apply: async ({ system, state }, { SecureBootEnable: wanted }, { services }) => {
       if (wanted === undefined || wanted === state.enabled) return undefined;
-      await firmwareControl(services).setSecureBoot(system.uuid, wanted);
+      await services.driver.change(system.uuid, { secureBoot: wanted ? 'on' : 'off' });
       return undefined;
     },
   },
@@ -56,7 +55,7 @@ export const secureBoot = defineResource({
       body: z.strictObject({ ResetKeysType: z.enum(resetKeysTypes) }),
       parameters: (): JsonObject => ({ 'ResetKeysType@Redfish.AllowableValues': resetKeysTypes }),
       run: async ({ system }, { ResetKeysType: type }, { services }) => {
-        await firmwareControl(services).resetSecureBootKeys(system.uuid, resetKeys[type]);
+        await services.driver.change(system.uuid, { secureBoot: resetKeys[type] });
         return undefined;
       },
     },

@@ -10,7 +10,6 @@ import { about, message, withDetail, type Message } from '../redfish/messages.js
 import type { JsonObject, WriteResult } from '../redfish/resource.js';
 import { taskMonitorUri, taskUri } from '../redfish/task-store.js';
 import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
-import { ownership } from './identity.js';
 import { inOrder } from './members.js';
 import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';
@@ -116,7 +115,7 @@ function update(
     const messages: Message[] = [];
     for (const system of systems) {
       const version = nextVersion(image, firmwareVersion(system));
-      await ownership(services).stageFirmware(system.uuid, version);
+      await services.driver.change(system.uuid, { firmwareVersion: version });
       const required = message(
         'ResetRequired',
         `/redfish/v1/Systems/${system.uuid}/Actions/ComputerSystem.Reset`,

@@ -27,7 +27,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
   it('from off boots once, and every reset after it the disk, with nobody in between (B6)', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     const definition = await host.inactiveXml(guest);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(await override(guest.uuid)).toEqual({ enabled: 'once', target: 'cdrom' });
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', cd]);
@@ -45,7 +45,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).slice(2)).toEqual([cd]);
     await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
@@ -58,12 +58,12 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(guest.uuid, 'reset');
     // A new process, so that nothing has to be taken back later.
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', cd]);
     expect(await override(guest.uuid)).toEqual(used);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(guest.uuid, 'reboot');
     expect((await guest.serial.reaches(6)).slice(4)).toEqual(['power button', cd]);
     await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
@@ -74,7 +74,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
 
   it('is applied when somebody else starts the machine (B6)', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await host.virsh('start', guest.name);
     await until('the guest to boot from cd', () => Promise.resolve(guest.serial.story.includes(cd)));
     await until('the override to be used up', async () => (await override(guest.uuid)).enabled === 'disabled');
@@ -91,7 +91,7 @@ describe('a continuous override', () => {
     const definition = await host.inactiveXml(guest);
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.setBoot(guest.uuid, { enabled: 'continuous', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
     guest.serial.send('r');
     await guest.serial.reaches(3);
     guest.serial.send('r');
@@ -100,7 +100,7 @@ describe('a continuous override', () => {
     await reaches(driver, guest, 'shutoff');
     await driver.power(guest.uuid, 'create');
     expect((await guest.serial.reaches(6)).slice(4)).toEqual(['<power on>', 'boot cd']);
-    await driver.setBoot(guest.uuid, { enabled: 'disabled' });
+    await driver.change(guest.uuid, { boot: { enabled: 'disabled' } });
     guest.serial.send('r');
     expect((await guest.serial.reaches(7)).slice(6)).toEqual(['boot disk']);
     await driver.power(guest.uuid, 'destroy');

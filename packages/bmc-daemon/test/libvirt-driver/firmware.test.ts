@@ -16,7 +16,7 @@ const booted = (platform: string): string => `RACKLESS-DISK label=DISK platform=
 
 /** Sets the mode, starts the guest, and gives what it says of its firmware. */
 async function bootAs(driver: HypervisorDriver, guest: Guest, firmware: FirmwareType): Promise<string | undefined> {
-  await driver.setBoot(guest.uuid, { firmware });
+  await driver.change(guest.uuid, { boot: { firmware } });
   expect((await driver.getSystem(guest.uuid)).boot.firmware).toBe(firmware);
   const before = guest.serial.story.length;
   await driver.power(guest.uuid, 'create');
@@ -49,7 +49,9 @@ describe('a change of the boot mode', () => {
     const driver = await host.driver({ bootLoaderMap: { efi: { x86_64: '/nowhere/OVMF.fd' } } });
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
-    const error: unknown = await driver.setBoot(guest.uuid, { firmware: 'efi' }).catch((reason: unknown) => reason);
+    const error: unknown = await driver
+      .change(guest.uuid, { boot: { firmware: 'efi' } })
+      .catch((reason: unknown) => reason);
     if (!(error instanceof DriverError)) throw new Error(`expected a DriverError, got ${String(error)}`);
     expect({ kind: error.kind, message: error.message, field: error.field }).toEqual({
       kind: 'invalid',
@@ -65,7 +67,7 @@ describe('a change of the boot mode', () => {
     const guest = await host.guest({ disk, memoryMiB: 128 });
     await driver.power(guest.uuid, 'create');
     expect((await guest.serial.reaches(2)).at(-1)).toBe(booted('pc'));
-    await driver.setBoot(guest.uuid, { firmware: 'efi' });
+    await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', booted('efi')]);
     await driver.power(guest.uuid, 'destroy');

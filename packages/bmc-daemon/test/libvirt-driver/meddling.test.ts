@@ -41,7 +41,7 @@ describe('a definition that somebody changes', () => {
     const driver = await host.driver();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.close();
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');

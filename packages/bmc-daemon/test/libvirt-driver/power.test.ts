@@ -167,12 +167,12 @@ describe('power of a real guest', () => {
   it('has a firmware update after its next restart, graceful or not (S8)', async () => {
     const guest = await host.guest();
     const update = async () => (await driver.getSystem(guest.uuid)).firmwareUpdate;
-    await driver.ownership?.stageFirmware(guest.uuid, '1.0.1');
+    await driver.change(guest.uuid, { firmwareVersion: '1.0.1' });
     expect(await update()).toEqual({ installed: null, staged: '1.0.1' });
     await driver.power(guest.uuid, 'create');
     expect(await update()).toEqual({ installed: '1.0.1', staged: null });
     await guest.serial.reaches(2);
-    await driver.ownership?.stageFirmware(guest.uuid, '1.0.2');
+    await driver.change(guest.uuid, { firmwareVersion: '1.0.2' });
     await driver.power(guest.uuid, 'reboot');
     await guest.serial.reaches(4);
     await until('the update', async () => (await update())?.installed === '1.0.2');
@@ -213,7 +213,7 @@ describe('power of a real guest', () => {
     const { state, persistent } = await driver.getSystem(model.uuid);
     expect({ state, persistent }).toEqual({ state: 'running', persistent: false });
     await model.serial.reaches(2);
-    await driver.setIndicator(model.uuid, 'blinking');
+    await driver.change(model.uuid, { indicator: 'blinking' });
     expect((await driver.getSystem(model.uuid)).indicator).toBe('blinking');
     await driver.power(model.uuid, 'reset');
     expect(await model.serial.reaches(3)).toEqual(['<power on>', 'boot disk', 'boot disk']);
@@ -223,8 +223,8 @@ describe('power of a real guest', () => {
     await driver.power(model.uuid, 'suspend');
     expect(await failure(driver.power(model.uuid, 'reset'))).toBe('transient');
     await driver.power(model.uuid, 'resume');
-    expect(await failure(driver.ownership?.setAutostart(model.uuid, true) ?? Promise.resolve())).toBe('conflict');
-    await driver.ownership?.setAssetTag(model.uuid, 'shelf 1');
+    expect(await failure(driver.change(model.uuid, { autostart: true }))).toBe('conflict');
+    await driver.change(model.uuid, { assetTag: 'shelf 1' });
     const { assetTag, autostart } = await driver.getSystem(model.uuid);
     expect({ assetTag, autostart }).toEqual({ assetTag: 'shelf 1', autostart: undefined });
     await host.virsh('destroy', model.name);
@@ -293,7 +293,7 @@ describe('a QEMU that hangs', () => {
     process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
     expect((await quick.getSystem(hung.uuid)).state).toBe('running');
     // Known again from metadata, which is kept by a call that does not wait for the QEMU.
-    await quick.setIndicator(hung.uuid, 'blinking');
+    await quick.change(hung.uuid, { indicator: 'blinking' });
     expect((await quick.getSystem(hung.uuid)).indicator).toBe('blinking');
     const interrupt = failure(quick.power(hung.uuid, 'injectNmi'));
     await quick.power(other.uuid, 'reset');

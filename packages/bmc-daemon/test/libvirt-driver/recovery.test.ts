@@ -27,7 +27,7 @@ async function armedAndLeft(): Promise<Guest> {
   const first = await host.driver();
   await first.power(guest.uuid, 'create');
   await guest.serial.reaches(2);
-  await first.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+  await first.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
   await first.close();
   return guest;
 }
@@ -94,7 +94,7 @@ describe('a daemon that is started again', () => {
   it('lets a guest go that its predecessor left paused at its start (B6, B17)', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const first = await host.driver();
-    await first.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await first.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await first.close();
     // The very state in which the first step of a start leaves a machine.
     const definition = await host.inactiveXml(guest);
@@ -113,12 +113,13 @@ describe('a daemon that is started again', () => {
   it('starts a machine that its predecessor switched off to restart it (B5, B17)', async () => {
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
-    const record = { ...readMetadata(definition), restarting: 7 };
+    const intents = [{ kind: 'restart' as const, instance: 7, force: false }];
+    const record = { ...readMetadata(definition), intents };
     await writeFile(host.file('off.xml'), withMetadata(definition, record));
     await host.virsh('define', host.file('off.xml'));
     const next = await host.driver();
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot disk']);
-    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).restarting === null);
+    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
     await next.power(guest.uuid, 'destroy');
     await next.close();
   });
@@ -140,7 +141,7 @@ describe('a daemon that is started again', () => {
     await first.close();
     const next = await host.driver({ gracefulRestartWaitMs: 200 });
     expect((await guest.serial.reaches(5)).slice(2)).toEqual(['power button', '<power on>', 'boot cd']);
-    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).restarting === null);
+    await until('that to be forgotten', async () => readMetadata(await host.inactiveXml(guest)).intents === null);
     await next.power(guest.uuid, 'destroy');
     await next.close();
   });

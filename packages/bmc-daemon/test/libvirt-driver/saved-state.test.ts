@@ -62,7 +62,7 @@ describe('a machine whose state was saved', () => {
     const [cd, stick] = [await host.serveImage('cd'), await host.serveImage('stick')];
     await driver.insertMedia(guest.uuid, 'cdrom', image(cd.url));
     await driver.insertMedia(guest.uuid, 'usb', image(stick.url));
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(await inserted(guest)).toEqual(['cdrom', 'usb']);
     await driver.power(guest.uuid, 'create');
     expect([await inserted(guest), await sticks(guest)]).toEqual([['cdrom', 'usb'], ['sda']]);

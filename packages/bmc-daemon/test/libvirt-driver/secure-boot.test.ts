@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DriverError, type HypervisorDriver } from '../../src/drivers/driver.js';
-import type { FirmwareControl } from '../../src/drivers/firmware-control.js';
 import { variableNames } from '../../src/drivers/libvirt/variable-store.js';
 import { withVariable } from '../harness/variable-store.js';
 import { reaches, TestHost, type Guest, type GuestOptions } from './host.js';
@@ -19,11 +18,6 @@ const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firm
 const code = (suffix: string): string => `/usr/share/OVMF/OVMF_CODE_4M${suffix}.fd`;
 const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.fd`;
 const templates = { enabled: vars('.ms'), disabled: vars('') };
-
-function firmwareOf(driver: HypervisorDriver): FirmwareControl {
-  if (driver.firmware === undefined) throw new Error('a driver with firmware expected');
-  return driver.firmware;
-}
 
 /** `<os firmware='efi'>`, which the harness has no word for. */
 async function withUefi(guest: Guest, change: (xml: string) => string = (xml) => xml): Promise<void> {
@@ -62,7 +56,7 @@ async function definedOs(guest: Guest): Promise<string> {
 const onAndOff = async (driver: HypervisorDriver, guest: Guest): Promise<readonly unknown[]> => {
   const seen: unknown[] = [];
   for (const enabled of [true, false]) {
-    await firmwareOf(driver).setSecureBoot(guest.uuid, enabled);
+    await driver.change(guest.uuid, { secureBoot: enabled ? 'on' : 'off' });
     await driver.power(guest.uuid, 'create');
     seen.push(await state(driver, guest));
     await driver.power(guest.uuid, 'destroy');
@@ -99,7 +93,7 @@ describe('Secure Boot', () => {
       secureBootTemplates: templates,
     });
     const guest = await host.guest({ memoryMiB: 128 });
-    await driver.setBoot(guest.uuid, { firmware: 'efi' });
+    await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await state(driver, guest)).toEqual({ ...off, current: null });
     expect(await onAndOff(driver, guest)).toEqual([on, off]);
     expect(await definedOs(guest)).toMatch(
@@ -112,13 +106,13 @@ describe('Secure Boot', () => {
     const driver = await host.driver();
     const pc = await host.guest({ ...uefi, machine: 'pc', cdrom: '' });
     await withUefi(pc);
-    expect(await refusal(firmwareOf(driver).setSecureBoot(pc.uuid, true))).toEqual([
+    expect(await refusal(driver.change(pc.uuid, { secureBoot: 'on' }))).toEqual([
       'unsupported',
       'secureBoot',
       `switching Secure Boot on of machine ${pc.name}: it is a pc-i440fx-7.2, and Secure Boot needs a q35`,
     ]);
     const bios = await host.guest();
-    expect(await refusal(firmwareOf(driver).setPending(bios.uuid, { secureBoot: true }))).toEqual([
+    expect(await refusal(driver.change(bios.uuid, { settings: { secureBoot: true } }))).toEqual([
       'unsupported',
       'secureBoot',
       `switching Secure Boot on of machine ${bios.name}: it boots by legacy BIOS, not by UEFI`,
@@ -127,7 +121,7 @@ describe('Secure Boot', () => {
     await withUefi(transient);
     await driver.power(transient.uuid, 'create');
     await host.virsh('undefine', '--nvram', transient.name);
-    expect((await refusal(firmwareOf(driver).setSecureBoot(transient.uuid, true))).at(0)).toBe('transient');
+    expect((await refusal(driver.change(transient.uuid, { secureBoot: 'on' }))).at(0)).toBe('transient');
     await host.virsh('destroy', transient.name);
     await driver.close();
   });
@@ -136,15 +130,15 @@ describe('Secure Boot', () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
-    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    await driver.change(guest.uuid, { secureBoot: 'on' });
     // At once, for whoever starts it.
     expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db', 'Boot0042']));
-    await firmwareOf(driver).setSecureBoot(guest.uuid, false);
+    await driver.change(guest.uuid, { secureBoot: 'off' });
     expect(await names()).toContain('Boot0042');
     expect(await names()).not.toContain('PK');
     // Under a running firmware nothing is changed: its next start does it.
     await driver.power(guest.uuid, 'create');
-    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(await names()).not.toContain('PK');
     await driver.power(guest.uuid, 'reset');
     expect(await names()).toEqual(expect.arrayContaining(['PK', 'KEK', 'db']));
@@ -156,7 +150,7 @@ describe('Secure Boot', () => {
   it('loses them, and says so, where the file can not be read as one (S5)', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, 'QFI');
-    await firmwareOf(driver).setSecureBoot(guest.uuid, true);
+    await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(host.messages.join()).toContain(
       `the UEFI variables of machine ${guest.name} are made anew, with no boot entries`,
     );
@@ -171,7 +165,7 @@ describe('settings that wait for a start', () => {
   it('and are refused then do not keep the machine from starting, and say why (S5)', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
-    await firmwareOf(driver).setPending(guest.uuid, { memoryMiB: 15 });
+    await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });
     await writeFile(
       host.file(`${guest.name}.xml`),
       (await host.inactiveXml(guest)).replace(

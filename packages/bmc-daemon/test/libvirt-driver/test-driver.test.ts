@@ -50,12 +50,12 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'reset');
     await driver.power(uuid, 'shutdown');
     expect((await driver.getSystem(uuid)).state).toBe('shutoff');
-    await driver.setIndicator(uuid, 'off');
+    await driver.change(uuid, { indicator: 'off' });
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
   it('gets the order of a one-time boot for one power cycle, and the log says so (B6)', async () => {
-    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');
     expect(await order()).toEqual(['2', '1']);
     expect(await order('--inactive')).toEqual(['1', undefined]);
@@ -70,7 +70,7 @@ describe('a host without a monitor', () => {
   });
 
   it('keeps what somebody changes while a one-time boot starts (B6, B8)', async () => {
-    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const parts = host.parts();
     const machine = await parts.inventory.find(uuid);
     const real = machine.domain.createWithFlags.bind(machine.domain);
@@ -89,7 +89,7 @@ describe('a host without a monitor', () => {
 
   it('keeps an override of a running machine for its next power-on, and the log says so (B6)', async () => {
     await driver.power(uuid, 'create');
-    await driver.setBoot(uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(host.messages).toContain('no access to QEMU monitors: a boot override holds from the next power-on');
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await driver.power(uuid, 'reset');
@@ -109,7 +109,7 @@ describe('a host without a monitor', () => {
     await host.virsh('define', host.file('left.xml'));
     const next = await host.driver();
     // The first power action waits for its turn behind what is being put back.
-    await next.setIndicator(uuid, 'lit');
+    await next.change(uuid, { indicator: 'lit' });
     expect(await order('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await next.close();

@@ -93,7 +93,7 @@ describe.each([
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     expect(await volumes()).toEqual([expect.stringMatching(/^rackless-[0-9a-f]{16}-[0-9a-f]{16}\.iso$/)]);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot iso']);
     await driver.power(guest.uuid, 'destroy');
@@ -109,7 +109,7 @@ describe.each([
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.insertMedia(guest.uuid, 'floppy', image(url));
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'fd' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'fd' } });
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot floppy']);
     await driver.power(guest.uuid, 'reset');
@@ -211,12 +211,12 @@ describe.each([
   it('hold back the power-on that follows while they are on their way (B9)', async () => {
     const guest = await host.guest();
     const { url, asked, finish } = await slowServer('late');
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const insert = driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await asked;
     const powerOn = driver.power(guest.uuid, 'create');
     // Nothing else of the machine waits.
-    await driver.setIndicator(guest.uuid, 'off');
+    await driver.change(guest.uuid, { indicator: 'off' });
     expect((await driver.getSystem(guest.uuid)).state).toBe('shutoff');
     finish();
     await Promise.all([insert, powerOn]);
@@ -384,7 +384,7 @@ describe('drives', () => {
   it('are added to a machine that has none, while it is off (B9)', async () => {
     const guest = await host.guest({ cdrom: '' });
     const { url } = await host.serveImage('added');
-    await driver.setBoot(guest.uuid, { enabled: 'continuous', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     await driver.power(guest.uuid, 'create');
     expect(await guest.serial.reaches(2)).toEqual(['<power on>', 'boot added']);
@@ -398,7 +398,7 @@ describe('drives', () => {
     const { url } = await host.serveImage('plugged');
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(await media(guest)).toEqual(holding(url));
     guest.serial.send('r');
@@ -420,7 +420,7 @@ describe('drives', () => {
     await guest.serial.reaches(2);
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
     expect(host.messages.join('\n')).toContain(`machine ${guest.name} can not be given a drive while it runs`);
-    await driver.setBoot(guest.uuid, { enabled: 'once', target: 'cdrom' });
+    await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     // A restart is a new process then, for this one knows no such drive.
     await driver.power(guest.uuid, 'reset');
     expect((await guest.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot next']);

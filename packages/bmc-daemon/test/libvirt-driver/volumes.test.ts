@@ -205,12 +205,12 @@ describe('a volume on a libvirt host', () => {
       (await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata(\/>|>[^]*<\/metadata>)/, '');
     await control().setDriveIndicator(first, 'vda', 'off');
     const before = await definition();
-    await driver.setBoot(first, { enabled: 'continuous', target: 'hd' });
+    await driver.change(first, { boot: { enabled: 'continuous', target: 'hd' } });
     const target = await control().createVolume(first, wanted);
     expect((await driver.getSystem(first)).boot).toMatchObject({ enabled: 'continuous', target: 'hd' });
     expect(await diskOf(first, 'vda')).toMatchObject({ indicator: 'off' });
     await control().removeVolume(first, target);
-    await driver.setBoot(first, { enabled: 'disabled' });
+    await driver.change(first, { boot: { enabled: 'disabled' } });
     expect(await definition()).toBe(before);
   });
 

@@ -93,7 +93,7 @@ describe('fake driver', () => {
 
   it('boots a one-time override once, and the own disk from then on (B6)', async () => {
     const driver = new FakeDriver();
-    await driver.setBoot(off, { enabled: 'once', target: 'cdrom' });
+    await driver.change(off, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(off, 'create');
     expect(driver.bootedFrom(off)).toBe('cdrom');
     expect((await driver.getSystem(off)).boot).toMatchObject({ enabled: 'disabled', target: 'none' });
@@ -103,13 +103,13 @@ describe('fake driver', () => {
 
   it('boots a continuous override every time, and refuses a device that the machine lacks (B6)', async () => {
     const driver = new FakeDriver();
-    await driver.setBoot(running, { target: 'network' });
+    await driver.change(running, { boot: { target: 'network' } });
     for (const action of ['reset', 'reboot'] as const) {
       await driver.power(running, action);
       expect(driver.bootedFrom(running)).toBe('network');
     }
-    await expect(kindOf(driver.setBoot(running, { target: 'fd' }))).resolves.toBe('invalid');
-    await driver.setBoot(running, { firmware: 'bios' });
+    await expect(kindOf(driver.change(running, { boot: { target: 'fd' } }))).resolves.toBe('invalid');
+    await driver.change(running, { boot: { firmware: 'bios' } });
     expect((await driver.getSystem(running)).boot).toMatchObject({ target: 'network', firmware: 'bios' });
   });
 
@@ -259,8 +259,8 @@ describe('fake driver', () => {
     await driver.power(off, 'create');
     await driver.power(off, 'reset');
     await driver.insertMedia(off, 'cdrom', image('http://images.test/a.iso'));
-    await driver.setIndicator(off, 'blinking');
-    await driver.setIndicator(off, 'blinking');
+    await driver.change(off, { indicator: 'blinking' });
+    await driver.change(off, { indicator: 'blinking' });
     const machine = await driver.getSystem(off);
     driver.define({ ...machine, state: 'paused' });
     driver.define({ ...machine, state: 'running' });

@@ -4,13 +4,11 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
-import { afterBoot, changesOverride, overrideDevice, type BootChoice } from '../boot-override.js';
+import { afterBoot, overrideDevice, type BootChoice } from '../boot-override.js';
 import {
   DriverError,
-  type BootChange,
   type BootSnapshot,
   type HypervisorDriver,
-  type IndicatorState,
   type InsertOptions,
   type MediaSnapshot,
   type OperationOptions,
@@ -19,22 +17,15 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
-import type { FirmwareControl } from '../firmware-control.js';
 import type { GuestNetwork } from '../guest-network.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
-import type { OwnershipControl } from '../ownership-control.js';
 import { planPower, type PowerStep } from '../power.js';
+import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { Turns } from '../turns.js';
 import { FakeConsoles } from './fake-console.js';
-import {
-  afterBootChange,
-  afterFirmwareStart,
-  afterFirmwareStop,
-  fakeFirmware,
-  withPresentRun,
-  withoutOverride,
-} from './fake-firmware.js';
-import { afterFailure, fakeOwnership, ownershipAfterStart } from './fake-ownership.js';
+import { FakeChanges } from './fake-changes.js';
+import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
+import { afterFailure, ownershipAfterStart } from './fake-run.js';
 import { sampleFacts } from './sample-facts.js';
 import { FakeStatistics } from './fake-statistics.js';
 import { FakeVolumes } from './fake-volumes.js';
@@ -58,14 +49,9 @@ export class FakeDriver implements HypervisorDriver {
   readonly #machines: Map<string, SystemSnapshot>;
   /** The same object until the machines change: what is rendered from it can be kept. */
   #list: readonly SystemRef[] | undefined;
-  readonly firmware: FirmwareControl;
-  readonly ownership: OwnershipControl = fakeOwnership(
-    (id) => this.#find(id),
-    (uuid, change) => this.#update(uuid, change),
-  );
+  readonly changeable = everyPart;
+  readonly #changes = new FakeChanges();
   readonly #bootedFrom = new Map<string, BootChoice>();
-  /** Machines whose boot override a client has set. */
-  readonly #overridden = new Set<string>();
   /** By machine, Secure Boot of its present run, where it was started with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
@@ -88,11 +74,6 @@ export class FakeDriver implements HypervisorDriver {
     this.statistics = new FakeStatistics({
       machines: () => this.#machines.values(),
       now: options.now ?? Date.now,
-    });
-    this.firmware = fakeFirmware({
-      find: (id) => this.#find(id),
-      update: (uuid, change) => this.#update(uuid, change),
-      hasOverride: (uuid) => this.#overridden.has(uuid),
     });
   }
 
@@ -141,16 +122,22 @@ export class FakeDriver implements HypervisorDriver {
     await this.#carryOut(uuid, action);
   }
 
-  async setBoot(id: string, change: BootChange): Promise<void> {
+  async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
     await setImmediate();
     const machine = this.#find(id);
-    this.#update(machine.uuid, afterBootChange(machine, change));
-    if (changesOverride(change)) this.#overridden.add(machine.uuid);
-  }
-
-  async setIndicator(id: string, state: IndicatorState): Promise<void> {
-    await setImmediate();
-    this.#update(this.#find(id).uuid, { indicator: state });
+    const { uuid } = machine;
+    const image = change.cd?.image ?? null;
+    if (image === null) {
+      this.#commit(uuid, change);
+      return;
+    }
+    const insert = async (signal: AbortSignal): Promise<void> => {
+      // Before the download: a part that is refused costs none.
+      this.#changes.after(this.#find(uuid), change);
+      if (this.#cdStep(uuid, change) === 'insert') await this.#fetchImage(image, { ...options, signal });
+      this.#commit(uuid, change);
+    };
+    await this.#turns.insert(machine, 'cdrom', insert, options);
   }
 
   async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
@@ -166,15 +153,7 @@ export class FakeDriver implements HypervisorDriver {
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
       }
       await this.#fetchImage(image, { ...options, signal });
-      this.#setDrive(uuid, {
-        ...this.#drive(uuid, device),
-        inserted: true,
-        image: url,
-        imageName: imageName(image.url),
-        writeProtected,
-        viaUri: true,
-        transferMethod: image.stream === true ? 'stream' : 'upload',
-      });
+      this.#setDrive(uuid, filled(this.#drive(uuid, device), image));
     };
     await this.#turns.insert(machine, device, insert, options);
   }
@@ -184,8 +163,7 @@ export class FakeDriver implements HypervisorDriver {
     const { uuid } = machine;
     const eject = async (): Promise<void> => {
       await setImmediate();
-      const { verifyCertificate, certificates } = this.#drive(uuid, device);
-      this.#setDrive(uuid, { ...emptyDrive(device), verifyCertificate, certificates });
+      this.#setDrive(uuid, emptied(this.#drive(uuid, device)));
     };
     await this.#turns.eject(machine, device, eject, options);
   }
@@ -218,6 +196,28 @@ export class FakeDriver implements HypervisorDriver {
     this.#machines.delete(machine.uuid);
     this.#list = undefined;
     this.#tell(machine, 'undefined');
+  }
+
+  /** @throws {DriverError} mediaInUse. */
+  #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
+    return cd === undefined ? 'keep' : cdStep(this.#drive(uuid, 'cdrom'), cd, this.#find(uuid).name);
+  }
+
+  /** Makes every part of a change at once. @throws {DriverError} nothing has changed then. */
+  #commit(uuid: string, change: SystemChange): void {
+    const step = this.#cdStep(uuid, change);
+    const before = this.#find(uuid);
+    const changed = this.#changes.after(before, change);
+    this.#changes.note(before, change);
+    if (step === 'keep') {
+      this.#update(uuid, changed);
+      return;
+    }
+    const image = change.cd?.image ?? null;
+    const drive = this.#drive(uuid, 'cdrom');
+    const after = step === 'insert' && image !== null ? filled(drive, image) : emptied(drive);
+    const media = changed.media.map((present) => (present.device === 'cdrom' ? after : present));
+    this.#update(uuid, { ...changed, media });
   }
 
   #find(id: string): SystemSnapshot {
@@ -325,6 +325,23 @@ export class FakeDriver implements HypervisorDriver {
       ...(drive.device === 'cdrom' ? {} : { boot: withDrive(boot, drive) }),
     });
   }
+}
+
+function filled(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot {
+  return {
+    ...drive,
+    inserted: true,
+    image: storedUrl(image.url),
+    imageName: imageName(image.url),
+    // A CD is read-only by its nature.
+    writeProtected: drive.device === 'cdrom' || image.writeProtected,
+    viaUri: true,
+    transferMethod: image.stream === true ? 'stream' : 'upload',
+  };
+}
+
+function emptied({ device, verifyCertificate, certificates }: MediaSnapshot): MediaSnapshot {
+  return { ...emptyDrive(device), verifyCertificate, certificates };
 }
 
 /** As with libvirt, a floppy drive comes with its first disk and stays, and a USB stick is there as long as it holds something. */

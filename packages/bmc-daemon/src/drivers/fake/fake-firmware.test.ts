@@ -8,7 +8,7 @@ describe('firmware of a machine in memory', () => {
     const driver = new FakeDriver();
     const { boot } = await driver.getSystem(running);
     const order = boot.options.filter(({ kind }) => kind !== boot.target).map(({ key }) => key);
-    await driver.firmware.setBootOrder(running, order);
+    await driver.change(running, { bootOrder: order });
     const kind = boot.options.find(({ key }) => key === order[0])?.kind;
     expect((await driver.getSystem(running)).boot).toEqual({
       ...boot,
@@ -18,8 +18,8 @@ describe('firmware of a machine in memory', () => {
       firstDevicePath: boot.options.find(({ key }) => key === order[0])?.path,
     });
     expect(['network', 'cdrom']).toContain(kind);
-    await driver.setBoot(running, { enabled: 'once', target: 'cdrom' });
-    await driver.firmware.setBootOrder(running, boot.order);
+    await driver.change(running, { boot: { enabled: 'once', target: 'cdrom' } });
+    await driver.change(running, { bootOrder: boot.order });
     expect((await driver.getSystem(running)).boot).toMatchObject({ enabled: 'once', target: 'cdrom' });
   });
 
@@ -28,14 +28,14 @@ describe('firmware of a machine in memory', () => {
     const secureBoot = async () => (await driver.getSystem(running)).firmware.secureBoot;
     await driver.power(running, 'reset');
     expect(await secureBoot()).toMatchObject({ enabled: true, current: true });
-    await driver.setBoot(running, { firmware: 'bios' });
+    await driver.change(running, { boot: { firmware: 'bios' } });
     expect(await secureBoot()).toBeNull();
-    await driver.setBoot(running, { firmware: 'efi' });
+    await driver.change(running, { boot: { firmware: 'efi' } });
     expect(await secureBoot()).toMatchObject({ enabled: false, current: true });
     // Started by BIOS, it has none of it, whatever its definition says by then.
-    await driver.setBoot(running, { firmware: 'bios' });
+    await driver.change(running, { boot: { firmware: 'bios' } });
     await driver.power(running, 'reset');
-    await driver.setBoot(running, { firmware: 'efi' });
+    await driver.change(running, { boot: { firmware: 'efi' } });
     expect(await secureBoot()).toMatchObject({ current: null });
     await driver.power(running, 'reset');
     await driver.power(running, 'destroy');

@@ -1,9 +1,9 @@
-/** Firmware of machines in memory, by the same rules as the libvirt driver: what waits is taken over by the next start. Pure but for {@link fakeFirmware}. */
-import { setImmediate } from 'node:timers/promises';
+/** Firmware of machines in memory, by the same rules as the libvirt driver: settings that wait are applied by the next start. Pure. */
 import { mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
-import type { FirmwareControl, FirmwareSnapshot, SecureBootSnapshot, SettingsChange } from '../firmware-control.js';
-import { checkSettings, mergeSettings, resetChange, without } from '../firmware-settings.js';
+import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../firmware-snapshot.js';
+import { without } from '../firmware-settings.js';
+import type { SecureBootMode } from '../system-change.js';
 
 type Change = Partial<SystemSnapshot>;
 
@@ -62,66 +62,36 @@ export function withPresentRun(machine: SystemSnapshot, running: boolean | undef
   return { ...machine, firmware: { ...firmware, secureBoot: { ...secureBoot, current: running } } };
 }
 
-export interface FakeFirmwareOptions {
-  readonly find: (id: string) => SystemSnapshot;
-  readonly update: (uuid: string, change: Change) => void;
-  /** Whether a client has ever set the machine's override: until then it reads as the first device of its order. */
-  readonly hasOverride: (uuid: string) => boolean;
+/** The machine after a change of its own order. @throws {DriverError} invalid, for a device that it does not have. */
+export function afterOrderChange(
+  { boot, firmware }: Pick<SystemSnapshot, 'boot' | 'firmware'>,
+  keys: readonly DeviceKey[],
+  { hasOverride }: { readonly hasOverride: boolean },
+): Change {
+  const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
+  if (strange !== undefined) {
+    throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
+      field: 'bootOrder',
+    });
+  }
+  const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
+  const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
+  // Until a client sets the override, it reads as the first device of the order.
+  const override = hasOverride ? {} : untouchedOverride(first);
+  return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
 }
 
-/** The group of the fake driver, on its machines. */
-export function fakeFirmware({ find, update, hasOverride }: FakeFirmwareOptions): FirmwareControl {
-  /** What the settings were before the first client changed them. */
-  const originals = new Map<string, SettingsChange>();
-  const changing = async (id: string, change: (machine: SystemSnapshot) => Change): Promise<void> => {
-    await setImmediate();
-    const machine = find(id);
-    update(machine.uuid, change(machine));
-  };
-  const setSecureBoot = (machine: SystemSnapshot, secureBoot: SecureBootSnapshot): Change => {
-    checkSettings(machine, { secureBoot: true });
-    return {
-      firmware: {
-        ...machine.firmware,
-        secureBoot,
-        settings: { ...machine.firmware.settings, secureBoot: secureBoot.enabled },
-        pending: without(machine.firmware.pending, 'secureBoot'),
-      },
-    };
-  };
-  const current = ({ firmware }: SystemSnapshot): boolean | null => firmware.secureBoot?.current ?? null;
+/** The machine after a change of Secure Boot. */
+export function afterSecureBootChange({ firmware }: SystemSnapshot, mode: SecureBootMode): Change {
+  const enabled = mode === 'on';
+  const secureBoot = { enabled, enrolled: enabled, current: firmware.secureBoot?.current ?? null };
   return {
-    setSecureBoot: (id, enabled) =>
-      changing(id, (machine) => setSecureBoot(machine, { enabled, enrolled: enabled, current: current(machine) })),
-    resetSecureBootKeys: (id, keys) =>
-      changing(id, (machine) => {
-        const enabled = keys === 'default';
-        return setSecureBoot(machine, { enabled, enrolled: enabled, current: current(machine) });
-      }),
-    setBootOrder: (id, keys) =>
-      changing(id, ({ uuid, boot, firmware }) => {
-        const strange = keys.find((key) => !boot.options.some((option) => option.key === key));
-        if (strange !== undefined) {
-          throw new DriverError('invalid', `setting the boot order: the machine has no device ${strange}`, {
-            field: 'bootOrder',
-          });
-        }
-        const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
-        const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
-        const override = hasOverride(uuid) ? {} : untouchedOverride(first);
-        return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
-      }),
-    setPending: (id, change) =>
-      changing(id, (machine) => {
-        checkSettings(machine, change);
-        const { firmware, uuid } = machine;
-        originals.set(uuid, mergeSettings(resetChange(firmware.settings, change), originals.get(uuid) ?? {}));
-        return { firmware: { ...firmware, pending: mergeSettings(firmware.pending, change), failure: null } };
-      }),
-    resetSettings: (id, kept) =>
-      changing(id, ({ firmware, uuid }) => ({
-        firmware: { ...firmware, pending: mergeSettings(originals.get(uuid) ?? {}, { kept }), failure: null },
-      })),
+    firmware: {
+      ...firmware,
+      secureBoot,
+      settings: { ...firmware.settings, secureBoot: enabled },
+      pending: without(firmware.pending, 'secureBoot'),
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** Machines that exist nowhere but in memory: three different ones by hand, and as many more as a test or a benchmark asks for. */
 import { untouchedOverride } from '../boot-override.js';
-import type { BootOptionSnapshot } from '../firmware-control.js';
+import type { BootOptionSnapshot } from '../firmware-snapshot.js';
 import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
 import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../media-drive.js';
 

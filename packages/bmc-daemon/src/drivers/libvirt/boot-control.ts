@@ -7,14 +7,14 @@
  * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
-import { changesOverride, type BootChoice } from '../boot-override.js';
-import { DriverError, type BootChange, type FirmwareType } from '../driver.js';
+import type { BootChoice } from '../boot-override.js';
+import { DriverError, type FirmwareType } from '../driver.js';
 import { readDefinition, saveDefinition, saveProcess, type Definition } from './definition.js';
 import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { onceDevice, transientOrder, withBootChange, withOverrideUsed, type WantedFirmware } from './kept-override.js';
+import { onceDevice, transientOrder, withOverrideUsed } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
@@ -62,17 +62,9 @@ export class BootControl {
     await Promise.allSettled([...this.#background]);
   }
 
-  /** @throws {DriverError} invalid, unsupported, notFound, unavailable. */
-  async setBoot(machine: Machine, change: BootChange): Promise<void> {
-    await this.#host.edits.run(machine.uuid, async () => {
-      const firmware = await this.#chooseFirmware(machine, change);
-      const definition = await readDefinition(machine, this.#host.timeoutMs);
-      const xml = withBootChange(machine, definition.xml, { ...change, firmware });
-      await saveDefinition(this.#host.hypervisor, machine, { from: definition.xml, to: xml }, this.#host.timeoutMs);
-      // A restart that came before the client asked has not used what it asks for.
-      if (changesOverride(change)) this.#forgetReset(machine.uuid);
-      if (definition.instance !== null) await this.#tellWhileItRuns(machine, definition.instance, xml);
-    });
+  /** A client has changed the override. A restart that came before has not used what the client asks for. */
+  overrideChanged(uuid: string): void {
+    this.#forgetReset(uuid);
   }
 
   /**
@@ -141,14 +133,6 @@ export class BootControl {
     });
   }
 
-  /** As {@link tell}, for a caller that does not hold the machine's turn. */
-  async tellChanged(machine: Machine): Promise<void> {
-    await this.#host.edits.run(machine.uuid, async () => {
-      const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-      if (instance !== null) await this.#tellWhileItRuns(machine, instance, xml);
-    });
-  }
-
   /**
    * The definition has changed, or a device has come to the running machine: its QEMU is told what it can be told now. The caller
    * holds the machine's turn in `edits`.
@@ -170,8 +154,10 @@ export class BootControl {
     const defined = readDomain(xml);
     const running = instance.domain;
     const loader = defined.os.loader?.path ?? null;
-    const { resetNvram, settings } = readMetadata(xml);
+    const { resetNvram, settings, owner } = readMetadata(xml);
     if (resetNvram || defined.firmware !== running.firmware) return true;
+    // A new process shows a later daemon that the update is installed; a reset leaves no trace.
+    if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
     if (settings !== null && Object.keys(settings.pending).length > 0) return true;
     if (loader !== null && loader !== running.os.loader?.path) return true;
     // A device that the user has plugged in for this run only is no reason to lose it.
@@ -186,16 +172,12 @@ export class BootControl {
     return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables);
   }
 
-  /** Looked for before the definition is read that is put back changed: a file system may take its time. */
-  async #chooseFirmware(machine: Machine, { firmware }: BootChange): Promise<WantedFirmware | null> {
-    if (firmware === undefined) return null;
-    needsDefinition(machine, 'the boot mode');
-    const { os } = readDomain((await readDefinition(machine, this.#host.timeoutMs)).xml);
-    return { type: firmware, choice: await this.wantedFirmware(firmware, os.architecture) };
-  }
-
-  /** As {@link #tell}; one that goes off meanwhile has nobody to tell, and finds it all in its definition. */
-  async #tellWhileItRuns(machine: Machine, instance: Instance, xml: string): Promise<void> {
+  /**
+   * Tells the running QEMU the order of a definition. Ignores a machine that stops meanwhile: it finds the order in its definition.
+   * The caller holds the machine's turn in `edits`.
+   * @param xml the definition.
+   */
+  async tellWhileItRuns(machine: Machine, instance: Instance, xml: string): Promise<void> {
     try {
       await this.#tell(machine, instance, xml);
     } catch (error) {
@@ -289,11 +271,6 @@ export class BootControl {
     this.#background.add(task);
     void task.then(() => this.#background.delete(task));
   }
-}
-
-function needsDefinition({ name, persistent }: Machine, what: string): void {
-  if (persistent) return;
-  throw new DriverError('unsupported', `changing ${what} of machine ${name}: it is transient and has no definition`);
 }
 
 function same(a: readonly string[], b: readonly string[]): boolean {

@@ -7,6 +7,7 @@
  * and nobody has to be there to see to it. Verified on libvirt 9.0 and QEMU 7.2, SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
+import { afterUpdate } from '../firmware-update.js';
 import { readDefinition, saveDefinition, saveProcess, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
@@ -17,6 +18,7 @@ import { isStarting, withStartingMark } from './process-record.js';
 import { hasSavedState } from './saved-state.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
+import { withoutPowerIntent } from './xml/intent-record.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
 
 interface StartOutcome {
@@ -217,7 +219,15 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onc
   return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
 }
 
+/** Returns the record with a firmware update that waited installed; the same object where none waited. */
+export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
+  const update = record.owner?.firmwareUpdate;
+  if (update === undefined || update.staged === null) return record;
+  return { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } };
+}
+
 function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
   const boot = record.boot === null || !onceUsed ? record.boot : bootRecordAfterBoot(record.boot);
-  return { ...(booted ? withVariablesMade(record) : record), boot, restarting: null };
+  const started = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
+  return { ...started, boot, intents: withoutPowerIntent(record.intents) };
 }

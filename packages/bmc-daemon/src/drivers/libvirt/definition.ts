@@ -5,6 +5,7 @@
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
 import { attempt } from './failure.js';
+import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
@@ -37,6 +38,39 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
     const parsed = readDomain(present);
     return { xml, instance: parsed.id === null ? null : { id: parsed.id, xml: present, domain: parsed } };
   });
+}
+
+/**
+ * Reads the definition alone, which libvirt answers sooner than the running instance while QEMU hangs.
+ * @returns the definition, passwords included; what a transient machine runs with.
+ * @throws {DriverError} notFound, unavailable.
+ */
+export async function readInactiveXml({ name, domain }: Machine, timeoutMs: number): Promise<string> {
+  return await attempt(`reading the definition of machine ${name}`, () =>
+    domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
+  );
+}
+
+/**
+ * Changes a definition: one read, one edit, one define. The caller holds the machine's turn in `edits`.
+ * @throws {DriverError} what the edit throws; notFound, unavailable.
+ */
+export async function editDefinition(
+  { hypervisor, timeoutMs }: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  machine: Machine,
+  edit: (xml: string) => string,
+): Promise<void> {
+  const from = await readInactiveXml(machine, timeoutMs);
+  await saveDefinition(hypervisor, machine, { from, to: edit(from) }, timeoutMs);
+}
+
+/** Changes nothing but our record, in the same way. */
+export async function editRecord(
+  host: Pick<Host, 'hypervisor' | 'timeoutMs'>,
+  machine: Machine,
+  edit: (record: MachineRecord) => MachineRecord,
+): Promise<void> {
+  await editDefinition(host, machine, (xml) => withMetadata(xml, edit(readMetadata(xml))));
 }
 
 /**

@@ -11,11 +11,11 @@ import {
   type FirmwareKnowledge,
   type SecureBootTemplates,
 } from './firmware-catalogue.js';
-import type { Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import type { FirmwareChoice } from './xml/firmware.js';
 import { child, childElements, attribute, parseXml, textOf } from './xml/parse.js';
-import type { SecureBootFiles, SecureBootMode } from './xml/secure-boot.js';
+import type { SecureBootMode } from '../system-change.js';
+import type { SecureBootFiles } from './xml/secure-boot.js';
 
 /** Kind of firmware to architecture (libvirt's name: `x86_64`) to a firmware file; null, or nothing: libvirt selects the firmware. */
 export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
@@ -110,9 +110,10 @@ export class FirmwareChooser {
   /**
    * Looks for firmware with Secure Boot for the machine: among the descriptors, which know of keys, as far as they can be read here,
    * and in what libvirt says of the host.
+   * @param xml its definition.
    * @throws {DriverError} unsupported, saying what is missing.
    */
-  async checkSecureBoot({ name, domain }: Machine, { architecture, machineType }: SystemSnapshot): Promise<void> {
+  async checkSecureBoot({ name, architecture, machineType }: SystemSnapshot, xml: string): Promise<void> {
     const { hypervisor, templates, timeoutMs } = this.#options;
     const doing = `switching Secure Boot of machine ${name} on`;
     const refusal = (what: string): DriverError =>
@@ -130,7 +131,7 @@ export class FirmwareChooser {
       // What libvirt tells is about SMM, which other processors have not.
       if (!/^(x86_64|i686)$/.test(architecture)) return;
     }
-    const { type, emulator } = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
+    const { type, emulator } = readDomain(xml);
     const query = { arch: architecture, machine: machineType, virtType: type };
     const text = await attempt(doing, () =>
       hypervisor.getDomainCapabilities(

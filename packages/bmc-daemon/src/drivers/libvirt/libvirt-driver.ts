@@ -3,9 +3,7 @@ import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { ImageRequest } from '../../media/image.js';
 import {
   DriverError,
-  type BootChange,
   type HypervisorDriver,
-  type IndicatorState,
   type InsertOptions,
   type OperationOptions,
   type PowerAction,
@@ -13,23 +11,20 @@ import {
   type SystemSnapshot,
 } from '../driver.js';
 import type { ConsoleControl } from '../console-control.js';
-import type { FirmwareControl } from '../firmware-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { OperationQueue } from '../operation-queue.js';
-import type { OwnershipControl } from '../ownership-control.js';
 import type { StatisticsControl } from '../statistics-control.js';
+import { everyPart, type SystemChange } from '../system-change.js';
 import { Turns } from '../turns.js';
 import type { VolumeControl } from '../volume-control.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
 import { LibvirtConsole } from './console.js';
-import { readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { FirmwareChooser } from './firmware-choice.js';
-import { LibvirtFirmware } from './firmware-control.js';
 import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
 import { HostCpu } from './host-cpu.js';
@@ -41,16 +36,15 @@ import { Inventory, type Machine } from './inventory.js';
 import type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
-import { LibvirtOwnership } from './ownership.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
 import { catchUpMedia } from './restored-media.js';
 import { sourcesInUse } from './sources-in-use.js';
 import { LibvirtStatistics } from './statistics.js';
+import { SystemChanges } from './system-changes.js';
 import { SystemReader } from './system-reader.js';
 import { TakingUp } from './taking-up.js';
 import { LibvirtVolumes } from './volume-control.js';
-import { readMetadata } from './xml/metadata.js';
 
 export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 
@@ -65,10 +59,8 @@ export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDr
 class LibvirtDriver implements HypervisorDriver {
   readonly name: string;
   readonly console: ConsoleControl;
-  readonly firmware: FirmwareControl;
+  readonly changeable = everyPart;
   readonly #firmwareFiles: FirmwareChooser;
-  readonly #variables: Variables;
-  readonly ownership: OwnershipControl;
   readonly #host: Host;
   readonly #reader: SystemReader;
   readonly #boot: BootControl;
@@ -84,6 +76,7 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #streams: ImageStreams;
   readonly #changes: ChangeFeed;
   readonly #turns = new Turns();
+  readonly #systemChanges: SystemChanges;
   readonly #takingUp: TakingUp;
   readonly #closing = new AbortController();
 
@@ -131,32 +124,30 @@ class LibvirtDriver implements HypervisorDriver {
       now: () => new Date(),
     });
     const variables = new Variables({ host, uri, knowledge: () => this.#firmwareFiles.knowledge() });
-    this.#variables = variables;
     this.#coldStart = new ColdStart(host, {
       applySettings: (machine) => pending.apply(machine),
       carryVariables: (machine, xml) => variables.carryOver(machine, xml),
       catchUp: (machine) => this.#catchUp(machine),
     });
-    this.firmware = new LibvirtFirmware({
-      host,
-      boot: this.#boot,
-      firmware: this.#firmwareFiles,
-      variables,
-      changing: (id, change) => this.#changing(id, change),
-      snapshot: (machine) => this.#reader.read(machine),
-    });
     this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
-    const ownership = new LibvirtOwnership({ host, changing: (id, change) => this.#changing(id, change) });
-    this.ownership = ownership;
     this.#power = new PowerControl({
       host,
-      onBoot: (machine) => ownership.onBoot(machine),
       turns,
       boot: this.#boot,
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
     this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
+    this.#systemChanges = new SystemChanges({
+      host,
+      turns,
+      reader: this.#reader,
+      boot: this.#boot,
+      media: this.#media,
+      firmware: this.#firmwareFiles,
+      variables,
+      removeUnusedImages: () => this.#store.removeUnused(),
+    });
     this.#disks = new LibvirtVolumes({
       host,
       openPool: async () => {
@@ -175,7 +166,7 @@ class LibvirtDriver implements HypervisorDriver {
         { doing: 'looking for what happened without a connection', run: () => this.#changes.catchUp() },
         { doing: 'tidying the image store', run: () => this.#store.tidy() },
       ],
-      ofMachine: [this.#coldStart, this.#boot, this.#power, this.#disks].map(
+      ofMachine: [this.#systemChanges, this.#coldStart, this.#boot, this.#power, this.#disks].map(
         (part) => (machine) => part.reconcile(machine),
       ),
     });
@@ -260,21 +251,11 @@ class LibvirtDriver implements HypervisorDriver {
     await this.#changing(id, (machine) => this.#power.power(machine, action, options));
   }
 
-  async setBoot(id: string, change: BootChange): Promise<void> {
+  async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
-      await this.#boot.setBoot(machine, change);
-      if (change.firmware !== undefined) await this.#variables.carryNow(machine);
+      await this.#systemChanges.change(machine, change, options);
+      if (change.cd !== undefined) this.#changes.tellOwn(machine, 'media');
     });
-  }
-
-  async setIndicator(id: string, indicator: IndicatorState): Promise<void> {
-    const { hypervisor, edits, timeoutMs } = this.#host;
-    await this.#changing(id, (machine) =>
-      edits.run(machine.uuid, async () => {
-        const { xml } = await readDefinition(machine, timeoutMs);
-        await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), indicator }, timeoutMs);
-      }),
-    );
   }
 
   async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {

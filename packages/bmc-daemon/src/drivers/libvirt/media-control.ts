@@ -1,6 +1,6 @@
 /** Images in the drives of real machines, of those that run at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
+import { storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
 import type { Turns } from '../turns.js';
@@ -11,25 +11,15 @@ import type { ImagePlace } from './image-shelf.js';
 import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Machine } from './inventory.js';
-import { withContinuousOrder } from './kept-override.js';
 import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
-import { newCdromMarkup } from './xml/cdrom.js';
+import { withEjection, withInsertion, type Insertion } from './media-edit.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
-import {
-  canHaveDrive,
-  findDrive,
-  FLOPPY_BYTES,
-  isStick,
-  stickTarget,
-  withImage,
-  withoutImage,
-  type InsertedDrive,
-} from './xml/media-drive.js';
-import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-record.js';
+import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from './xml/media-drive.js';
+import { mediaRecord } from './xml/media-record.js';
 import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
-import { readMetadata, withMetadata } from './xml/metadata.js';
+import { readMetadata } from './xml/metadata.js';
 
 /** What images are inserted by. */
 export interface MediaControlOptions {
@@ -39,15 +29,6 @@ export interface MediaControlOptions {
   readonly streams: ImageStreams;
   /** As for power: an insert holds the machine's turn from the download on. */
   readonly turns: Turns;
-}
-
-/** An image that is on its way into a drive. */
-interface Insertion {
-  readonly device: MediaDevice;
-  readonly image: ImageRequest;
-  readonly place: ImagePlace;
-  /** Name of the USB stick, where it is to be one. */
-  readonly stick: string;
 }
 
 const MAX_ATTEMPTS = 4;
@@ -73,7 +54,7 @@ export class MediaControl {
         );
       }
       if (this.#holds(machine, device, definition, image)) return;
-      const lease = await this.#acquire(device, image, { ...options, signal });
+      const lease = await this.acquire(device, image, { ...options, signal });
       try {
         await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
       } catch (error) {
@@ -108,10 +89,11 @@ export class MediaControl {
   }
 
   /**
-   * A guest that can write gets a copy of its own, which its eject drops. A floppy drive that runs can not be told to protect its
-   * disk, so floppy disks are never shared: they are small.
+   * Fetches an image. A guest that can write gets a copy of its own, which its eject drops. Floppy disks are never shared, because a
+   * running floppy drive cannot be told to protect its disk.
+   * @returns the image's place; the caller releases it.
    */
-  async #acquire(
+  async acquire(
     device: MediaDevice,
     image: ImageRequest,
     options: InsertOptions & { readonly signal: AbortSignal },
@@ -147,7 +129,7 @@ export class MediaControl {
     const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
     const stick = device === 'usb' ? stickTarget(domains) : '';
     const insertion: Insertion = { device, image, place, stick };
-    const { target } = inserted(machine, definition, insertion);
+    const { target } = withInsertion(machine, definition, insertion);
     const plugged = await this.#give(machine, definition, target, insertion);
     try {
       await this.#keep(machine, insertion);
@@ -183,22 +165,8 @@ export class MediaControl {
   /** Puts the image, and where it came from, into the definition. */
   async #keep(machine: Machine, insertion: Insertion): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
-    const { device, image, place } = insertion;
     const definition = await readDefinition(machine, timeoutMs);
-    const { target, xml, wasReadonly } = inserted(machine, definition, insertion);
-    const record = readMetadata(xml);
-    const media = withMediaRecord(record.media, {
-      device,
-      drive: target,
-      image: storedUrl(image.url),
-      imageName: imageName(image.url),
-      source: place.name,
-      writeProtected: image.writeProtected,
-      driveReadonly: wasReadonly,
-    });
-    const kept = withMetadata(xml, { ...record, media });
-    // "Boot from CD" may have waited for a drive.
-    const to = machine.persistent ? withContinuousOrder(kept) : kept;
+    const { xml: to } = withInsertion(machine, definition, insertion);
     await saveDefinition(hypervisor, machine, { from: definition.xml, to }, timeoutMs);
   }
 
@@ -215,9 +183,7 @@ export class MediaControl {
     for (const { target } of full) await takeImageOut(this.#host, machine, target);
     // Read again: the guest may have taken its time.
     const { xml: from } = await readDefinition(machine, timeoutMs);
-    const empty = machine.persistent ? withoutImage(from, device, media) : from;
-    const record = readMetadata(from);
-    const to = withMetadata(empty, { ...record, media: withoutMediaRecord(record.media, device) });
+    const to = withEjection(machine, from, device);
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 }
@@ -242,19 +208,4 @@ async function again(change: () => Promise<void>): Promise<void> {
 
 function isFull(drive: Disk): boolean {
   return drive.source.name !== null;
-}
-
-/** The definition with the image in its drive; one is added where there is none. */
-function inserted(machine: Machine, { xml, instance }: Definition, insertion: Insertion): InsertedDrive {
-  const { device, image, place, stick } = insertion;
-  const readonly = image.writeProtected;
-  if (machine.persistent) return withImage(xml, device, place.source, { readonly, stick });
-  // A transient machine has nothing but its running instance.
-  const drive = instance === null ? null : findDrive(instance.domain, device, undefined);
-  if (drive !== null) return { target: drive.target, xml, wasReadonly: drive.readonly };
-  if (device === 'floppy') {
-    throw new DriverError('unsupported', `inserting an image into machine ${machine.name}: it has no floppy drive`);
-  }
-  const target = device === 'usb' ? stick : newCdromMarkup(readDomain(xml), 'hotplug', place.source).target;
-  return { target, xml, wasReadonly: readonly };
 }

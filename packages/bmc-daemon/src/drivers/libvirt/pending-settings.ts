@@ -1,6 +1,6 @@
 /** Takes over the settings that wait in a machine's metadata, while the machine is off and about to be started. */
 import { DriverError } from '../driver.js';
-import type { SettingsChange } from '../firmware-control.js';
+import type { SettingsChange } from '../firmware-snapshot.js';
 import { readDefinition, saveDefinition } from './definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';

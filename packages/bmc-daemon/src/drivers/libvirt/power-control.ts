@@ -10,13 +10,14 @@ import { DriverError, type OperationOptions, type PowerAction } from '../driver.
 import { lostWith, planPower, type PowerStep } from '../power.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
-import type { ColdStart } from './cold-start.js';
-import { readDefinition, saveRecord } from './definition.js';
+import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
+import { editRecord, readDefinition, saveRecord } from './definition.js';
 import { attempt } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { dropSavedState } from './saved-state.js';
+import { withIntent, withoutPowerIntent } from './xml/intent-record.js';
 import { readMetadata } from './xml/metadata.js';
 
 /** What power is switched by. */
@@ -26,8 +27,6 @@ export interface PowerControlOptions {
   readonly coldStart: ColdStart;
   /** What waits for an image that is on its way, with that insert. */
   readonly turns: Turns;
-  /** Called when the machine has begun to boot at somebody's wish. */
-  readonly onBoot: (machine: Machine) => Promise<void>;
   /** How long a graceful restart waits for the guest before it is a hard one. */
   readonly gracefulRestartWaitMs: number;
 }
@@ -82,10 +81,10 @@ export class PowerControl {
   /** Goes on with a restart that an earlier daemon has begun: its guest was asked, or the machine is off by now. */
   async reconcile(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    const { restarting } = readMetadata(xml);
-    if (restarting === null) return;
+    const restart = readMetadata(xml).intents?.find((intent) => intent.kind === 'restart');
+    if (restart === undefined) return;
     if (instance === null) await this.#start(machine);
-    else if (instance.id === restarting) this.#restarts.watch(machine, { newProcess: true });
+    else if (instance.id === restart.instance) this.#restarts.watch(machine, { newProcess: true });
     else await this.#forgetRestart(machine);
   }
 
@@ -102,7 +101,7 @@ export class PowerControl {
         inventory.forgetState(machine.uuid);
       }
     }
-    if (steps.some((step) => step === 'create' || step === 'reset')) await this.#onBoot(machine);
+    if (steps.includes('reset')) await this.#onReset(machine);
   }
 
   async #step(machine: Machine, step: PowerStep): Promise<void> {
@@ -157,10 +156,17 @@ export class PowerControl {
     }
   }
 
-  async #onBoot(machine: Machine): Promise<void> {
-    await this.#options.onBoot(machine).catch((error: unknown) => {
-      this.#host.log.warn(`noting the start of machine ${machine.name} failed`, { error });
-    });
+  /**
+   * Installs a firmware update on a transient machine, which stays in its process. Other machines with an update get a new process,
+   * whose start installs it.
+   */
+  async #onReset(machine: Machine): Promise<void> {
+    if (machine.persistent) return;
+    await this.#host.edits
+      .run(machine.uuid, () => editRecord(this.#host, machine, withFirmwareInstalled))
+      .catch((error: unknown) => {
+        this.#host.log.warn(`installing the firmware update of machine ${machine.name} failed`, { error });
+      });
   }
 
   async #start(machine: Machine): Promise<void> {
@@ -242,7 +248,7 @@ export class PowerControl {
 
   async #onRestartOutcome(machine: Machine, outcome: RestartOutcome): Promise<void> {
     if (outcome === 'rebooted') {
-      await this.#onBoot(machine);
+      await this.#onReset(machine);
       return;
     }
     const isLate = outcome === 'late';
@@ -275,17 +281,17 @@ export class PowerControl {
     const { hypervisor, timeoutMs } = this.#host;
     const { xml, instance } = await readDefinition(machine, timeoutMs);
     if (instance === null || !machine.persistent) return;
-    await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), restarting: instance.id }, timeoutMs);
+    const record = readMetadata(xml);
+    const intents = withIntent(record.intents, { kind: 'restart', instance: instance.id, force: false });
+    await saveRecord(hypervisor, machine, xml, { ...record, intents }, timeoutMs);
   }
 
   /** Something else was asked of the machine since, or the restart is over. */
   async #forgetRestart(machine: Machine): Promise<void> {
     if (!machine.persistent) return;
-    await this.#host.edits.run(machine.uuid, async () => {
-      const { hypervisor, timeoutMs } = this.#host;
-      const { xml } = await readDefinition(machine, timeoutMs);
-      await saveRecord(hypervisor, machine, xml, { ...readMetadata(xml), restarting: null }, timeoutMs);
-    });
+    await this.#host.edits.run(machine.uuid, () =>
+      editRecord(this.#host, machine, (record) => ({ ...record, intents: withoutPowerIntent(record.intents) })),
+    );
   }
 
   #timesOff(uuid: string): number {

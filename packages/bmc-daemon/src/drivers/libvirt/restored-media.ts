@@ -33,6 +33,15 @@ export async function catchUpMedia(host: Host, machine: Machine): Promise<void> 
   }
 }
 
+/**
+ * Gives the guest what one drive holds by its definition. The caller holds the machine's turn in `edits`.
+ * @throws {DriverError}
+ */
+export async function bringDriveUpToDate(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+  if (device !== 'cdrom') await unplugEjected(host, machine);
+  await catchUpDrive(host, machine, device);
+}
+
 /** A USB stick is there only with its image, so that one which was ejected stands nowhere any more. */
 async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const { xml, instance } = await readDefinition(machine, host.timeoutMs);

@@ -80,6 +80,15 @@ export class SystemReader {
     return reading;
   }
 
+  /**
+   * Returns what the last read of the machine found; reads it where nothing did.
+   * @throws {DriverError} notFound, unavailable.
+   */
+  async recent(machine: Machine): Promise<{ readonly system: SystemSnapshot; readonly inactiveXml: string }> {
+    const system = this.#kept.get(machine.uuid)?.snapshot ?? (await this.read(machine));
+    return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
+  }
+
   /** After a change of our own: whoever reads from now on sees it, and does not share a read that began before. */
   forget(uuid: string): void {
     this.#reading.delete(uuid);

@@ -7,7 +7,7 @@
 import { DriverError } from '../../driver.js';
 import type { BootChoice } from '../../boot-override.js';
 import type { BootDevice } from '../../driver.js';
-import type { DeviceKey } from '../../firmware-control.js';
+import type { DeviceKey } from '../../firmware-snapshot.js';
 import type { BootableDevice, Devices } from './device.js';
 import type { Domain } from './domain.js';
 import { readDomain } from './domain.js';

@@ -1,5 +1,5 @@
 /** The devices of a domain that a machine boots from, that hold media, or that they are plugged into. */
-import type { DeviceKey } from '../../firmware-control.js';
+import type { DeviceKey } from '../../firmware-snapshot.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
 import { attribute, child, childElements, textOf } from './parse.js';

@@ -33,7 +33,11 @@ const record: MachineRecord = {
   ],
   unattached: [{ pool: `it's`, volume: 'rackless-volume-a' }],
   owner: { assetTag: `it's "7" & <8>`, firmwareUpdate: { installed: '1.0.1', staged: null } },
-  restarting: 7,
+  intents: [
+    { kind: 'restart', instance: 7, force: true },
+    { kind: 'drive', device: 'cdrom' },
+    { kind: 'autostart', on: true },
+  ],
   resetNvram: true,
   unknown: [],
 };
@@ -119,7 +123,17 @@ describe('the metadata record', () => {
           firmwareUpdate: fc.record({ installed: fc.option(text), staged: text }),
         }),
       ),
-      restarting: fc.option(fc.nat()),
+      intents: fc.option(
+        fc.array(
+          fc.oneof(
+            fc.record({ kind: fc.constant('start' as const), fresh: fc.boolean() }),
+            fc.record({ kind: fc.constant('restart' as const), instance: fc.nat(), force: fc.boolean() }),
+            fc.record({ kind: fc.constant('drive' as const), device: fc.constantFrom('cdrom', 'usb') }),
+            fc.record({ kind: fc.constant('autostart' as const), on: fc.boolean() }),
+          ),
+          { minLength: 1 },
+        ),
+      ),
       resetNvram: fc.boolean(),
       unknown: fc.constantFrom([], ['<later x="1">\n  <in/> a\n</later>', `<o:x xmlns:o='urn:o' o:y='1'/>`]),
     });

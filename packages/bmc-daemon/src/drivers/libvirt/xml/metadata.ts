@@ -13,6 +13,7 @@
  *   <rackless:owner assetTag='rack 7' firmware='1.0.1'/>
  *   <rackless:media device='cdrom' drive='sda' image='https://…/x.iso' name='x.iso' source='/…/x.iso' readonly='yes'/>
  *   <rackless:mediaSettings kept='[{"device":"usb","verifyCertificate":true,"certificates":[]}]'/>
+ *   <rackless:intent kind='restart' instance='7' force='yes'/>
  * </rackless:machine>
  * ```
  */
@@ -22,6 +23,7 @@ import type { SavedBootOrder } from './boot-order.js';
 import { attribute, child, encodeAttribute, parseXml } from './parse.js';
 import type { XmlDocument, XmlElement } from './parse.js';
 import { isDeviceKey } from './device-key.js';
+import { readIntent, renderIntent, restartOf, type Intents } from './intent-record.js';
 import { readDiskRecords, renderDiskRecords, type DiskRecord } from './disk-record.js';
 import { readMediaRecord, renderMediaRecord, type MediaRecord } from './media-record.js';
 import { readMediaSettings, renderMediaSettings, type MediaSettingsRecord } from './media-settings-record.js';
@@ -52,11 +54,8 @@ export interface MachineRecord {
   readonly disks: readonly DiskRecord[] | null;
   readonly unattached: readonly UnattachedRecord[] | null;
   readonly owner: OwnerRecord | null;
-  /**
-   * libvirt's id of the instance that is being switched off so that the machine starts anew: a daemon that finds the machine off
-   * has to finish that. Null where no restart is under way.
-   */
-  readonly restarting: number | null;
+  /** Operations that have begun and have to be finished. */
+  readonly intents: Intents;
   /** The firmware was changed: the variable store of the old one is to be thrown away with the next start. */
   readonly resetNvram: boolean;
   /** Children of our element that this version does not know, as markup without our prefix; written back as they are. */
@@ -73,7 +72,7 @@ export const emptyRecord: MachineRecord = {
   disks: null,
   unattached: null,
   owner: null,
-  restarting: null,
+  intents: null,
   resetNvram: false,
   unknown: [],
 };
@@ -134,8 +133,10 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
   const [boot, settings, disks, owner] = [own('boot'), own('settings'), own('disks'), own('owner')];
   const [mediaElements, mediaSettings, unattached] = [all('media'), own('mediaSettings'), own('unattached')];
   const media = mediaElements.flatMap((node) => readMediaRecord(node) ?? []);
-  const known = [boot, settings, disks, unattached, owner, mediaSettings, ...mediaElements];
-  const restarting = attribute(element, 'restarting');
+  const restart = restartOf(attribute(element, 'restarting'));
+  const intentElements = all('intent').filter((node) => readIntent(node) !== null);
+  const intents = [...(restart === null ? [] : [restart]), ...intentElements.flatMap((node) => readIntent(node) ?? [])];
+  const known = [boot, settings, disks, unattached, owner, mediaSettings, ...mediaElements, ...intentElements];
   return {
     indicator: oneOf(INDICATORS, attribute(element, 'indicator')),
     boot: boot === undefined ? null : readBoot(boot),
@@ -145,7 +146,7 @@ function readElement(document: XmlDocument, element: XmlElement): MachineRecord 
     disks: disks === undefined ? null : readDiskRecords(disks),
     unattached: unattached === undefined ? null : readUnattachedRecords(unattached),
     owner: owner === undefined ? null : readOwnerRecord(owner),
-    restarting: restarting !== null && /^\d+$/.test(restarting) ? Number(restarting) : null,
+    intents: intents.length === 0 ? null : intents,
     resetNvram: attribute(element, 'resetNvram') === 'yes',
     unknown: element.nodes.flatMap((node) =>
       node.kind === 'element' && !known.includes(node) ? [withoutPrefix(document, element, node)] : [],
@@ -183,7 +184,7 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
 }
 
 function render(record: MachineRecord, prefix: string, namespace: string): string {
-  const { indicator, boot, media, mediaSettings, settings, disks, unattached, owner, restarting, unknown } = record;
+  const { indicator, boot, media, mediaSettings, settings, disks, unattached, owner, intents, unknown } = record;
   const resetNvram = record.resetNvram ? 'yes' : null;
   const children = [
     ...(boot === null ? [] : [renderBoot(boot, prefix)]),
@@ -193,9 +194,10 @@ function render(record: MachineRecord, prefix: string, namespace: string): strin
     ...(disks === null ? [] : [`<${prefix}disks${attributes(renderDiskRecords(disks))}/>`]),
     ...(unattached === null ? [] : [`<${prefix}unattached${attributes(renderUnattachedRecords(unattached))}/>`]),
     ...(owner === null ? [] : [`<${prefix}owner${attributes(renderOwnerRecord(owner))}/>`]),
+    ...(intents ?? []).map((intent) => `<${prefix}intent${attributes(renderIntent(intent))}/>`),
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
-  const start = `<${prefix}machine${namespace}${attributes({ indicator, restarting, resetNvram })}`;
+  const start = `<${prefix}machine${namespace}${attributes({ indicator, resetNvram })}`;
   // On one line: libvirt breaks it itself, and line breaks inside `unknown` are not ours to indent.
   return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}machine>`;
 }

@@ -1,5 +1,6 @@
 /** What a definition says of Secure Boot, and edits of it. */
 import { DriverError } from '../../driver.js';
+import type { SecureBootMode } from '../../system-change.js';
 import type { FirmwareKnowledge } from '../firmware-catalogue.js';
 import { readDomain, type OperatingSystem } from './domain.js';
 import { attribute, child, childElements, encodeAttribute, encodeText, parseXml } from './parse.js';
@@ -11,9 +12,6 @@ export interface SecureBootState {
   readonly enabled: boolean | null;
   readonly enrolled: boolean | null;
 }
-
-/** `on`: vendor's keys, enforced. `off`: firmware without it, or without keys. `setup`: firmware that can, without keys. */
-export type SecureBootMode = 'on' | 'off' | 'setup';
 
 /** The files of firmware that a definition names itself; null: libvirt selects them. */
 export interface SecureBootFiles {

@@ -1,6 +1,6 @@
 /** The firmware settings that are kept in a machine's metadata: one element, its attributes in JSON where they hold several values. */
 import { z } from 'zod';
-import type { KeptValue, SettingsChange, SettingsFailure } from '../../firmware-control.js';
+import type { KeptValue, SettingsChange, SettingsFailure } from '../../firmware-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
 /** Firmware settings that are kept or wait. */

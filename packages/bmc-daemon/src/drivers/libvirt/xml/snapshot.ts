@@ -7,7 +7,7 @@ import type {
   ProcessorTopology,
   SystemSnapshot,
 } from '../../driver.js';
-import type { FirmwareSnapshot } from '../../firmware-control.js';
+import type { FirmwareSnapshot } from '../../firmware-snapshot.js';
 import { MEDIA_DEVICES, type MediaDevice } from '../../media-drive.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {

@@ -1,7 +1,4 @@
-/**
- * What a hypervisor can do about a machine's firmware, beside its boot override: Secure Boot, the machine's own boot order, and
- * settings that wait for the next start. A driver without it has no `firmware`, and nothing of it is linked or served.
- */
+/** A machine's firmware as values: Secure Boot, boot options, and settings that wait for the next start. */
 import type { BootDevice, FirmwareType } from './driver.js';
 
 /** Names a device within its machine as long as it stays what it is: `disk:vda`, `interface:52:54:00:12:34:56`. */
@@ -67,34 +64,4 @@ export interface FirmwareSnapshot {
   readonly failure: SettingsFailure | null;
   /** The most that the definition allows: its maximum of vCPUs, and of memory. */
   readonly limits: { readonly cpuCount: number; readonly memoryMiB: number };
-}
-
-/** Every method takes an id as those of the driver do, and rejects with a {@link DriverError}. */
-export interface FirmwareControl {
-  /**
-   * Switches Secure Boot for the next start, whose variables are made anew.
-   * @throws {DriverError} unsupported, saying why: BIOS, a machine type or a host that has no such firmware, a transient machine.
-   */
-  setSecureBoot(id: string, enabled: boolean): Promise<void>;
-  /**
-   * Has the next start make the variables anew, with the vendor's keys (Secure Boot is on then) or with none (it is off, in
-   * setup mode).
-   * @throws {DriverError} as {@link setSecureBoot}.
-   */
-  resetSecureBootKeys(id: string, keys: 'default' | 'none'): Promise<void>;
-  /**
-   * The machine's own order: exactly these devices, in this order. An override that is in force stays in force.
-   * @throws {DriverError} invalid for a key that the machine does not have.
-   */
-  setBootOrder(id: string, keys: readonly DeviceKey[]): Promise<void>;
-  /**
-   * Has settings wait for the next start, in addition to those that wait already.
-   * @throws {DriverError} unsupported where the machine can not have one; the error's field is the setting's name.
-   */
-  setPending(id: string, change: SettingsChange): Promise<void>;
-  /**
-   * Has every setting that clients have changed wait for the value that it had before, and forgets what waited.
-   * @param kept first values of what is kept, which only the client's side knows.
-   */
-  resetSettings(id: string, kept: MachineSettings['kept']): Promise<void>;
 }

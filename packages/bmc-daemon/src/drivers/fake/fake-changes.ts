@@ -1,0 +1,59 @@
+/** Clients' changes of machines in memory, by the same rules as the libvirt driver. */
+import { changesOverride } from '../boot-override.js';
+import type { SystemSnapshot } from '../driver.js';
+import { mergeSettings, resetChange } from '../firmware-settings.js';
+import type { SettingsChange } from '../firmware-snapshot.js';
+import { checkFirmware, checkPersistence, type SystemChange } from '../system-change.js';
+import { afterBootChange, afterOrderChange, afterSecureBootChange } from './fake-firmware.js';
+
+/** What the snapshots do not say of machines, by UUID. */
+export class FakeChanges {
+  /** Machines whose boot override a client has set. */
+  readonly #overridden = new Set<string>();
+  /** Settings as they were before the first client changed them. */
+  readonly #originals = new Map<string, SettingsChange>();
+
+  /**
+   * Returns the machine after a change, except the image in a drive.
+   * @throws {DriverError} for a part that the machine cannot have; nothing has changed then.
+   */
+  after(machine: SystemSnapshot, change: SystemChange): SystemSnapshot {
+    checkPersistence(machine, change);
+    checkFirmware(machine, change);
+    const { uuid } = machine;
+    const { boot, bootOrder, secureBoot, indicator, assetTag, autostart, firmwareVersion } = change;
+    const overrides = boot !== undefined && changesOverride(boot);
+    let result = machine;
+    if (boot !== undefined) result = { ...result, ...afterBootChange(result, boot) };
+    if (bootOrder !== undefined) {
+      const hasOverride = overrides || this.#overridden.has(uuid);
+      result = { ...result, ...afterOrderChange(result, bootOrder, { hasOverride }) };
+    }
+    if (secureBoot !== undefined) result = { ...result, ...afterSecureBootChange(result, secureBoot) };
+    if (indicator !== undefined) result = { ...result, indicator };
+    if (assetTag !== undefined) result = { ...result, assetTag: assetTag === '' ? null : assetTag };
+    if (autostart !== undefined) result = { ...result, autostart };
+    if (firmwareVersion !== undefined) {
+      const firmwareUpdate = { installed: result.firmwareUpdate?.installed ?? null, staged: firmwareVersion };
+      result = { ...result, firmwareUpdate };
+    }
+    return this.#withSettings(result, change);
+  }
+
+  /** Remembers a change that is made. @param machine as it was before. */
+  note({ uuid, firmware }: SystemSnapshot, { boot, settings }: SystemChange): void {
+    if (boot !== undefined && changesOverride(boot)) this.#overridden.add(uuid);
+    if (settings === undefined) return;
+    const original = this.#originals.get(uuid) ?? {};
+    this.#originals.set(uuid, mergeSettings(resetChange(firmware.settings, settings), original));
+  }
+
+  #withSettings(machine: SystemSnapshot, { settings, resetSettings }: SystemChange): SystemSnapshot {
+    const { firmware, uuid } = machine;
+    if (settings === undefined && resetSettings === undefined) return machine;
+    const original = this.#originals.get(uuid) ?? {};
+    const reset = resetSettings === undefined ? firmware.pending : mergeSettings(original, { kept: resetSettings });
+    const pending = mergeSettings(reset, settings ?? {});
+    return { ...machine, firmware: { ...firmware, pending, failure: null } };
+  }
+}

@@ -1,0 +1,70 @@
+/** Edits of a definition that put an image into a drive or take it out. */
+import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
+import { DriverError } from '../driver.js';
+import type { MediaDevice } from '../media-drive.js';
+import type { Definition } from './definition.js';
+import type { ImagePlace } from './image-shelf.js';
+import type { Machine } from './inventory.js';
+import { withContinuousOrder } from './kept-override.js';
+import { newCdromMarkup } from './xml/cdrom.js';
+import { readDomain } from './xml/domain.js';
+import { findDrive, withImage, withoutImage, type InsertedDrive } from './xml/media-drive.js';
+import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-record.js';
+import { readMetadata, withMetadata } from './xml/metadata.js';
+
+/** An image that goes into a drive. */
+export interface Insertion {
+  readonly device: MediaDevice;
+  readonly image: ImageRequest;
+  readonly place: ImagePlace;
+  /** Name of the USB stick; an empty text for other devices. */
+  readonly stick: string;
+}
+
+/** Returns the definition with the image and its source in it, and the name of the drive. */
+export function withInsertion(
+  machine: Pick<Machine, 'name' | 'persistent'>,
+  definition: Definition,
+  insertion: Insertion,
+): { readonly target: string; readonly xml: string } {
+  const { device, image, place } = insertion;
+  const { target, xml, wasReadonly } = inserted(machine, definition, insertion);
+  const record = readMetadata(xml);
+  const media = withMediaRecord(record.media, {
+    device,
+    drive: target,
+    image: storedUrl(image.url),
+    imageName: imageName(image.url),
+    source: place.name,
+    writeProtected: image.writeProtected,
+    driveReadonly: wasReadonly,
+  });
+  const kept = withMetadata(xml, { ...record, media });
+  // "Boot from CD" may have waited for a drive.
+  return { target, xml: machine.persistent ? withContinuousOrder(kept) : kept };
+}
+
+/** Returns the definition with an empty drive; a USB stick goes with its image. */
+export function withEjection({ persistent }: Pick<Machine, 'persistent'>, xml: string, device: MediaDevice): string {
+  const record = readMetadata(xml);
+  const empty = persistent ? withoutImage(xml, device, mediaRecord(record.media, device)) : xml;
+  return withMetadata(empty, { ...record, media: withoutMediaRecord(record.media, device) });
+}
+
+/** Returns the definition with the image in its drive; adds a drive where there is none. */
+function inserted(
+  { name, persistent }: Pick<Machine, 'name' | 'persistent'>,
+  { xml, instance }: Definition,
+  { device, image, place, stick }: Insertion,
+): InsertedDrive {
+  const readonly = image.writeProtected;
+  if (persistent) return withImage(xml, device, place.source, { readonly, stick });
+  // A transient machine has nothing but its running instance.
+  const drive = instance === null ? null : findDrive(instance.domain, device, undefined);
+  if (drive !== null) return { target: drive.target, xml, wasReadonly: drive.readonly };
+  if (device === 'floppy') {
+    throw new DriverError('unsupported', `inserting an image into machine ${name}: it has no floppy drive`);
+  }
+  const target = device === 'usb' ? stick : newCdromMarkup(readDomain(xml), 'hotplug', place.source).target;
+  return { target, xml, wasReadonly: readonly };
+}

@@ -1,0 +1,301 @@
+/**
+ * Clients' changes of real machines, each made as a whole or not at all: what a change needs is fetched first, then the definition
+ * is read once, edited and defined once.
+ *
+ * The guest's drive and libvirt's autostart are no part of the definition. A change of them is named in the definition first (see
+ * `xml/intent-record.ts`), so a daemon that starts after a crash finishes it.
+ */
+import { DriverError, type InsertOptions, type SystemSnapshot } from '../driver.js';
+import { changesOverride } from '../boot-override.js';
+import type { Turns } from '../turns.js';
+import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../system-change.js';
+import type { BootControl } from './boot-control.js';
+import { editRecord, readDefinition, readInactiveXml, saveDefinition, type Definition } from './definition.js';
+import { attempt } from './failure.js';
+import type { FirmwareChooser } from './firmware-choice.js';
+import type { Host } from './host.js';
+import type { ImageLease } from './image-store.js';
+import type { Instance } from './instance.js';
+import type { Machine } from './inventory.js';
+import { changeDrive, plugIn, takeImageOut } from './live-drive.js';
+import { driveOf } from './machine-drive.js';
+import type { MediaControl } from './media-control.js';
+import { withEjection, withInsertion } from './media-edit.js';
+import type { Variables } from './nvram.js';
+import { bringDriveUpToDate } from './restored-media.js';
+import { withSystemChange, type ChangeFiles } from './system-edit.js';
+import type { SystemReader } from './system-reader.js';
+import { mediaSourceOf, type MediaSource } from './xml/disk-source.js';
+import { readDomain } from './xml/domain.js';
+import { withIntent, withoutIntent, type Intent } from './xml/intent-record.js';
+import { mediaRecord } from './xml/media-record.js';
+import { readMetadata, withMetadata } from './xml/metadata.js';
+import { readSnapshot } from './xml/snapshot.js';
+
+/** Dependencies of {@link SystemChanges}. */
+export interface SystemChangesOptions {
+  readonly host: Host;
+  readonly turns: Turns;
+  readonly reader: SystemReader;
+  readonly boot: BootControl;
+  readonly media: Pick<MediaControl, 'acquire'>;
+  readonly firmware: FirmwareChooser;
+  readonly variables: Pick<Variables, 'carryNow'>;
+  /** Called after an image has left a drive. */
+  readonly removeUnusedImages: () => Promise<void>;
+}
+
+/** Everything that a change needs before the definition is read. */
+interface Prepared {
+  readonly change: SystemChange;
+  readonly files: ChangeFiles;
+  readonly lease: ImageLease | null;
+}
+
+/** An image for a drive of the guest. */
+interface NewImage {
+  /** Name of the drive in the definition. */
+  readonly target: string;
+  readonly source: MediaSource;
+}
+
+/** Something outside the definition that a change changes. */
+interface Step {
+  readonly intent: Intent;
+  /** @returns what takes the step back. */
+  readonly run: () => Promise<() => Promise<void>>;
+}
+
+/** A definition before and after a change, and what else the change does. */
+interface Plan {
+  readonly from: string;
+  readonly to: string;
+  readonly steps: readonly Step[];
+}
+
+/** Changes of the machines of one host. */
+export class SystemChanges {
+  readonly #options: SystemChangesOptions;
+  readonly #host: Host;
+
+  constructor(options: SystemChangesOptions) {
+    this.#options = options;
+    this.#host = options.host;
+  }
+
+  /** @see HypervisorDriver.change */
+  async change(machine: Machine, change: SystemChange, options: InsertOptions): Promise<void> {
+    const { turns, variables, removeUnusedImages } = this.#options;
+    checkPersistence(machine, change);
+    const files = await this.#files(machine, change);
+    const { cd } = change;
+    if (cd?.image === undefined || cd.image === null) await this.#commit(machine, { change, files, lease: null });
+    else {
+      const insert = (signal: AbortSignal): Promise<void> =>
+        this.#withImage(machine, { change, files }, { ...options, signal });
+      await turns.insert(machine, 'cdrom', insert, options);
+    }
+    if (cd !== undefined) await removeUnusedImages();
+    if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
+  }
+
+  /** Finishes what an earlier daemon has begun. */
+  async reconcile(machine: Machine): Promise<void> {
+    const { edits, timeoutMs } = this.#host;
+    await edits.run(machine.uuid, async () => {
+      const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
+      for (const intent of intents ?? []) {
+        if (intent.kind === 'autostart') await this.#autostartStep(machine, intent.on).run();
+        else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
+        else continue;
+        await this.#forget(machine, [intent]);
+      }
+    });
+  }
+
+  /** Looks for files before the definition is read: a file system may take its time. */
+  async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
+    const { boot, secureBoot, settings } = change;
+    if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
+      return { firmware: null, secureBoot: null };
+    }
+    const { reader, firmware: chooser, boot: control } = this.#options;
+    const { system, inactiveXml } = await reader.recent(machine);
+    checkFirmware(system, change);
+    if (settings?.secureBoot === true || (secureBoot !== undefined && secureBoot !== 'off')) {
+      await chooser.checkSecureBoot(system, inactiveXml);
+    }
+    const { os } = readDomain(inactiveXml);
+    const loader = os.firmware === null ? (os.loader?.path ?? null) : null;
+    const type = boot?.firmware;
+    return {
+      firmware: type === undefined ? null : { type, choice: await control.wantedFirmware(type, os.architecture) },
+      secureBoot: secureBoot === undefined ? null : await chooser.secureBootFiles(os.architecture, secureBoot, loader),
+    };
+  }
+
+  async #withImage(
+    machine: Machine,
+    prepared: Pick<Prepared, 'change' | 'files'>,
+    options: InsertOptions & { readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { cd } = prepared.change;
+    if (cd?.image === undefined || cd.image === null) return;
+    // Before the download: a drive that holds another image, or a refused part, costs none.
+    const present = await readDefinition(machine, this.#host.timeoutMs);
+    const wants = cdStepOf(machine, present, cd) === 'insert';
+    if (!wants) {
+      await this.#commit(machine, { ...prepared, lease: null });
+      return;
+    }
+    this.#edited(machine, present, prepared);
+    const lease = await this.#options.media.acquire('cdrom', cd.image, options);
+    try {
+      options.signal.throwIfAborted();
+      await this.#commit(machine, { ...prepared, lease });
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #commit(machine: Machine, prepared: Prepared): Promise<void> {
+    const { edits, timeoutMs } = this.#host;
+    const { boot, bootOrder, cd } = prepared.change;
+    const meetsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
+    await edits.run(machine.uuid, async () => {
+      const definition = meetsGuest
+        ? await readDefinition(machine, timeoutMs)
+        : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
+      const plan = this.#plan(machine, definition, prepared);
+      await this.#carryOut(machine, plan, async () => {
+        if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
+        if (definition.instance === null) return;
+        // A drive that was plugged in has to be known to be booted from.
+        const { instance } = plan.steps.length === 0 ? definition : await readDefinition(machine, timeoutMs);
+        if (instance !== null) await this.#options.boot.tellWhileItRuns(machine, instance, plan.to);
+      });
+    });
+  }
+
+  #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {
+    const { autostart } = prepared.change;
+    const drive = this.#drivePlan(machine, definition, prepared);
+    return {
+      from: definition.xml,
+      to: this.#edited(machine, { ...definition, xml: drive.xml }, prepared),
+      steps: [...drive.steps, ...(autostart === undefined ? [] : [this.#autostartStep(machine, autostart)])],
+    };
+  }
+
+  #drivePlan(
+    machine: Machine,
+    definition: Definition,
+    { change: { cd }, lease }: Prepared,
+  ): { readonly xml: string; readonly steps: readonly Step[] } {
+    const { xml, instance } = definition;
+    const step = cd === undefined ? 'keep' : cdStepOf(machine, definition, cd);
+    if (cd === undefined || step === 'keep') return { xml, steps: [] };
+    const steps = (image: NewImage | null): readonly Step[] =>
+      instance === null ? [] : [this.#driveStep(machine, { ...definition, instance }, image)];
+    const empty = withEjection(machine, xml, 'cdrom');
+    if (cd.image === null) return { xml: empty, steps: steps(null) };
+    // The drive was emptied while the change waited for its turn.
+    if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
+    const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
+    const { target, xml: full } = withInsertion(machine, { xml: empty, instance }, insertion);
+    return { xml: full, steps: steps({ target, source: lease.source }) };
+  }
+
+  /** @throws {DriverError} for a part that the machine cannot have. */
+  #edited(
+    machine: Machine,
+    { xml, instance }: Definition,
+    { change, files }: Pick<Prepared, 'change' | 'files'>,
+  ): string {
+    const system = (): SystemSnapshot =>
+      readSnapshot(xml, instance?.xml ?? null, {
+        state: instance === null ? 'shutoff' : 'running',
+        persistent: machine.persistent,
+        capacityBytes: new Map(),
+      });
+    if (change.settings !== undefined || change.secureBoot !== undefined) checkFirmware(system(), change);
+    return withSystemChange(machine, xml, { change, files, system });
+  }
+
+  /** Makes every part of a plan, or none. @param after tells the running guest. */
+  async #carryOut(machine: Machine, { from, to, steps }: Plan, after: () => Promise<void>): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const save = (change: { from: string; to: string }): Promise<void> =>
+      saveDefinition(hypervisor, machine, change, timeoutMs);
+    const intents = steps.map(({ intent }) => intent);
+    // A single step that changes nothing else is made or not made by itself.
+    const isMarked = steps.length > 1 || (steps.length === 1 && from !== to);
+    const marked = isMarked ? withIntents(to, intents) : to;
+    await save({ from, to: marked });
+    const undo: (() => Promise<void>)[] = [];
+    try {
+      for (const { run } of steps) undo.unshift(await run());
+      await after();
+      if (isMarked) await this.#forget(machine, intents);
+    } catch (error) {
+      for (const back of [...undo, () => save({ from: marked, to: from })]) {
+        await back().catch((reason: unknown) => {
+          this.#host.log.warn(`taking a change of machine ${machine.name} back failed`, { error: reason });
+        });
+      }
+      throw error;
+    }
+  }
+
+  #autostartStep({ name, domain }: Machine, on: boolean): Step {
+    const { timeoutMs } = this.#host;
+    const set = (value: boolean): Promise<void> =>
+      attempt(`changing the autostart of machine ${name}`, () => domain.setAutostart(value, { timeoutMs }));
+    return {
+      intent: { kind: 'autostart', on },
+      run: async () => {
+        await set(on);
+        return () => set(!on);
+      },
+    };
+  }
+
+  /** @param image null: the drive becomes empty. */
+  #driveStep(machine: Machine, definition: Definition & { readonly instance: Instance }, image: NewImage | null): Step {
+    const host = this.#host;
+    const { running } = driveOf(definition, 'cdrom', undefined);
+    const run = async (): Promise<() => Promise<void>> => {
+      if (running !== null) {
+        const before = mediaSourceOf(running);
+        if (image === null) await takeImageOut(host, machine, running.target);
+        else await changeDrive(host, machine, running.target, image.source);
+        return () => changeDrive(host, machine, running.target, before);
+      }
+      if (image === null) return () => Promise.resolve();
+      const drive = { device: 'cdrom', target: image.target, readonly: true } as const;
+      const plugged = await plugIn(host, machine, definition.instance, drive, image.source);
+      return plugged === null ? () => Promise.resolve() : () => takeImageOut(host, machine, plugged);
+    };
+    return { intent: { kind: 'drive', device: 'cdrom' }, run };
+  }
+
+  async #forget(machine: Machine, intents: readonly Intent[]): Promise<void> {
+    await editRecord(this.#host, machine, (record) => ({
+      ...record,
+      intents: intents.reduce(withoutIntent, record.intents),
+    }));
+  }
+}
+
+/** @throws {DriverError} mediaInUse. */
+function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
+  const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
+  const { source } = driveOf(definition, 'cdrom', media);
+  const viaUri = source !== null && media?.source === source;
+  return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
+}
+
+function withIntents(xml: string, intents: readonly Intent[]): string {
+  const record = readMetadata(xml);
+  return withMetadata(xml, { ...record, intents: intents.reduce(withIntent, record.intents) });
+}

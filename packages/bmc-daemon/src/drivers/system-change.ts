@@ -1,0 +1,129 @@
+/** A change of one machine in hypervisor words: every part of it is made, or none. */
+import type { ImageRequest } from '../media/image.js';
+import { storedUrl } from '../media/image.js';
+import {
+  DriverError,
+  type BootChange,
+  type IndicatorState,
+  type MediaSnapshot,
+  type SystemSnapshot,
+} from './driver.js';
+import type { DeviceKey, MachineSettings, SettingsChange } from './firmware-snapshot.js';
+import { checkSettings } from './firmware-settings.js';
+
+/** `on`: vendor's keys, enforced. `off`: firmware without it, or without keys. `setup`: firmware that can, without keys. */
+export type SecureBootMode = 'on' | 'off' | 'setup';
+
+/** What the CD drive holds after a change. */
+export interface CdChange {
+  /** Null: the drive is empty. */
+  readonly image: ImageRequest | null;
+  /** URL, as `storedUrl` writes it, of the image that the change takes out. Any other image stays in the drive. */
+  readonly replaces?: string | undefined;
+}
+
+/** The parts of a change. Absent parts stay as they are. */
+export interface SystemChange {
+  readonly boot?: BootChange;
+  /** The machine's own order: exactly these devices, in this order. An override that is in force stays in force. */
+  readonly bootOrder?: readonly DeviceKey[];
+  readonly cd?: CdChange;
+  readonly indicator?: IndicatorState;
+  /** An empty text removes the tag. */
+  readonly assetTag?: string;
+  /** Whether the machine starts with its host. */
+  readonly autostart?: boolean;
+  /** Settings that wait for the next start, in addition to those that wait already. */
+  readonly settings?: SettingsChange;
+  /**
+   * Every setting that clients have changed waits for its former value, and the settings that waited are forgotten.
+   * The value gives the first values of settings that mean nothing to the machine.
+   */
+  readonly resetSettings?: MachineSettings['kept'];
+  /** Secure Boot of the next start, which makes the variables anew. */
+  readonly secureBoot?: SecureBootMode;
+  /** Firmware version that the next start installs. */
+  readonly firmwareVersion?: string;
+}
+
+/** Name of a part. */
+export type SystemChangePart = keyof SystemChange;
+
+const parts = {
+  boot: true,
+  bootOrder: true,
+  cd: true,
+  indicator: true,
+  assetTag: true,
+  autostart: true,
+  settings: true,
+  resetSettings: true,
+  secureBoot: true,
+  firmwareVersion: true,
+} as const satisfies Readonly<Record<SystemChangePart, true>>;
+
+/** Every part, for a hypervisor that can change them all. */
+export const everyPart: ReadonlySet<SystemChangePart> = new Set(
+  Object.keys(parts) as SystemChangePart[], // the keys of a literal whose type lists them all
+);
+
+/** Parts that a machine without a definition cannot have, with the words for the error. */
+const ofDefinition = {
+  bootOrder: 'the boot order',
+  settings: 'the firmware settings',
+  resetSettings: 'the firmware settings',
+  secureBoot: 'Secure Boot',
+} as const satisfies Partial<Record<SystemChangePart, string>>;
+
+/**
+ * Rejects the parts that a transient machine cannot have.
+ * @throws {DriverError} unsupported, transient or conflict.
+ */
+export function checkPersistence(
+  { name, persistent }: Pick<SystemSnapshot, 'name' | 'persistent'>,
+  change: SystemChange,
+): void {
+  if (persistent) return;
+  const why = 'it is transient and has no definition';
+  if (change.boot?.firmware !== undefined) {
+    throw new DriverError('unsupported', `changing the boot mode of machine ${name}: ${why}`, { field: 'firmware' });
+  }
+  for (const [part, what] of Object.entries(ofDefinition)) {
+    if (!Object.hasOwn(change, part)) continue;
+    throw new DriverError('transient', `changing ${what} of machine ${name}: ${why}`);
+  }
+  if (change.autostart !== undefined) {
+    throw new DriverError('conflict', `changing the autostart of machine ${name}: ${why}`);
+  }
+}
+
+/**
+ * Rejects settings that the machine cannot have.
+ * @throws {DriverError} unsupported; its field is the setting's name.
+ */
+export function checkFirmware(machine: SystemSnapshot, { settings, secureBoot }: SystemChange): void {
+  if (settings !== undefined) checkSettings(machine, settings);
+  if (secureBoot === undefined || secureBoot === 'off') return;
+  // Settings that wait for a start give way to what a client asks for now.
+  checkSettings({ ...machine, firmware: { ...machine.firmware, pending: {} } }, { secureBoot: true });
+}
+
+/**
+ * Decides what a change does to the image in the CD drive.
+ * @param name the machine's name.
+ * @returns `keep` where the drive is as wanted already, else `insert` or `eject`.
+ * @throws {DriverError} mediaInUse where the drive holds an image that the change does not replace.
+ */
+export function cdStep(
+  drive: Pick<MediaSnapshot, 'inserted' | 'image' | 'viaUri'>,
+  { image, replaces }: CdChange,
+  name: string,
+): 'keep' | 'insert' | 'eject' {
+  const holds = (url: string | undefined): boolean => drive.viaUri && url !== undefined && drive.image === url;
+  if (!drive.inserted) return image === null ? 'keep' : 'insert';
+  if (image !== null && holds(storedUrl(image.url))) return 'keep';
+  if (image === null) return holds(replaces) ? 'eject' : 'keep';
+  if (!holds(replaces))
+    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another one`);
+  return 'insert';
+}
