@@ -119,8 +119,8 @@ export class BootControl {
       if (instance === null) return;
       const armed = readProcess(instance)?.armed ?? null;
       if (onceDevice(xml) === null) {
-        // Taken from the definition already, and not from the process yet.
-        if (armed !== null) await this.#tell(machine, instance, xml);
+        // A client has changed the override, and the process may not have been told. An order of the user's own waits for a restart.
+        if (armed !== null || readMetadata(xml).boot !== null) await this.#tell(machine, instance, xml);
         return;
       }
       // Heard to restart since we listen: it is taken back in a moment, though the drive may not have been read yet.

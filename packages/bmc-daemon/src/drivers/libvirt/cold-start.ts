@@ -8,17 +8,25 @@
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
 import { afterUpdate } from '../firmware-update.js';
-import { readDefinition, saveDefinition, saveProcess, saveRecord } from './definition.js';
+import {
+  editDefinition,
+  editRecord,
+  readDefinition,
+  readInactiveXml,
+  saveDefinition,
+  saveProcess,
+} from './definition.js';
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from './kept-override.js';
 import { tellBootOrder } from './monitor.js';
+import { withStartIntent } from './pending-settings.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { hasSavedState } from './saved-state.js';
 import { bootIndexes, deviceKeys, effectiveBootOrder, restoreBootOrder, withBootOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
-import { withoutPowerIntent } from './xml/intent-record.js';
+import { powerIntent, withIntent, withoutPowerIntent } from './xml/intent-record.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
 
 interface StartOutcome {
@@ -30,8 +38,8 @@ interface StartOutcome {
 
 /** What is done to a machine before it is started. */
 export interface StartPreparations {
-  /** Changes its definition as clients have asked for. @throws {DriverError} */
-  applySettings(machine: Machine): Promise<void>;
+  /** Changes its definition as clients have asked for. @returns whether it has changed. @throws {DriverError} */
+  applySettings(machine: Machine, xml: string): Promise<boolean>;
   /** Makes its UEFI variables anew and keeps what the system has written there. @returns whether that is done. */
   carryVariables(machine: Machine, xml: string): Promise<boolean>;
   /** A machine went on from its saved state: tells it what has changed since. Never rejects; called in its turn of `edits`. */
@@ -39,7 +47,7 @@ export interface StartPreparations {
 }
 
 const nothingToPrepare: StartPreparations = {
-  applySettings: () => Promise.resolve(),
+  applySettings: () => Promise.resolve(false),
   carryVariables: () => Promise.resolve(false),
   catchUp: () => Promise.resolve(),
 };
@@ -105,22 +113,17 @@ export class ColdStart {
   async #start(machine: Machine): Promise<Domain> {
     const { timeoutMs } = this.#host;
     const doing = `starting machine ${machine.name}`;
-    // A saved machine goes on where it was, as what it was; its next boot is still to come.
-    if (await hasSavedState(machine, timeoutMs)) {
-      const domain = await attempt(doing, () => machine.domain.createWithFlags(0, { timeoutMs: START_TIMEOUT_MS }));
-      await this.#settle(machine, { onceUsed: false, booted: false });
-      await this.#preparations.catchUp(machine);
-      return domain;
-    }
-    await this.#preparations.applySettings(machine);
-    const { xml } = await readDefinition(machine, timeoutMs);
-    const { resetNvram } = readMetadata(xml);
+    if (await hasSavedState(machine, timeoutMs)) return await this.#resume(machine);
+    const xml = await this.#prepare(machine);
+    const record = readMetadata(xml);
+    const { resetNvram } = record;
     const carried = resetNvram && (await this.#preparations.carryVariables(machine, xml));
     const flags = resetNvram && !carried ? DomainCreateFlags.START_RESET_NVRAM : 0;
     const once = onceDevice(xml);
     if (once === null || !hasDevice(xml, once)) {
       const domain = await attempt(doing, () => machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS }));
-      await this.#settle(machine, { onceUsed: once !== null, booted: true });
+      const outcome = { onceUsed: once !== null, booted: true };
+      if (finished(record, outcome) !== record) await this.#settle(machine, outcome);
       return domain;
     }
     const ordered = withBootOrder(xml, once);
@@ -146,6 +149,39 @@ export class ColdStart {
       throw error;
     }
     return domain;
+  }
+
+  /** A saved machine goes on where it was, as what it was; its next boot is still to come. */
+  async #resume(machine: Machine): Promise<Domain> {
+    const host = this.#host;
+    await editRecord(host, machine, (record) => ({
+      ...record,
+      intents: withIntent(record.intents, { kind: 'start', fresh: false }),
+    }));
+    const domain = await attempt(`starting machine ${machine.name}`, () =>
+      machine.domain.createWithFlags(0, { timeoutMs: START_TIMEOUT_MS }),
+    );
+    await this.#preparations.catchUp(machine);
+    await this.#settle(machine, { onceUsed: false, booted: false });
+    return domain;
+  }
+
+  /**
+   * Makes the definition as the start uses it. A start that leaves a mark in the record is named in it first, so that a daemon which
+   * ends after the start does not leave the mark out.
+   */
+  async #prepare(machine: Machine): Promise<string> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const from = await readInactiveXml(machine, timeoutMs);
+    if (await this.#preparations.applySettings(machine, from)) return await readInactiveXml(machine, timeoutMs);
+    // A paused start is known by its mark.
+    const once = onceDevice(from);
+    if (once !== null && hasDevice(from, once)) return from;
+    const record = readMetadata(from);
+    if (finished(record, { onceUsed: once !== null, booted: true }) === record) return from;
+    const to = withStartIntent(from);
+    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    return to;
   }
 
   /** Tells the paused guest's QEMU the machine's own order, for its later resets, and lets it run. */
@@ -185,28 +221,37 @@ export class ColdStart {
     const record = readMetadata(xml);
     log.info(`machine ${machine.name} can not be started paused: its one-time boot order holds until power-off`);
     const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
-    await hypervisor.domainDefineXml(withMetadata(ordered.xml, { ...record, boot }), 0, { timeoutMs });
-    // Read again: a start takes its time, and what somebody changed meanwhile is not to be undone.
-    const putBack = async (outcome: Pick<StartOutcome, 'onceUsed'>): Promise<void> => {
-      const { xml: from } = await readDefinition(machine, timeoutMs);
-      await saveDefinition(hypervisor, machine, { from, to: withOnceOrderRemoved(from, outcome) }, timeoutMs);
-    };
+    const redefined = withStartIntent(withMetadata(ordered.xml, { ...record, boot }));
+    await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
+    // Reads again: a start takes its time, and what somebody changed meanwhile is not to be undone.
+    const putBack = (outcome: StartOutcome): Promise<void> =>
+      editDefinition(this.#host, machine, (from) => {
+        const own = withOnceOrderRemoved(from, outcome);
+        return outcome.booted ? withMetadata(own, finished(readMetadata(own), outcome)) : own;
+      });
     try {
       const domain = await machine.domain.createWithFlags(flags, { timeoutMs: START_TIMEOUT_MS });
-      await putBack({ onceUsed: true });
-      await this.#settle(machine, { onceUsed: true, booted: true });
+      await putBack({ onceUsed: true, booted: true });
       return domain;
     } catch (error) {
-      await putBack({ onceUsed: false }).catch(() => undefined);
+      await putBack({ onceUsed: false, booted: false }).catch(() => undefined);
       throw error;
     }
   }
 
-  /** What a start leaves of the record. The definition is read again: the start may have completed it, or a user changed it. */
+  /** Finishes the record of a start that an earlier daemon has made. The caller holds the machine's turn in `edits`. */
+  async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    if (!fresh) await this.#preparations.catchUp(machine);
+    await editDefinition(this.#host, machine, (xml) => {
+      const once = onceDevice(xml);
+      const onceUsed = fresh && once !== null && !hasDevice(xml, once);
+      return withMetadata(xml, finished(readMetadata(xml), { onceUsed, booted: fresh }));
+    });
+  }
+
+  /** Writes what a start leaves of the record. Reads again: the start may have completed the definition, or a user changed it. */
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const { xml } = await readDefinition(machine, timeoutMs);
-    await saveRecord(hypervisor, machine, xml, finished(readMetadata(xml), outcome), timeoutMs);
+    await editRecord(this.#host, machine, (record) => finished(record, outcome));
   }
 }
 
@@ -226,8 +271,10 @@ export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
   return { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } };
 }
 
+/** The same object where a start changes nothing. */
 function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
-  const boot = record.boot === null || !onceUsed ? record.boot : bootRecordAfterBoot(record.boot);
-  const started = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
-  return { ...started, boot, intents: withoutPowerIntent(record.intents) };
+  let result = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
+  if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };
+  if (powerIntent(record.intents) === null) return result;
+  return { ...result, intents: withoutPowerIntent(record.intents) };
 }

@@ -125,7 +125,7 @@ class LibvirtDriver implements HypervisorDriver {
     });
     const variables = new Variables({ host, uri, knowledge: () => this.#firmwareFiles.knowledge() });
     this.#coldStart = new ColdStart(host, {
-      applySettings: (machine) => pending.apply(machine),
+      applySettings: (machine, xml) => pending.apply(machine, xml),
       carryVariables: (machine, xml) => variables.carryOver(machine, xml),
       catchUp: (machine) => this.#catchUp(machine),
     });

@@ -1,7 +1,7 @@
 /** Takes over the settings that wait in a machine's metadata, while the machine is off and about to be started. */
 import { DriverError } from '../driver.js';
 import type { SettingsChange } from '../firmware-snapshot.js';
-import { readDefinition, saveDefinition } from './definition.js';
+import { saveDefinition } from './definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -9,6 +9,7 @@ import { beneathOverride, withVariablesFor } from './kept-override.js';
 import { readDomain } from './xml/domain.js';
 import { withFirmware, type FirmwareChoice } from './xml/firmware.js';
 import { withHardware } from './xml/machine-settings.js';
+import { powerIntent, withIntent } from './xml/intent-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 import { withSecureBoot } from './xml/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from './xml/settings-record.js';
@@ -34,28 +35,31 @@ export class PendingSettings {
   }
 
   /**
-   * Changes the definition. Where it is refused the machine starts as it was, and its record says why: a machine that does not start
-   * because of a setting could not be helped over Redfish.
+   * Changes the definition of a machine that is about to start; the same change says that it has to start. Where the change is
+   * refused, the machine starts as it was, and its record says why: a machine that does not start because of a setting could not be
+   * helped over Redfish.
+   * @param from the definition.
+   * @returns whether the definition was changed.
    * @throws {DriverError} unavailable, notFound.
    */
-  async apply(machine: Machine): Promise<void> {
+  async apply(machine: Machine, from: string): Promise<boolean> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
-    const { xml: from } = await readDefinition(machine, timeoutMs);
     const settings = readMetadata(from).settings ?? noSettings;
-    if (!machine.persistent || Object.keys(settings.pending).length === 0) return;
+    if (!machine.persistent || Object.keys(settings.pending).length === 0) return false;
+    const save = (to: string): Promise<void> =>
+      saveDefinition(hypervisor, machine, { from, to: withStartIntent(to) }, timeoutMs);
     try {
       const changed = await this.#changed(from, settings.pending);
       const kept = { ...settings.kept, ...settings.pending.kept };
-      const to = withSettings(changed, (present) => ({ ...present, kept, pending: {}, failure: null }));
-      await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+      await save(withSettings(changed, (present) => ({ ...present, kept, pending: {}, failure: null })));
     } catch (error) {
       if (error instanceof DriverError && !refusals.has(error.kind)) throw error;
       log.warn(`machine ${machine.name} starts without the settings that waited`, { error });
       const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
       const failure = { reason, time: this.#options.now().toISOString() };
-      const to = withSettings(from, (present) => ({ ...present, pending: {}, failure }));
-      await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+      await save(withSettings(from, (present) => ({ ...present, pending: {}, failure })));
     }
+    return true;
   }
 
   async #changed(xml: string, change: SettingsChange): Promise<string> {
@@ -80,4 +84,11 @@ export class PendingSettings {
 function withSettings(xml: string, edit: (settings: SettingsRecord) => SettingsRecord): string {
   const record = readMetadata(xml);
   return withMetadata(xml, { ...record, settings: settingsOrNull(edit(record.settings ?? noSettings)) });
+}
+
+/** Adds the intent to start; a restart that is under way already means the same. */
+export function withStartIntent(xml: string): string {
+  const record = readMetadata(xml);
+  if (powerIntent(record.intents) !== null) return xml;
+  return withMetadata(xml, { ...record, intents: withIntent(record.intents, { kind: 'start', fresh: true }) });
 }

@@ -16,8 +16,14 @@ import { attempt } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { dropSavedState } from './saved-state.js';
-import { withIntent, withoutPowerIntent } from './xml/intent-record.js';
+import { dropSavedState, hasSavedState } from './saved-state.js';
+import {
+  powerIntent,
+  withIntent,
+  withoutPowerIntent,
+  type RestartIntent,
+  type StartIntent,
+} from './xml/intent-record.js';
 import { readMetadata } from './xml/metadata.js';
 
 /** What power is switched by. */
@@ -71,21 +77,31 @@ export class PowerControl {
       this.#offRequests.set(uuid, this.#timesOff(uuid) + 1);
       turns.switchOff(machine, switchedOff(machine));
     }
+    if (leavesRestart.has(action)) {
+      await this.#carryOut(machine, action);
+      return;
+    }
+    // A daemon that ends in between must not start what is switched off. A start that is under way is not waited for.
+    const forgetsFirst = !this.#host.edits.isBusy(uuid);
+    if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
-    if (leavesRestart.has(action)) return;
-    await this.#forgetRestart(machine).catch((error: unknown) => {
-      this.#host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
-    });
+    if (!forgetsFirst) await this.#forgetRestart(machine);
   }
 
-  /** Goes on with a restart that an earlier daemon has begun: its guest was asked, or the machine is off by now. */
+  /** Goes on with a start or a restart that an earlier daemon has begun. */
   async reconcile(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    const restart = readMetadata(xml).intents?.find((intent) => intent.kind === 'restart');
-    if (restart === undefined) return;
-    if (instance === null) await this.#start(machine);
-    else if (instance.id === restart.instance) this.#restarts.watch(machine, { newProcess: true });
-    else await this.#forgetRestart(machine);
+    const intent = powerIntent(readMetadata(xml).intents);
+    if (intent === null) return;
+    if (instance === null) {
+      await this.#start(machine, { fresh: intent.kind === 'start' && intent.fresh });
+    } else if (intent.kind === 'restart' && intent.instance === instance.id) {
+      if (intent.force) await this.#startAnew(machine);
+      else this.#restarts.watch(machine, { newProcess: true });
+    } else {
+      const fresh = intent.kind === 'restart' || intent.fresh;
+      await this.#host.edits.run(machine.uuid, () => this.#options.coldStart.settle(machine, { fresh }));
+    }
   }
 
   async #carryOut(machine: Machine, action: PowerAction): Promise<void> {
@@ -94,12 +110,13 @@ export class PowerControl {
     inventory.forgetState(machine.uuid);
     const { persistent } = machine;
     const steps = planPower(action, { state: await inventory.state(machine), persistent });
-    for (const step of steps) {
-      try {
-        await this.#step(machine, step);
-      } finally {
-        inventory.forgetState(machine.uuid);
-      }
+    try {
+      // Two steps are one operation, which a later daemon finishes.
+      if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
+      else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
+      else for (const step of steps) await this.#step(machine, step);
+    } finally {
+      inventory.forgetState(machine.uuid);
     }
     if (steps.includes('reset')) await this.#onReset(machine);
   }
@@ -109,10 +126,10 @@ export class PowerControl {
     const { timeoutMs } = this.#host;
     switch (step) {
       case 'managedSaveRemove':
-        await this.#host.edits.run(machine.uuid, () => dropSavedState(machine, timeoutMs));
+        // A part of a fresh start.
         return;
       case 'create':
-        await this.#start(machine);
+        await this.#start(machine, { fresh: false });
         return;
       case 'destroy':
         await this.#destroy(machine);
@@ -169,18 +186,43 @@ export class PowerControl {
       });
   }
 
-  async #start(machine: Machine): Promise<void> {
+  /** @param options fresh: drops the saved state, so that the start is a boot. */
+  async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     const timesOff = this.#timesOff(machine.uuid);
     await this.#host.edits.run(machine.uuid, async () => {
       if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
-      try {
-        await this.#options.coldStart.start(machine);
-      } catch (error) {
-        // Somebody else was quicker: it is On, as asked.
-        if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
-        throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
-      }
+      await this.#orForget(machine, timesOff, async () => {
+        if (fresh) await this.#dropSavedState(machine);
+        try {
+          await this.#options.coldStart.start(machine);
+        } catch (error) {
+          // Another client was quicker: the machine is on, as asked.
+          if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
+          throw error;
+        }
+      });
     });
+  }
+
+  async #dropSavedState(machine: Machine): Promise<void> {
+    const { timeoutMs } = this.#host;
+    if (!(await hasSavedState(machine, timeoutMs))) return;
+    await editRecord(this.#host, machine, (record) => ({
+      ...record,
+      intents: withIntent(record.intents, { kind: 'start', fresh: true }),
+    }));
+    await dropSavedState(machine, timeoutMs);
+  }
+
+  /** Runs a start. One that fails is not tried again by the next daemon, unless libvirt has not answered. */
+  async #orForget(machine: Machine, timesOff: number, start: () => Promise<void>): Promise<void> {
+    try {
+      await start();
+    } catch (error) {
+      const unanswered = error instanceof DriverError && error.kind === 'unavailable';
+      if (!unanswered) await this.#forgetInTurn(machine);
+      throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
+    }
   }
 
   async #destroy(machine: Machine): Promise<void> {
@@ -213,19 +255,17 @@ export class PowerControl {
     }
   }
 
-  /** Off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
+  /** Switches off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
   async #startAnew(machine: Machine): Promise<void> {
     const timesOff = this.#timesOff(machine.uuid);
-    await this.#host.edits.run(machine.uuid, async () => {
-      await this.#rememberRestart(machine);
-      await this.#destroy(machine);
-      if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
-      try {
+    await this.#host.edits.run(machine.uuid, () =>
+      this.#orForget(machine, timesOff, async () => {
+        await this.#rememberRestart(machine, { force: true });
+        await this.#destroy(machine);
+        if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
         await this.#options.coldStart.start(machine);
-      } catch (error) {
-        throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
-      }
-    });
+      }),
+    );
   }
 
   async #rebootGracefully(machine: Machine): Promise<void> {
@@ -234,7 +274,7 @@ export class PowerControl {
     const wait = this.#restarts.watch(machine, { newProcess });
     try {
       if (newProcess) {
-        await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine));
+        await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine, { force: false }));
         await attempt(`restarting machine ${machine.name}`, () => this.#pressButton(machine.domain));
       } else {
         // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
@@ -254,6 +294,7 @@ export class PowerControl {
     const isLate = outcome === 'late';
     if (isLate) this.#host.log.info(`machine ${machine.name} did not restart by itself in time: restarting it`);
     await this.#options.turns.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
+    await this.#forgetRestart(machine);
   }
 
   async #pressButton(domain: Domain): Promise<void> {
@@ -277,21 +318,30 @@ export class PowerControl {
     }
   }
 
-  async #rememberRestart(machine: Machine): Promise<void> {
+  async #rememberRestart(machine: Machine, { force }: { readonly force: boolean }): Promise<void> {
+    if (!machine.persistent) return;
     const { hypervisor, timeoutMs } = this.#host;
     const { xml, instance } = await readDefinition(machine, timeoutMs);
-    if (instance === null || !machine.persistent) return;
+    const intent: StartIntent | RestartIntent =
+      instance === null ? { kind: 'start', fresh: true } : { kind: 'restart', instance: instance.id, force };
     const record = readMetadata(xml);
-    const intents = withIntent(record.intents, { kind: 'restart', instance: instance.id, force: false });
-    await saveRecord(hypervisor, machine, xml, { ...record, intents }, timeoutMs);
+    await saveRecord(hypervisor, machine, xml, { ...record, intents: withIntent(record.intents, intent) }, timeoutMs);
   }
 
-  /** Something else was asked of the machine since, or the restart is over. */
+  /** Something else was asked of the machine since, or the restart is over. Never rejects. */
   async #forgetRestart(machine: Machine): Promise<void> {
+    await this.#host.edits.run(machine.uuid, () => this.#forgetInTurn(machine));
+  }
+
+  /** As {@link #forgetRestart}, for a caller that holds the machine's turn. */
+  async #forgetInTurn(machine: Machine): Promise<void> {
     if (!machine.persistent) return;
-    await this.#host.edits.run(machine.uuid, () =>
-      editRecord(this.#host, machine, (record) => ({ ...record, intents: withoutPowerIntent(record.intents) })),
-    );
+    await editRecord(this.#host, machine, (record) => ({
+      ...record,
+      intents: withoutPowerIntent(record.intents),
+    })).catch((error: unknown) => {
+      this.#host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
+    });
   }
 
   #timesOff(uuid: string): number {

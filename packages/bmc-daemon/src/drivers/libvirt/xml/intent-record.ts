@@ -8,7 +8,7 @@ import { attribute, type XmlElement } from './parse.js';
 /** The machine is off and has to run. */
 export interface StartIntent {
   readonly kind: 'start';
-  /** The start is a boot: a saved state is dropped. */
+  /** The start is a boot, and a saved state is dropped; else the machine goes on from its saved state. */
   readonly fresh: boolean;
 }
 
@@ -91,6 +91,11 @@ export function withoutIntent(intents: Intents, intent: Intent): Intents {
 /** Returns the intents without those about power; null where none is left. */
 export function withoutPowerIntent(intents: Intents): Intents {
   return orNull((intents ?? []).filter(({ kind }) => kind !== 'start' && kind !== 'restart'));
+}
+
+/** Returns the intent about power. */
+export function powerIntent(intents: Intents): StartIntent | RestartIntent | null {
+  return intents?.find((intent) => intent.kind === 'start' || intent.kind === 'restart') ?? null;
 }
 
 /** Power is one thing: a machine that is to start is not to restart. */
