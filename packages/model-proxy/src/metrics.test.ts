@@ -17,6 +17,7 @@ const record: RequestRecord = {
   inputTokens: 3,
   outputTokens: 4,
   totalTokens: 7,
+  droppedHeaders: 0,
 };
 
 async function exposed(...records: readonly RequestRecord[]): Promise<readonly string[]> {

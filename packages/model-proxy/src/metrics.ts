@@ -25,6 +25,8 @@ export interface RequestRecord {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
+  /** Headers of the upstream's that the answer does not have because its head would be too large. */
+  readonly droppedHeaders: number;
 }
 
 export interface Metrics {
@@ -76,6 +78,7 @@ class Series {
   inputTokens = 0;
   outputTokens = 0;
   totalTokens = 0;
+  droppedHeaders = 0;
 
   constructor({ route, modelGroup, modelId }: RequestRecord) {
     this.labels = { route, requested_model: modelGroup, model_id: modelId };
@@ -94,6 +97,7 @@ class Series {
     this.inputTokens += record.inputTokens;
     this.outputTokens += record.outputTokens;
     this.totalTokens += record.totalTokens;
+    this.droppedHeaders += record.droppedHeaders;
   }
 }
 
@@ -161,12 +165,19 @@ async function createExposition(): Promise<Exposition> {
     outputTokens: counter('litellm_output_tokens_metric_total', 'Tokens of answers, as upstreams counted them.'),
     totalTokens: counter('litellm_total_tokens_metric_total', 'Tokens of both.'),
   };
+  const droppedHeaders = counter(
+    'rackless_dropped_response_headers_total',
+    'Headers of upstreams that answers do not have because all headers together are limited to 4096 bytes.',
+  );
   const gauge: Gauge = new prometheus.Gauge({
     name: 'litellm_in_flight_requests',
     help: 'Requests not answered yet, this one included.',
     registers: [register],
   });
-  const counters: readonly Counter[] = [requests, failed, deploymentFailures, ...Object.values(tokens)];
+  const counters: readonly Counter[] = [
+    ...[requests, failed, deploymentFailures, droppedHeaders],
+    ...Object.values(tokens),
+  ];
 
   const fill = (series: Iterable<Series>, inFlight: number): void => {
     // Counted elsewhere: what stands in the registry is a copy.
@@ -181,6 +192,7 @@ async function createExposition(): Promise<Exposition> {
         failed.inc(named, count);
         if (upstreamKinds.has(kind)) deploymentFailures.inc(named, count);
       }
+      if (one.droppedHeaders > 0) droppedHeaders.inc(labels, one.droppedHeaders);
       if (one.totalTokens > 0) for (const name of tokenNames) tokens[name].inc(labels, one[name]);
     }
   };

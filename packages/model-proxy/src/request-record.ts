@@ -35,6 +35,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
     totalTokens: usage?.totalTokens ?? 0,
+    droppedHeaders: exchange.droppedHeaders,
   });
   log.request({
     id: exchange.id,

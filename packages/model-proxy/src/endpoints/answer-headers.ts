@@ -6,6 +6,7 @@ import type { Deployment } from '../providers/deployment.js';
 import type { Selection } from '../routing/router.js';
 import { pythonSeconds } from '../upstream/connection-faults.js';
 import type { Exchange } from './exchange.js';
+import { dropLongHeaders } from './head-limit.js';
 import { costOf } from './response-cost.js';
 
 /**
@@ -20,7 +21,11 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     addDurations(headers, exchange);
     addCourse(headers, exchange);
   }
-  if (upstream !== null) addUpstreamHeaders(headers, upstream);
+  if (upstream !== null) {
+    const from = headers.length;
+    addUpstreamHeaders(headers, upstream);
+    exchange.droppedHeaders += dropLongHeaders(headers, from);
+  }
   // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
   if (request.headers.origin !== undefined)
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
@@ -131,7 +136,7 @@ function addUpstreamHeaders(headers: string[], upstream: readonly string[]): voi
   }
 }
 
-/** RFC 9110 §5.5; Node would throw for anything else. */
-function isHeaderText(value: string): boolean {
+/** RFC 9110 §5.5. Node's server throws for anything else. */
+export function isHeaderText(value: string): boolean {
   return !/[^\t\x20-\x7e\x80-\xff]/.test(value);
 }

@@ -30,6 +30,17 @@ export function headerOf(headers: readonly string[], name: string): string | und
   return undefined;
 }
 
+/** Longer ones would break clients. No media type or file name of a model's answer comes near it. */
+const LONGEST_BODY_HEADER = 512;
+
+/** As {@link headerOf}, for a header that describes the body; undefined, too, where it is unreasonably long. */
+export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {
+  const value = headerOf(headers, name);
+  if (value === undefined || value.length <= LONGEST_BODY_HEADER) return value;
+  exchange.droppedHeaders += 1;
+  return undefined;
+}
+
 /** Sends bytes on; a client that does not take them any more holds the upstream up, and only that one. */
 export function pass({ exchange, call }: AnswerContext, bytes: Buffer): void {
   const { response } = exchange;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
 import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../upstream/sse.js';
-import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
+import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
 import { MAX_TOLD_ERROR_BYTES, statusOfErrorEvent } from './told-error.js';
@@ -117,7 +117,7 @@ export class EventAnswer implements Answer {
     if (exchange.response.headersSent) return;
     const ours = answerHeaders(exchange, headers);
     // nginx before us would collect the events otherwise.
-    ours.push('content-type', headerOf(headers, 'content-type') ?? 'text/event-stream');
+    ours.push('content-type', bodyHeaderOf(this.#context, 'content-type') ?? 'text/event-stream');
     ours.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
     writeHead(exchange.response, status, ours);
   }

@@ -57,6 +57,8 @@ export class Exchange {
   call: UpstreamCall | null = null;
   /** Whether the connection speaks another protocol now (WebSocket): nothing more can be answered. */
   upgraded = false;
+  /** Headers of the upstream's that were left out because the head would be too large. */
+  droppedHeaders = 0;
   /** Whether the answer came as events. */
   streamed = false;
   usage: Usage | null = null;

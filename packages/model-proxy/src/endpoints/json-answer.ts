@@ -3,7 +3,7 @@ import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
 import { responseTooLarge, type ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
-import { headerOf, type Answer, type AnswerContext } from './answer.js';
+import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
 import { statusOfErrorAnswer } from './told-error.js';
@@ -63,7 +63,7 @@ export class JsonAnswer implements Answer {
     const ours = answerHeaders(exchange, headers);
     ours.push(
       'content-type',
-      headerOf(headers, 'content-type') ?? 'application/json',
+      bodyHeaderOf(this.#context, 'content-type') ?? 'application/json',
       'content-length',
       String(length),
     );

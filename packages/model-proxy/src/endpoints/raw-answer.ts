@@ -1,6 +1,6 @@
 /** An answer that nobody has to understand (sound, pictures): its bytes as they come. */
 import type { ProxyError } from '../errors.js';
-import { headerOf, pass, type Answer, type AnswerContext } from './answer.js';
+import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
 
@@ -42,7 +42,7 @@ export class RawAnswer implements Answer {
     if (exchange.response.headersSent) return;
     const ours = answerHeaders(exchange, headers);
     for (const name of bodyHeaders) {
-      const value = headerOf(headers, name);
+      const value = bodyHeaderOf(this.#context, name);
       if (value !== undefined) ours.push(name, value);
     }
     writeHead(exchange.response, status, ours);

@@ -24,6 +24,10 @@ const LOOKED_AT = 20_000;
 
 /** What a client needs to try again at the right time. The others are told as `llm_provider-…`. */
 const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
+/** Numbers, times and dates are shorter. */
+const LONGEST_KEPT_VALUE = 64;
+/** OpenAI sends nine. */
+const MOST_KEPT_HEADERS = 16;
 
 /**
  * The error for an answer outside of 2xx, or for an error object that came with 200.
@@ -182,12 +186,12 @@ function withoutSecrets(message: string, { apiKey, extraHeaders }: Deployment): 
 }
 
 function keptHeaders(headers: readonly string[]): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at] ?? '';
-    if (keptHeader.test(name)) kept[name] = headers[at + 1] ?? '';
+  const kept = new Map<string, string>();
+  for (let at = 0; at < headers.length && kept.size < MOST_KEPT_HEADERS; at += 2) {
+    const [name = '', value = ''] = [headers[at], headers[at + 1]];
+    if (keptHeader.test(name) && name.length + value.length <= LONGEST_KEPT_VALUE) kept.set(name, value);
   }
-  return kept;
+  return Object.fromEntries(kept);
 }
 
 function parse(text: string): unknown {

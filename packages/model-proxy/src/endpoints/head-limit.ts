@@ -1,0 +1,61 @@
+/**
+ * Limits the heads of answers. Node's clients refuse a head above 16 KB, nginx with its defaults one above 4 KB, and LiteLLM's own test
+ * requires less than 4,096 bytes; an upstream may send 64 KB.
+ */
+
+/** All headers together, in bytes. */
+const LARGEST_HEAD_BYTES = 4096;
+/** Room for the status line and for headers that follow: content type and length, date, connection, CORS. */
+const RESERVED_BYTES = 512;
+/** `: ` and the line end. */
+const SEPARATOR_BYTES = 4;
+
+/** Without one of these the client misreads the body or the handshake: they go last. */
+const essential = /^(?:content-(?:length|type|encoding|range)|location|sec-websocket-.*)$/;
+
+interface Header {
+  /** Where its name stands. */
+  readonly index: number;
+  readonly bytes: number;
+  readonly isEssential: boolean;
+}
+
+/**
+ * Drops the longest of the upstream's headers until the head is small enough.
+ * @param headers name, value, name, value; changed in place.
+ * @param from index of the upstream's first header. Those before it stay.
+ * @returns how many headers were dropped.
+ */
+export function dropLongHeaders(headers: string[], from: number): number {
+  let excess = RESERVED_BYTES - LARGEST_HEAD_BYTES;
+  for (let index = 0; index + 1 < headers.length; index += 2) excess += bytesOf(headers, index);
+  if (excess <= 0) return 0;
+
+  const dropped = new Set<number>();
+  for (const { index, bytes } of longestFirst(headers, from)) {
+    if (excess <= 0) break;
+    dropped.add(index);
+    excess -= bytes;
+  }
+  let kept = from;
+  for (let index = from; index + 1 < headers.length; index += 2) {
+    if (dropped.has(index)) continue;
+    headers[kept] = headers[index] ?? '';
+    headers[kept + 1] = headers[index + 1] ?? '';
+    kept += 2;
+  }
+  headers.length = kept;
+  return dropped.size;
+}
+
+function longestFirst(headers: readonly string[], from: number): readonly Header[] {
+  const all: Header[] = [];
+  for (let index = from; index + 1 < headers.length; index += 2) {
+    all.push({ index, bytes: bytesOf(headers, index), isEssential: essential.test(headers[index] ?? '') });
+  }
+  return all.sort((a, b) => Number(a.isEssential) - Number(b.isEssential) || b.bytes - a.bytes);
+}
+
+function bytesOf(headers: readonly string[], index: number): number {
+  return (headers[index]?.length ?? 0) + (headers[index + 1]?.length ?? 0) + SEPARATOR_BYTES;
+}

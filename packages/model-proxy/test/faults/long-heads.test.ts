@@ -1,0 +1,60 @@
+/** Upstreams that send long heads: clients must be able to read the answer, and the metrics show what it lacks. */
+import { describe, expect, it } from '@jest/globals';
+import { call } from '../harness/call.js';
+import { startTestProxy } from '../harness/proxy.js';
+import { closingAfterEach } from '../upstream/closing.js';
+import { answering, ScriptedServer } from '../upstream/scripted-server.js';
+import { messages } from './fixture.js';
+
+const closing = closingAfterEach();
+const LARGEST_HEAD_BYTES = 4096;
+
+/** Sends a request to a proxy whose upstream answers with these header lines. */
+async function ask(lines: readonly string[], { status = '200 OK', body = '{}', path = '/v1/chat/completions' } = {}) {
+  const head = [`HTTP/1.1 ${status}`, ...lines, `content-length: ${body.length}`].join('\r\n');
+  const server = closing(await ScriptedServer.start(answering(() => `${head}\r\n\r\n${body}`)));
+  const params = `{model: openai/m, api_base: '${server.apiBase}', api_key: k, use_in_pass_through: true}`;
+  const proxy = closing(await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`));
+  const answer = await call(proxy.url + path, { body: { model: 'm', messages, input: 'Hi' } });
+  const { text } = await call(`${proxy.url}/metrics`, { method: 'GET' });
+  const dropped = /^rackless_dropped_response_headers_total\{.*\} (\d+)$/m.exec(text)?.[1] ?? '0';
+  return { ...answer, dropped: Number(dropped) };
+}
+
+const headBytes = (headers: object) => JSON.stringify(headers).length;
+const json = 'content-type: application/json';
+
+describe('a head of 60 KB', () => {
+  it.each([
+    ['of a chat', {}],
+    ['of an error', { status: '429 Too Many', body: '{"error":{"message":"slow"}}' }],
+    ['of sound', { path: '/v1/audio/speech', body: 'sound' }],
+  ])('%s loses its longest header, and the metric counts it', async (_what, options) => {
+    const lines = [json, `x-long: ${'x'.repeat(60_000)}`, 'x-ratelimit-remaining-requests: 9', 'x-short: 1'];
+    const { headers, dropped } = await ask(lines, options);
+    expect([headBytes(headers) < LARGEST_HEAD_BYTES, dropped]).toEqual([true, 1]);
+    expect(headers).toMatchObject({ 'llm_provider-x-short': '1', 'x-ratelimit-remaining-requests': '9' });
+    expect(headers['llm_provider-x-long']).toBeUndefined();
+  });
+
+  it('of many short headers loses some of them', async () => {
+    const many = Array.from({ length: 900 }, (_, index) => `x-ratelimit-${index}: ${'9'.repeat(40)}`);
+    const { status, headers, dropped } = await ask([json, ...many], { status: '429 Too Many' });
+    expect([status, headBytes(headers) < LARGEST_HEAD_BYTES + 2048, dropped > 800]).toEqual([429, true, true]);
+  });
+
+  it('made by its content type leaves that out', async () => {
+    const { status, headers, dropped } = await ask([`${json}; x=${'x'.repeat(60_000)}`]);
+    expect([status, headers['content-type'], dropped]).toEqual([200, 'application/json', 1]);
+  });
+});
+
+describe('a raw answer with a head of 15 KB', () => {
+  it('loses its longest header, and the metric counts it', async () => {
+    const lines = ['content-type: text/plain', 'etag: "1"', `x-long: ${'x'.repeat(14_000)}`, 'x-b: 2'];
+    const { headers, dropped, text } = await ask(lines, { path: '/openai/v1/x', body: 'raw' });
+    expect([headBytes(headers) < LARGEST_HEAD_BYTES, text]).toEqual([true, 'raw']);
+    expect(headers).toMatchObject({ etag: '"1"', 'content-type': 'text/plain', 'x-b': '2' });
+    expect([headers['x-long'], dropped]).toEqual([undefined, 1]);
+  });
+});
