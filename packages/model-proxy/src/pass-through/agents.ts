@@ -2,8 +2,9 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Deployment } from '../providers/deployment.js';
-import type { ConnectionPool } from '../upstream/connection-pool.js';
+import { CONNECTION_LIMITS, lifetimeMs, type ConnectionPool } from '../upstream/connection-pool.js';
 import type { Way } from '../upstream/send.js';
 import { optionalTimer } from './optional-timer.js';
 
@@ -46,6 +47,7 @@ export class AgentsByDeployment {
       // Which of the two it is tells http-proxy's request the protocol; the socket comes ready from us.
       const options = { keepAlive, timeout: IDLE_MS };
       const agent = peer.tls === null ? new HttpAgent(options) : new HttpsAgent(options);
+      limitConnections(agent);
       agent.createConnection = (_options, done) => {
         // Declared too narrow: Node asks for the socket only where there is no error.
         connect(pool, deployment.timeouts.connectMs, done as Connected);
@@ -59,11 +61,33 @@ export class AgentsByDeployment {
   }
 }
 
+/** What a connection of an agent has behind it. */
+interface Use {
+  /** By `performance.now()`. */
+  readonly expiresAt: number;
+  requests: number;
+}
+
+const uses = new WeakMap<Duplex, Use>();
+
+/** Has an agent end connections that reach {@link CONNECTION_LIMITS}. Its rule for the upstream's `Keep-Alive` holds as before. */
+function limitConnections(agent: HttpAgent): void {
+  // Declared without its result: false where the upstream announces that it closes the connection soon.
+  const keeps: (socket: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
+  agent.keepSocketAlive = (socket) => {
+    const use = uses.get(socket) ?? { expiresAt: 0, requests: 0 };
+    use.requests += 1;
+    const isWornOut = use.requests >= CONNECTION_LIMITS.requests || performance.now() >= use.expiresAt;
+    return !isWornOut && keeps(socket) !== false;
+  };
+}
+
 type Connected = (error: Error | null, socket: Socket | null) => void;
 
 function connect(pool: ConnectionPool, limitMs: number | null, done: Connected): void {
   const cancel = pool.open((error, socket) => {
     clearTimeout(timer);
+    if (socket !== null) uses.set(socket, { expiresAt: performance.now() + lifetimeMs(), requests: 0 });
     done(error, socket);
   });
   const timer = optionalTimer(limitMs, () => {

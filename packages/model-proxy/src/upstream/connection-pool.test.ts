@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConnectionPool } from './connection-pool.js';
+import { CONNECTION_LIMITS, ConnectionPool } from './connection-pool.js';
 
 describe('idle connections', () => {
   it('are taken from the last one used on, but before they end (C8)', async () => {
@@ -38,6 +38,27 @@ describe('idle connections', () => {
     const link = pool.take();
     expect(links).not.toContain(link);
     pool.drop(link);
+    await pool.retire();
+  });
+});
+
+describe('a connection', () => {
+  const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
+
+  it('is used until it reaches its largest age, however busy it is', async () => {
+    let now = 0;
+    const pool = new ConnectionPool(destination, () => now);
+    const first = pool.take();
+    pool.giveBack(first);
+    let link = first;
+    while (link === first) {
+      now += 1000;
+      link = pool.take();
+      pool.giveBack(link);
+    }
+    // A fifth earlier at most, so that connections which began together do not end together.
+    expect(now).toBeGreaterThanOrEqual(0.8 * CONNECTION_LIMITS.ageMs);
+    expect(now).toBeLessThanOrEqual(CONNECTION_LIMITS.ageMs + 1000);
     await pool.retire();
   });
 });

@@ -18,6 +18,13 @@ const IDLE_MS = 4000;
 /** So much before an upstream would end it; in milliseconds. */
 const IDLE_MARGIN_MS = 1000;
 const LONGEST_IDLE_MS = 600_000;
+/**
+ * How old a connection becomes and how many requests it carries. Under steady load it would never end otherwise, and new addresses in
+ * the DNS or new pods behind a service would get no requests. nginx has 1000 requests, too.
+ */
+export const CONNECTION_LIMITS = { ageMs: 300_000, requests: 1000 };
+/** Connections that begin together do not end together: each one's age is shorter by up to this fraction. */
+const AGE_SPREAD = 0.2;
 /** How often to look for idle connections whose time is over; in milliseconds. */
 const LOOK_MS = 500;
 /** From then on a connection is used before it ends; in milliseconds. */
@@ -37,12 +44,20 @@ export class Link implements Tracked {
   #waiting: { readonly turn: NodeJS.Immediate; readonly listener: AnswerListener } | null = null;
   /** Requests that were sent over it. */
   #sent = 0;
+  /** When it is too old for another request, by the pool's clock. */
+  readonly #expiresAt: number;
 
   /** @param onClosed its connection has ended while nobody used it. */
-  constructor(destination: Destination, sessions: TlsSessions, onClosed: (link: Link) => void) {
+  constructor(destination: Destination, sessions: TlsSessions, expiresAt: number, onClosed: (link: Link) => void) {
     this.#destination = destination;
     this.#sessions = sessions;
+    this.#expiresAt = expiresAt;
     this.#onClosed = onClosed;
+  }
+
+  /** Whether it has reached one of {@link CONNECTION_LIMITS}. */
+  isWornOut(now: number): boolean {
+    return now >= this.#expiresAt || this.#sent >= CONNECTION_LIMITS.requests;
   }
 
   /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
@@ -125,6 +140,11 @@ export class Link implements Tracked {
   }
 }
 
+/** How old a new connection may become, in milliseconds. */
+export function lifetimeMs(): number {
+  return CONNECTION_LIMITS.ageMs * (1 - AGE_SPREAD * Math.random());
+}
+
 /** Connections to one upstream with one TLS identity. As many as there are requests at a time: nothing queues. */
 export class ConnectionPool {
   readonly #destination: Destination;
@@ -171,7 +191,7 @@ export class ConnectionPool {
       const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
       const link = isAging ? this.#idle.shift() : this.#idle.pop();
       if (link === undefined) return this.takeNew();
-      if (now - link.idleSince < link.idleMs) {
+      if (now - link.idleSince < link.idleMs && !link.isWornOut(now)) {
         this.#busy.add(link);
         return link;
       }
@@ -215,9 +235,10 @@ export class ConnectionPool {
 
   #keep(link: Link): void {
     this.#busy.delete(link);
-    if (this.#retired) link.destroy();
+    const now = this.#now();
+    if (this.#retired || link.isWornOut(now)) link.destroy();
     else {
-      link.idleSince = this.#now();
+      link.idleSince = now;
       this.#idle.push(link);
       this.#timer ??= setInterval(() => this.#endIdle(), LOOK_MS).unref();
     }
@@ -225,7 +246,8 @@ export class ConnectionPool {
   }
 
   #make(): Link {
-    return new Link(this.#destination, this.#sessions, (link) => {
+    const expiresAt = this.#now() + lifetimeMs();
+    return new Link(this.#destination, this.#sessions, expiresAt, (link) => {
       const at = this.#idle.indexOf(link);
       if (at === -1) return;
       this.#idle.splice(at, 1);
@@ -235,7 +257,8 @@ export class ConnectionPool {
   /** Ends those that have lain idle for as long as they may. */
   #endIdle(): void {
     const now = this.#now();
-    for (const link of this.#idle.filter(({ idleSince, idleMs }) => now - idleSince >= idleMs)) {
+    const isOver = (link: Link) => now - link.idleSince >= link.idleMs || link.isWornOut(now);
+    for (const link of this.#idle.filter(isOver)) {
       this.#idle.splice(this.#idle.indexOf(link), 1);
       link.destroy();
     }
