@@ -16,7 +16,7 @@ import { endpoints } from './endpoints/index.js';
 import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
-import { refuse } from './endpoints/refusal.js';
+import { breakOff, refuse } from './endpoints/refusal.js';
 import { methodNotAllowed, wrongHost, noSuchPath, ProxyError, toProxyError } from './errors.js';
 import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
@@ -96,20 +96,26 @@ export function createApp(options: AppOptions): App {
 
   const answer = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
     const exchange = begin(request, response, expectsContinue);
-    const url = request.url ?? '/';
-    if (!hasOneHost(request)) {
-      refuse(exchange, wrongHost());
-      return;
+    try {
+      const url = request.url ?? '/';
+      if (!hasOneHost(request)) {
+        refuse(exchange, wrongHost());
+        return;
+      }
+      const target = request.method === 'POST' ? paths.exact(url) : undefined;
+      if (target !== undefined) forward(exchange, target);
+      else dispatch(exchange, plainPath(url));
+    } catch (error) {
+      breakOff(exchange, toProxyError(error));
     }
-    const target = request.method === 'POST' ? paths.exact(url) : undefined;
-    if (target !== undefined) forward(exchange, target);
-    else dispatch(exchange, plainPath(url));
   };
 
   const begin = (request: IncomingMessage, response: ServerResponse, holdsBodyBack: boolean): Exchange => {
     const exchange = new Exchange(request, response, serving, holdsBodyBack);
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
+    // Without a listener, an error of one response would end the process. It is followed by `close`.
+    response.on('error', destroyed);
     return exchange;
   };
 
@@ -125,13 +131,19 @@ export function createApp(options: AppOptions): App {
       return;
     }
     response.on('finish', () => socket.destroySoon());
+    // Node's server does this for its own responses; without it, an answer above 64 KB would wait forever.
+    socket.on('drain', () => response.emit('drain'));
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
-    if (!hasOneHost(request)) refuse(exchange, wrongHost());
-    else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
-    else {
-      exchange.routeLabel = 'pass-through';
-      if (mayAsk(exchange, false)) passThrough.upgrade(exchange, socket, head);
+    try {
+      if (!hasOneHost(request)) refuse(exchange, wrongHost());
+      else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
+      else {
+        exchange.routeLabel = 'pass-through';
+        if (mayAsk(exchange, false)) passThrough.upgrade(exchange, socket, head);
+      }
+    } catch (error) {
+      breakOff(exchange, toProxyError(error));
     }
   };
 
@@ -210,6 +222,10 @@ export function createApp(options: AppOptions): App {
     sayGoodbye: () => passThrough?.sayGoodbye(),
     close: () => metrics.close(),
   };
+}
+
+function destroyed(this: ServerResponse): void {
+  this.destroy();
 }
 
 /** RFC 9112 §3.2. The listener leaves the answer to us. */

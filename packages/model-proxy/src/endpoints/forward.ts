@@ -193,16 +193,20 @@ class Answering implements UpstreamHandler {
   onHead(status: number, headers: readonly string[]): void {
     const { call } = this;
     if (call === undefined) return;
-    this.#traced?.head(status, headers);
-    const { exchange, endpoint, rename } = this.#context;
-    this.#answer = answerOf({ exchange, endpoint, rename, call, status, headers });
+    try {
+      this.#traced?.head(status, headers);
+      const { exchange, endpoint, rename } = this.#context;
+      this.#answer = answerOf({ exchange, endpoint, rename, call, status, headers });
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   onData(chunk: Buffer): void {
     const { exchange } = this.#context;
     if (exchange.firstByteAt === 0) exchange.firstByteAt = performance.now();
-    this.#traced?.data(chunk);
     try {
+      this.#traced?.data(chunk);
       this.#answer?.data(chunk);
     } catch (error) {
       this.#fault(error);
@@ -211,8 +215,8 @@ class Answering implements UpstreamHandler {
 
   onEnd(): void {
     this.#context.exchange.answeredAt = performance.now();
-    this.#traced?.end();
     try {
+      this.#traced?.end();
       this.#answer?.end();
     } catch (error) {
       this.#fault(error);
@@ -222,21 +226,20 @@ class Answering implements UpstreamHandler {
 
   onError(error: ProxyError): void {
     this.#context.exchange.answeredAt = performance.now();
-    this.#traced?.fail(error);
-    if (this.#answer === undefined) refuse(this.#context.exchange, error);
-    else this.#answer.fail(error);
+    try {
+      this.#traced?.fail(error);
+      if (this.#answer === undefined) refuse(this.#context.exchange, error);
+      else this.#answer.fail(error);
+    } catch (fault) {
+      this.#fault(fault);
+    }
   }
 
-  /** An answer that can not be passed on, or a bug of ours: the client is told what can still be told, the upstream not left at work. */
+  /** An answer that cannot be forwarded, or a bug in this proxy. It ends this request only: who calls knows nothing of requests. */
   #fault(error: unknown): void {
     const { exchange } = this.#context;
-    this.call?.abort();
     exchange.answeredAt = performance.now();
-    const fault = toProxyError(error);
-    this.#traced?.fail(fault);
-    if (exchange.response.headersSent) exchange.response.destroy();
-    else refuse(exchange, fault);
-    exchange.error = fault;
+    breakOff(exchange, toProxyError(error));
   }
 }
 

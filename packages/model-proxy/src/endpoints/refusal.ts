@@ -1,7 +1,7 @@
 /** Answers that are errors, and how a client that is still sending gets to read them. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { ProxyError } from '../errors.js';
+import { toProxyError, type ProxyError } from '../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from './exchange.js';
 
@@ -12,13 +12,25 @@ const LINGER_IDLE_MS = 5000;
 const LINGER_MS = 30_000;
 
 /**
- * Answers with an error. Only while nothing of another answer has gone out.
+ * Answers with an error, unless an answer has begun. Never throws: it is the last thing that is done for a request, often in an event
+ * handler, where an exception would end the process.
  * @param upstream the head of the upstream's answer where the error is the upstream's.
  */
 export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null = null): void {
-  const { request, response } = exchange;
+  const { response } = exchange;
   exchange.error = error;
   if (response.headersSent || response.destroyed) return;
+  try {
+    answerWith(exchange, error, upstream);
+  } catch (fault) {
+    // The error cannot be sent either: the client sees that the connection ends, and the log has the reason.
+    exchange.error = toProxyError(fault);
+    response.destroy();
+  }
+}
+
+function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null): void {
+  const { request, response } = exchange;
   const body = Buffer.from(JSON.stringify(error.body));
   const headers = answerHeaders(exchange, upstream);
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
@@ -36,7 +48,10 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   linger(exchange);
 }
 
-/** The request turns out to be faulty when the upstream may be at work on it already: that ends, and the client is told if it can be. */
+/**
+ * Ends one request with an error at any time: a fault of the client's while the upstream may be at work, or an exception in a handler.
+ * The upstream's request ends, and the client gets the error unless its answer has begun. Never throws.
+ */
 export function breakOff(exchange: Exchange, error: ProxyError): void {
   const { response, call } = exchange;
   call?.abort();

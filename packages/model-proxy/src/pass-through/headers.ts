@@ -1,7 +1,7 @@
 /** What of a raw request's headers goes on, and what of its answer's comes back: all of both, but for what is not the other side's. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
-import { upstreamsOwn } from '../endpoints/answer-headers.js';
+import { isHeaderText, upstreamsOwn } from '../endpoints/answer-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
@@ -66,7 +66,7 @@ export function rawAnswerHeaders(rawHeaders: readonly string[], ours: ReadonlySe
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
-    if (upstreamsOwn.test(name) || named.has(name)) continue;
+    if (upstreamsOwn.test(name) || named.has(name) || !isHeaderText(value)) continue;
     headers.push(ours.has(name) || name.startsWith('x-litellm-') ? `llm_provider-${name}` : name, value);
   }
   return headers;

@@ -1,8 +1,10 @@
 /** An upstream's answer on its way to the client, byte for byte, with a head that names where it came from. */
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { answerHeaders, writeHead } from '../endpoints/answer-headers.js';
 import type { Exchange } from '../endpoints/exchange.js';
+import { dropLongHeaders } from '../endpoints/head-limit.js';
 import type { TracedCall } from '../trace.js';
+import { AnswerFault } from '../upstream/answer-fault.js';
 import { rawAnswerHeaders } from './headers.js';
 
 export interface RawAnswerHooks {
@@ -16,15 +18,47 @@ export interface RawAnswerHooks {
   onBroken(error: Error): void;
 }
 
-/** Name, value, name, value: this proxy's own headers, then the upstream's. */
+/** Name, value, name, value: this proxy's own headers, then the upstream's, as far as a head may be long. */
 export function answerHead(exchange: Exchange, answer: IncomingMessage): string[] {
-  const ours = answerHeaders(exchange, null);
-  const names = new Set(ours.filter((_text, index) => index % 2 === 0));
-  ours.push(...rawAnswerHeaders(answer.rawHeaders, names));
-  return ours;
+  const headers = answerHeaders(exchange, null);
+  const from = headers.length;
+  const names = new Set(headers.filter((_text, index) => index % 2 === 0));
+  headers.push(...rawAnswerHeaders(answer.rawHeaders, names));
+  exchange.droppedHeaders += dropLongHeaders(headers, from);
+  return headers;
 }
 
-/** Sends the head at once and the body as it comes; a client that reads slowly slows the upstream down. */
+/**
+ * The fault of an answer that Node's client accepts and no client can be sent (RFC 9110 §15): Node's server throws for the status 099,
+ * and 600 has no meaning. The upstream client for models rejects them as well.
+ * @returns null: it can be sent.
+ */
+export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | null {
+  if (statusCode >= 200 && statusCode <= 599) return null;
+  return new AnswerFault('http', `status ${String(statusCode).padStart(3, '0')}`);
+}
+
+/** Interim answers (1xx) to one request. Servers send one or two. */
+const MOST_INTERIM_ANSWERS = 100;
+
+/**
+ * Reports the ends of a request that Node's client passes over in silence: a 101 that nobody asked for closes the connection without an
+ * error, and interim answers may follow each other without end.
+ * @param onEnd may be called after the request has been answered or has failed.
+ */
+export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {
+  let interim = 0;
+  outgoing.on('information', () => {
+    interim += 1;
+    if (interim > MOST_INTERIM_ANSWERS) outgoing.destroy(new AnswerFault('head', 'too many interim answers'));
+  });
+  outgoing.once('close', () => onEnd(new AnswerFault('closed', 'closed')));
+}
+
+/**
+ * Sends the head at once and the body as it comes; a client that reads slowly slows the upstream down.
+ * @param answer without a {@link statusFault}.
+ */
 export function passAnswer(
   exchange: Exchange,
   answer: IncomingMessage,

@@ -12,7 +12,7 @@ import type { UpstreamCall } from '../upstream/upstream.js';
 import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
-import { passAnswer } from './raw-answer.js';
+import { passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
 import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
 
 /** The body of a raw request. */
@@ -94,8 +94,13 @@ export class RawCall implements UpstreamCall {
         (server) => {
           server.on('proxyReq', (outgoing) => {
             if (raw === this.#raw) this.#outgoing = outgoing;
+            reportEveryEnd(outgoing, (error) => {
+              if (raw === this.#raw) this.#failed(error);
+            });
           });
           server.on('proxyRes', (answer) => {
+            // An answer that nobody reads any more may still break off.
+            answer.on('error', () => undefined);
             if (raw === this.#raw && !this.#over) this.#receive(answer);
             else answer.destroy();
           });
@@ -108,10 +113,12 @@ export class RawCall implements UpstreamCall {
     this.#feed(raw);
     // What it throws before it asks, such as a header that can not be sent; it has an error of its own for what comes later.
     const next = (error?: unknown) => this.#fail(internalError(error));
-    void proxy(raw.asMessage, exchange.response, next).then(() => {
-      // It can be stopped only once it has begun.
-      if (this.#over || raw !== this.#raw) raw.emit('aborted');
-    });
+    void proxy(raw.asMessage, exchange.response, next)
+      .then(() => {
+        // It can be stopped only once it has begun.
+        if (this.#over || raw !== this.#raw) raw.emit('aborted');
+      })
+      .catch(next);
   }
 
   #feed(raw: RawRequest): void {
@@ -150,10 +157,22 @@ export class RawCall implements UpstreamCall {
     else this.#fail(stalledRequest());
   }
 
+  /** Called by Node's client: what is thrown here would end the process. */
   #receive(answer: IncomingMessage): void {
-    const { exchange, timeouts, traced } = this.#options;
+    const { exchange, plan } = this.#options;
     this.#answer = answer;
     exchange.firstByteAt = performance.now();
+    const fault = statusFault(answer);
+    try {
+      if (fault === null) this.#pass(answer);
+      else this.#fail(connectionFault(fault, { answerBegun: true, reused: false }, plan.way.peer));
+    } catch (error) {
+      this.#fail(toProxyError(error));
+    }
+  }
+
+  #pass(answer: IncomingMessage): void {
+    const { exchange, timeouts, traced } = this.#options;
     exchange.streamed = answer.headers['content-type']?.startsWith('text/event-stream') === true;
     const idle = () => this.#watch('idle', timeouts.idleMs);
     idle();

@@ -7,16 +7,17 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../endpoints/exchange.js';
 import { refuse } from '../endpoints/refusal.js';
-import type { ProxyError } from '../errors.js';
+import { toProxyError, type ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
+import { AnswerFault } from '../upstream/answer-fault.js';
 import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
 import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
-import { answerHead, passAnswer } from './raw-answer.js';
+import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
 import { asKnown } from './raw-call.js';
 import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
 
@@ -70,7 +71,6 @@ export class WebSocketCall implements UpstreamCall {
       plugins: [
         (server) => {
           server.on('proxyReqWs', (outgoing: ClientRequest) => this.#begin(outgoing));
-          server.on('open', (upstream) => this.#join(upstream));
           server.on('error', (error: Error) => this.#failed(error));
         },
       ],
@@ -113,19 +113,40 @@ export class WebSocketCall implements UpstreamCall {
     this.#outgoing = outgoing;
     // http-proxy begins some promises later; it may be too late by then.
     if (this.#over) outgoing.destroy();
-    // Before http-proxy's own listener, which it adds next.
-    outgoing.on('upgrade', (answer: IncomingMessage) => this.#accepted(answer));
-    queueMicrotask(() => {
-      // In place of http-proxy's own, which writes the answer unframed behind a head that says it is in chunks.
-      outgoing.removeAllListeners('response');
-      outgoing.on('response', (answer: IncomingMessage) => this.#declined(answer));
+    reportEveryEnd(outgoing, (error) => {
+      if (this.#options.exchange.firstByteAt === 0) this.#failed(error);
     });
+    // In place of http-proxy's own listeners, which it adds next: they write whatever the upstream answers to the client's socket,
+    // a refusal unframed behind a head that says it is in chunks.
+    queueMicrotask(() => {
+      outgoing.removeAllListeners('response').removeAllListeners('upgrade');
+      outgoing.on('response', (answer: IncomingMessage) => this.#try(() => this.#declined(answer)));
+      outgoing.on('upgrade', (answer: IncomingMessage, upstream: Socket, head: Buffer) => {
+        upstream.on('error', (error) => this.#failed(error));
+        this.#try(() => this.#accepted(answer, upstream, head));
+      });
+    });
+  }
+
+  /** For what Node's client calls: what is thrown there would end the process. */
+  #try(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#fail(toProxyError(error));
+    }
   }
 
   /** The upstream wants no WebSocket here, and says why. */
   #declined(answer: IncomingMessage): void {
+    answer.on('error', () => undefined);
     if (this.#over) {
       answer.destroy();
+      return;
+    }
+    const fault = statusFault(answer);
+    if (fault !== null) {
+      this.#failed(fault);
       return;
     }
     const { exchange, traced } = this.#options;
@@ -144,35 +165,38 @@ export class WebSocketCall implements UpstreamCall {
     });
   }
 
-  /** Sends no byte by itself: http-proxy writes the head of the 101, of what it finds in the answer. */
-  #accepted(answer: IncomingMessage): void {
-    if (this.#over) return;
+  /** @param behind what has come behind the head of the answer. */
+  #accepted(answer: IncomingMessage, upstream: Socket, behind: Buffer): void {
     const { exchange, socket, traced } = this.#options;
-    clearTimeout(this.#handshake);
-    socket.removeListener('readable', this.#onReadable);
-    socket.removeListener('end', this.#onEnd);
-    exchange.upgraded = true;
-    exchange.firstByteAt = performance.now();
-    const head = answerHead(exchange, answer);
-    traced?.head(answer.statusCode ?? 0, head);
-    const headers: Record<string, string | string[]> = {};
-    for (let index = 0; index + 1 < head.length; index += 2) {
-      const [name = '', value = ''] = head.slice(index, index + 2);
-      const former = headers[name];
-      headers[name] = former === undefined ? value : [former, value].flat();
-    }
-    // A proxy that is leaving says so in other answers; of this one the word has another meaning.
-    answer.headers = { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
-  }
-
-  /** Both are open: http-proxy has piped each into the other, which ends neither where the other breaks off. */
-  #join(upstream: Socket): void {
-    const { socket, timeouts, exchange } = this.#options;
     if (this.#over || socket.destroyed) {
       upstream.destroy();
       return;
     }
+    // RFC 6455 §4.1; the client checks the rest of the handshake, which is between it and the upstream.
+    if (answer.headers.upgrade?.toLowerCase() !== 'websocket') {
+      upstream.destroy();
+      this.#failed(new AnswerFault('http', 'an upgrade to something else than a WebSocket'));
+      return;
+    }
+    clearTimeout(this.#handshake);
+    socket.removeListener('readable', this.#onReadable);
+    socket.removeListener('end', this.#onEnd);
+    exchange.firstByteAt = performance.now();
+    const headers = answerHead(exchange, answer);
+    traced?.head(answer.statusCode ?? 0, headers);
+    exchange.upgraded = true;
+    socket.write(switchingHead(headers), 'latin1');
+    if (behind.length > 0) upstream.unshift(behind);
+    upstream.setTimeout(0).setNoDelay(true).setKeepAlive(true);
+    this.#join(upstream);
+  }
+
+  /** Both are open. Pipes end neither where the other breaks off. */
+  #join(upstream: Socket): void {
+    const { socket, timeouts, exchange } = this.#options;
     this.#upstream = upstream;
+    upstream.pipe(socket);
+    socket.pipe(upstream);
     // Behind the pipes' own listeners: what the cursors have seen has been written to the other side.
     upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
     socket.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
@@ -252,6 +276,16 @@ export class WebSocketCall implements UpstreamCall {
     this.#options.exchange.answeredAt = performance.now();
     clearTimeout(this.#handshake);
   }
+}
+
+/** The head of a 101. A proxy that is leaving says `connection: close` in other answers; here the header has another meaning. */
+function switchingHead(headers: readonly string[]): string {
+  const lines = ['HTTP/1.1 101 Switching Protocols'];
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    if (name !== 'connection') lines.push(`${name}: ${headers[index + 1] ?? ''}`);
+  }
+  return `${[...lines, 'connection: Upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`;
 }
 
 /** Ends one direction with a close frame, where a frame may stand. What still comes from there is read, so that its end is seen. */

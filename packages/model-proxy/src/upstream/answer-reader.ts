@@ -17,7 +17,10 @@ export interface AnswerSink {
   onAnswerEnd(isFollowed: boolean): void;
 }
 
-/** Heads of answers; Node's own bound of 16 KB is too near to what gateways with cookies and policies send. */
+/**
+ * The head of an answer together with the interim heads (1xx) before it, which an upstream could send without end. Node's own limit of
+ * 16 KB is too near to what gateways with cookies and policies send.
+ */
 const LARGEST_HEAD_BYTES = 65_536;
 /** The extensions of a chunk, or a trailer; nobody reads either. */
 const LONGEST_ASIDE_BYTES = 16_384;
@@ -57,6 +60,8 @@ export class AnswerReader {
   #lastByte = 0;
   #endsByConnection = false;
   #begun = false;
+  /** Length of the interim heads of this answer, in bytes. */
+  #interimBytes = 0;
 
   constructor(sink: AnswerSink) {
     this.#sink = sink;
@@ -71,6 +76,7 @@ export class AnswerReader {
   expect(): void {
     this.#state = HEAD;
     this.#begun = false;
+    this.#interimBytes = 0;
     this.#endsByConnection = false;
   }
 
@@ -163,7 +169,7 @@ export class AnswerReader {
     const seen = partial === null ? start : partial.length;
     const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
-    if (length > LARGEST_HEAD_BYTES) throw new AnswerFault('head', 'too large');
+    if (length + this.#interimBytes > LARGEST_HEAD_BYTES) throw new AnswerFault('head', 'too large');
     if (end === -1) {
       checkPartial(whole, start, seen);
       this.#partial = start === 0 ? whole : whole.subarray(start);
@@ -171,6 +177,7 @@ export class AnswerReader {
     }
     this.#partial = null;
     const head = parseAnswerHead(whole.toString('latin1', start, end));
+    if (head.status < 200) this.#interimBytes += length + HEAD_END.length;
     const behind = end + HEAD_END.length;
     return { head, behind: partial === null ? behind : behind - partial.length + from };
   }

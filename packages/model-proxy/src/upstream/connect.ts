@@ -160,7 +160,8 @@ class Attempt {
     this.#stage = 'proxy';
     const request = tls === null ? requestHttp(options) : requestHttps({ ...options, ...tlsOf(tls, proxy.hostname) });
     this.#current = request;
-    request.once('error', (error) => this.#fail(error));
+    // Every one of them: an error without a listener would end the process.
+    request.on('error', (error) => this.#fail(error));
     request.once('connect', (answer, socket, head) => {
       const status = answer.statusCode ?? 0;
       if (this.#done === null || status < 200 || status > 299) {
@@ -168,6 +169,8 @@ class Attempt {
         this.#fail(new Error(`the proxy answered ${status} ${answer.statusMessage ?? ''}`.trimEnd()));
         return;
       }
+      // Its end is the end of the TLS connection in it, which tells the error.
+      socket.on('error', () => undefined);
       if (head.length > 0) socket.unshift(head);
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 60_000);

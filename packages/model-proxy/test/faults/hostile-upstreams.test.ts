@@ -1,0 +1,176 @@
+/**
+ * Upstreams that answer with anything. No byte of theirs ends the proxy's process or reaches another request, whichever client of ours
+ * reads it: that of models (JSON, streams, forms) or that of raw requests and WebSockets. RACKLESS_HOSTILE_ANSWERS says how many
+ * answers are tried, RACKLESS_SEED where they begin.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ProxyProcess } from '../harness/process.js';
+import { hostileAnswer } from './hostile-answers.js';
+import { probeAnswer, startHostileServer, type HostileServer } from './hostile-server.js';
+
+const ANSWERS = Number(process.env['RACKLESS_HOSTILE_ANSWERS'] ?? 5000);
+const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
+const AT_ONCE = 8;
+/** Everything is over long before, unless it hangs; in milliseconds. */
+const PATIENCE_MS = 60_000;
+/** A head of this length breaks clients that are built on Node. */
+const LARGEST_HEAD_BYTES = 16_384;
+/** What an upstream writes at once up to here is read at once: nothing of it can come behind the next request. */
+const ONE_READ_BYTES = 16_384;
+
+interface Asking {
+  readonly options: RequestOptions;
+  readonly body?: string;
+}
+
+const json = { 'content-type': 'application/json' };
+const chat = (id: string, stream: boolean): Asking => ({
+  options: { method: 'POST', path: '/v1/chat/completions', headers: json },
+  body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: id }], stream }),
+});
+const form = (id: string): Asking => {
+  const parts = [
+    '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n',
+    `--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n${id}\r\n`,
+    `--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n${'s'.repeat(2000)}\r\n--b--\r\n`,
+  ];
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+  return { options: { method: 'POST', path: '/v1/audio/transcriptions', headers }, body: parts.join('') };
+};
+const raw = (method: string) => (id: string) => ({ options: { method, path: `/openai/v1/${id}` } });
+const rawPost = (id: string): Asking => ({
+  options: { method: 'POST', path: '/openai/v1/x', headers: json },
+  body: JSON.stringify({ id }),
+});
+const webSocket = (id: string): Asking => ({
+  options: {
+    path: `/openai/v1/realtime?model=m&x=${id}`,
+    headers: {
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    },
+  },
+});
+
+/** Each way to an upstream, and the one on which a probe uses the same connections. */
+const ways: readonly (readonly [string, (id: string) => Asking, (id: string) => Asking])[] = [
+  ['a chat', (id) => chat(id, false), (id) => chat(id, false)],
+  ['a stream', (id) => chat(id, true), (id) => chat(id, false)],
+  ['a form', form, (id) => chat(id, false)],
+  ['a raw GET', raw('GET'), raw('GET')],
+  ['a raw HEAD', raw('HEAD'), raw('GET')],
+  ['a raw POST', rawPost, rawPost],
+  ['a WebSocket', webSocket, raw('GET')],
+];
+
+type Told = { readonly status: number; readonly text: string } | 'cut' | { readonly error: string };
+
+/** Asks on a connection of its own. An answer that breaks off is fine; one that is no HTTP is an error. */
+function ask(base: string, { options, body }: Asking): Promise<Told> {
+  return new Promise((resolve) => {
+    const sent: ClientRequest = request(base, { ...options, agent: false }, (response) => read(response, resolve));
+    sent.setTimeout(PATIENCE_MS, () => resolve({ error: 'no answer came' }));
+    sent.on('upgrade', (response: IncomingMessage, socket) => {
+      socket.on('error', () => undefined).destroy();
+      resolve({ status: response.statusCode ?? 0, text: '' });
+    });
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code?.startsWith('HPE_') === true ? { error: `${error.code} ${error.message}` } : 'cut'),
+    );
+    if (body !== undefined) sent.setHeader('content-length', Buffer.byteLength(body));
+    sent.end(body);
+  });
+}
+
+function read(response: IncomingMessage, resolve: (told: Told) => void): void {
+  const pieces: Buffer[] = [];
+  const { statusCode: status = 0, rawHeaders } = response;
+  response.on('data', (piece: Buffer) => pieces.push(piece));
+  response.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code?.startsWith('HPE_') === true) resolve({ error: `${error.code} ${error.message}` });
+  });
+  response.on('close', () => {
+    const headBytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+    if (headBytes > LARGEST_HEAD_BYTES / 2) resolve({ error: `a head of ${headBytes} bytes` });
+    else if (status < 200 || status > 599) resolve({ error: `status ${status}` });
+    else resolve(response.complete ? { status, text: Buffer.concat(pieces).toString() } : 'cut');
+  });
+}
+
+describe('a hostile upstream', () => {
+  let hostile: HostileServer;
+  let good: HostileServer;
+  let folder: string;
+  let proxy: ProxyProcess;
+  let url: string;
+  beforeAll(async () => {
+    [hostile, good] = await Promise.all([startHostileServer(), startHostileServer()]);
+    folder = mkdtempSync(join(tmpdir(), 'rackless-hostile-'));
+    const model = (name: string, provider: string, { apiBase }: HostileServer) =>
+      `  - {model_name: ${name}, litellm_params: {model: ${provider}/m, api_base: '${apiBase}', api_key: k, timeout: 30, use_in_pass_through: true}}\n`;
+    const config = `model_list:\n${model('m', 'openai', hostile)}${model('good', 'hosted_vllm', good)}`;
+    writeFileSync(join(folder, 'config.yaml'), config);
+    proxy = new ProxyProcess(['--config', join(folder, 'config.yaml'), '--host', '127.0.0.1', '--port', '0']);
+    url = await proxy.address();
+  });
+  afterAll(async () => {
+    await proxy.dispose();
+    await Promise.all([hostile.close(), good.close()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  /** @returns what is wrong with a probe's answer; undefined: nothing. */
+  const probe = async (asking: (id: string) => Asking, seed: number): Promise<string | undefined> => {
+    const told = await ask(url, asking(`probe-${seed}-`));
+    const isRight =
+      typeof told === 'object' && 'text' in told && told.status === 200 && told.text === probeAnswer(`${seed}`);
+    return isRight ? undefined : `the probe behind it is told ${JSON.stringify(told)}`;
+  };
+  const goodChat = (id: string): Asking => {
+    const { options, body = '' } = chat(id, false);
+    return { options, body: body.replace('"m"', '"good"') };
+  };
+
+  /** Lets the upstream answer once, then asks as ever. @returns what is wrong; undefined: nothing. */
+  const round = async (seed: number): Promise<string | undefined> => {
+    const [name, asking, sameConnections] = ways[seed % ways.length] ?? ways[0] ?? [];
+    if (name === undefined || asking === undefined || sameConnections === undefined) return 'no way';
+    const told = await ask(url, asking(`hostile-${seed}-`));
+    const { writes } = hostileAnswer(seed);
+    const isOneRead = writes.length === 1 && (writes[0]?.length ?? 0) <= ONE_READ_BYTES;
+    const wrong =
+      (typeof told === 'object' && 'error' in told ? `the client is told ${told.error}` : undefined) ??
+      (isOneRead ? await probe(sameConnections, seed) : undefined) ??
+      (await probe(goodChat, seed));
+    const sent = Buffer.concat(writes).toString('latin1').slice(0, 300);
+    return wrong && `RACKLESS_SEED=${seed} RACKLESS_HOSTILE_ANSWERS=1: ${name}: ${wrong}\nfor ${JSON.stringify(sent)}`;
+  };
+
+  it(
+    `sends ${ANSWERS} mutated answers, and each request behind them is answered as ever`,
+    async () => {
+      const faults: string[] = [];
+      let next = SEED;
+      const worker = async () => {
+        while (next < SEED + ANSWERS && faults.length < 5) {
+          const seed = next;
+          next += 1;
+          const wrong = await round(seed);
+          if (wrong !== undefined) faults.push(wrong);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      const internal = proxy.output
+        .split('\n')
+        .filter((line) => /answering a request failed|nobody expected/.test(line));
+      expect([faults, internal.slice(0, 5)]).toEqual([[], []]);
+    },
+    Math.max(300_000, ANSWERS * 50),
+  );
+});
