@@ -54,7 +54,7 @@ export const initialAccessState: AccessState = {
   accounts: [],
   roles: [],
   settings: {
-    // Whoever guesses is slowed down by attempt-pacing; a lock would let anybody shut the administrator out.
+    // The attempt queue slows guessers down. A lock would let any stranger shut the administrator out.
     lockoutThreshold: 0,
     lockoutSeconds: 300,
     lockoutResetSeconds: 300,

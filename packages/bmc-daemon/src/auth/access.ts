@@ -38,7 +38,7 @@ export interface Access {
    * @returns a function that ends it.
    */
   onRefusedLogin(listener: (attempt: RefusedAttempt) => void): () => void;
-  /** Logs in; paced as HTTP Basic is. @throws {RedfishError} 503 where too many passwords are being verified. */
+  /** Logs in, through the same queue as HTTP Basic. */
   openSession(request: SessionRequest, asker: Asker): Promise<NewSession | Refusal>;
   readonly settings: AccessSettings;
   /** @throws {StateFileError} where they can not be kept; nothing is changed then. */
@@ -56,7 +56,7 @@ export interface AccessOptions {
   /** Milliseconds since 1970; default: the system's. */
   readonly clock?: () => number;
   /** Default: those of {@link createLogin}. */
-  readonly login?: Pick<LoginOptions, 'sleep' | 'gate'>;
+  readonly login?: Pick<LoginOptions, 'after' | 'limits' | 'verify'>;
   /** Default: 500 of one user, 2000 in all. An Ironic opens one for each of its nodes; ilorest forgets to end them. */
   readonly sessionLimits?: Pick<SessionsOptions, 'perUser' | 'inAll'>;
 }

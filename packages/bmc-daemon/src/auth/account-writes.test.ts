@@ -3,7 +3,7 @@ import { hash } from 'bcrypt';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { stateInMemory } from '../../test/support/services.js';
+import { stateInMemory, unpaced } from '../../test/support/services.js';
 import { StateFileError, type StateFile } from '../state-file.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState, type AccessState } from './access-state.js';
@@ -25,7 +25,7 @@ beforeEach(async () => {
     `# ours\nadmin:${await hash('secret', 4)}\neve:${await hash('apple', 4)}:x\nbob:${await hash('b', 4)}\n`,
   );
   state = stateInMemory(initialAccessState);
-  access = openAccess({ authFile: file, state, log, login: { sleep: () => Promise.resolve() } });
+  access = openAccess({ authFile: file, state, log, login: unpaced });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { stateInMemory } from '../../test/support/services.js';
+import { stateInMemory, unpaced } from '../../test/support/services.js';
 import type { StateFile } from '../state-file.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState, type AccessSettings, type AccessState } from './access-state.js';
@@ -28,8 +28,7 @@ function opened(): Access {
     log,
     now: () => time,
     clock: () => time,
-    // Nobody waits for a turn: what is paced is another test.
-    login: { sleep: () => Promise.resolve() },
+    login: unpaced,
   });
 }
 

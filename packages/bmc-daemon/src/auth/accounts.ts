@@ -2,12 +2,12 @@
  * Who may come in and what they may do: the users of the password file, with the roles, locks and flags that the state file
  * keeps of them. Both may change at any time, the one by `htpasswd`, the other through the AccountService.
  */
-import { compare } from 'bcrypt';
 import type { Log } from '@rackless/daemon/log.js';
 import { OperationQueue } from '../drivers/operation-queue.js';
 import type { Authenticated } from '../redfish/authenticate.js';
 import type { StateFile } from '../state-file.js';
 import { unlisted, type AccessState, type AccountState } from './access-state.js';
+import { isPassword } from './bcrypt-password.js';
 import type { HtpasswdEntry } from './htpasswd.js';
 import { createLockout } from './lockout.js';
 import {
@@ -190,7 +190,7 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     change: (user, { password, locked, user: name = user, ...change }) =>
       turns.run('', async () => {
         const old = need(user);
-        if (password !== undefined && old.passwordChangeRequired && (await isPassword(password, old.hash)))
+        if (password !== undefined && old.passwordChangeRequired && (await isPassword(Buffer.from(password), old.hash)))
           throw new AccountError('samePassword', 'the new password is the old one');
         if (name !== user) checkUser(name);
         const line = password === undefined ? undefined : await userLine(name, password);
@@ -247,10 +247,6 @@ function editOf(user: string, name: string, line: string | undefined): Pick<Acco
 
 function isAdministrator({ enabled, roleId }: Account): boolean {
   return enabled && roleId === administrator;
-}
-
-function isPassword(password: string, hash: string): Promise<boolean> {
-  return compare(password, hash.replace(/^\$2y\$/, '$2b$'));
 }
 
 function makeListing(entries: ReadonlyMap<string, HtpasswdEntry>, state: AccessState, time: number): Listing {

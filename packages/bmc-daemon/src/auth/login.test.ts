@@ -3,7 +3,7 @@ import { hash } from 'bcrypt';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { stateInMemory } from '../../test/support/services.js';
+import { stateInMemory, unpaced } from '../../test/support/services.js';
 import { openAccess, type Access } from './access.js';
 import { initialAccessState } from './access-state.js';
 import type { RefusedAttempt } from './login.js';
@@ -22,7 +22,7 @@ beforeEach(async () => {
     state: stateInMemory(initialAccessState),
     log,
     now: () => 0,
-    login: { sleep: () => Promise.resolve() },
+    login: unpaced,
   });
 });
 afterEach(() => rmSync(folder, { recursive: true }));

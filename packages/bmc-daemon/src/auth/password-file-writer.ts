@@ -3,7 +3,7 @@ import { hash } from 'bcrypt';
 import { statSync } from 'node:fs';
 import { FileChangedError, replaceFile } from '@rackless/daemon/replace-file.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
-import { MAX_PASSWORD_BYTES } from './bcrypt-gate.js';
+import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
 import { readPasswordText } from './password-text.js';
 
 /** The user or the password can not be taken; the message says why. */

@@ -90,9 +90,9 @@ was damaged lets nobody in (and is logged), a file that is gone lets nobody in u
 bcrypt looks at the first 72 bytes of a password, so longer ones are equal to their beginning; \`bmc-daemon htpasswd\` refuses them. Names and
 passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests sends.
 
-A password that was right is remembered in memory (as a keyed digest) until its line changes, so bcrypt runs once for each user and not for
-each request. Wrong ones are slowed: the first five for each user and address do not wait, then each waits twice as long as the one before, up to
-five seconds; the twenty-second and later ones of an address, whatever the user, are slowed too. Nobody is locked out.
+A password that was right is remembered in memory, as a keyed digest, until its line changes. So bcrypt
+runs once for each user and not for each request. Wrong ones are slowed down, and correct ones get in
+beside them: see [accounts.md](accounts.md#log-ins-beside-guessers).
 
 ## Signals
 

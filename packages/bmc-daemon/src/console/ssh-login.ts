@@ -1,10 +1,10 @@
 /** Logging in over SSH: the accounts of Redfish, with its lockout and its pacing. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AuthContext, KeyboardAuthContext } from 'ssh2';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { Asker } from '../auth/login.js';
 import type { Privilege } from '../auth/privileges.js';
-import { RedfishError } from '../redfish/errors.js';
 import { readUserName, type Target } from './ssh-target.js';
 
 /** Who has logged in. */
@@ -32,6 +32,9 @@ export interface SshLoginOptions {
 const MOST_ATTEMPTS = 6;
 /** Ways in that are not offered, a client's list of keys among them. */
 const MOST_OTHER_ATTEMPTS = 20;
+
+/** For credentials that were not verified. Each try waits for its turn, and all of them end before the log-in time does. */
+const MOST_TRIES = 3;
 
 /** What may be tried. OpenSSH's client takes them in this order of its own. */
 const methods = ['keyboard-interactive', 'password'] as const;
@@ -115,15 +118,19 @@ export class SshLogin {
     context.accept();
   }
 
-  /** @returns why not, where it is not to be. */
+  /**
+   * Opens a session. SSH has no way to say "try again later", and clients take a refusal for a wrong password; so a log-in that
+   * was not verified is repeated here.
+   * @returns the session, or why there is none.
+   */
   async #open({ user, password }: Credentials) {
     const { access, asker } = this.#options;
-    try {
+    for (let tries = 1; ; tries += 1) {
       const opened = await access.openSession({ user, password, type: 'HostConsole' }, asker);
-      return 'refused' in opened ? opened.refused : opened;
-    } catch (error) {
-      if (error instanceof RedfishError && error.status === 503) return 'too many passwords are being verified';
-      throw error;
+      if (!('refused' in opened)) return opened;
+      const { refused, retryAfterSeconds } = opened;
+      if (retryAfterSeconds === undefined || tries === MOST_TRIES || asker.gone()) return refused;
+      await delay(retryAfterSeconds * 1000, undefined, { ref: false });
     }
   }
 

@@ -5,7 +5,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError, type HypervisorDriver, type SystemRef } from '../drivers/driver.js';
 import type { Metrics } from '../metrics.js';
 import { errorAnswer } from '../redfish/answer.js';
-import { describeRefusal, Unauthorized, type Authenticate } from '../redfish/authenticate.js';
+import { describeRefusal, LoginRefused, type Authenticate } from '../redfish/authenticate.js';
 import { forbidden } from '../redfish/authorize.js';
 import { toRedfishError } from '../redfish/driver-errors.js';
 import { methodNotAllowed } from '../redfish/endpoint.js';
@@ -103,7 +103,7 @@ async function login(authenticate: Authenticate, request: Request, { locals }: R
   const who = await authenticate(request);
   if ('refused' in who) {
     locals.refused = describeRefusal(who);
-    throw new Unauthorized(who);
+    throw new LoginRefused(who);
   }
   locals.user = who.user;
   if (!who.privileges.has('Login')) throw forbidden(who);

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { RedfishError } from './errors.js';
-import { message } from './messages.js';
+import { message, withDetail } from './messages.js';
 import type { Awaitable } from './resource.js';
 
 /** Who sends a request, and what he may do. */
@@ -18,13 +18,13 @@ export interface Authenticated {
   readonly passwordChangeRequired: boolean;
 }
 
-/** The request is answered with 401. */
+/** The request is answered with 401, or with 503 if the credentials were not verified. */
 export interface Refusal {
   /** For the log, never for the client: `no credentials`, `wrong password`. Without the credentials themselves. */
   readonly refused: string;
   /** Name that was tried, for the log. */
   readonly attemptedUser?: string;
-  /** Sent as Retry-After: whoever guesses passwords is asked to wait. */
+  /** The credentials were not verified: the client may send them again after so long. */
   readonly retryAfterSeconds?: number;
   /** User and password are not to be offered as a way in (HTTPBasicAuth). */
   readonly hidesBasic?: boolean;
@@ -51,18 +51,29 @@ export const openToAll: Authenticate = () => anybody;
 /** Who has not said who it is: may do what needs no credentials. */
 export const stranger: Authenticated = { ...anybody, roleId: '', privileges: new Set() };
 
-/** 401, which never says what was wrong, only how to do it right (RFC 9110 §11.6.1); what the log needs is in `refused`. */
-export class Unauthorized extends RedfishError {
+/**
+ * The answer to a {@link Refusal}. A 401 never says what was wrong, only how to do it right (RFC 9110 §11.6.1); the reason is in
+ * `refused`, for the log. Credentials that were not verified are a 503: clients take a 401 for a wrong password and give up.
+ */
+export class LoginRefused extends RedfishError {
   /** As {@link describeRefusal}. */
   readonly refused: string;
 
   constructor(refusal: Refusal) {
     const { retryAfterSeconds, hidesBasic = false } = refusal;
-    super(401, [message('AccessUnauthorized')], {
-      // RFC 9110 §15.5.2: there has to be a challenge. Session is no registered scheme, which is the point: nobody tries it.
-      'WWW-Authenticate': hidesBasic ? 'Session realm="Rackless"' : 'Basic realm="Rackless", charset="UTF-8"',
-      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }),
-    });
+    if (retryAfterSeconds === undefined)
+      super(401, [message('AccessUnauthorized')], {
+        // RFC 9110 §15.5.2: a 401 needs a challenge. Session is no registered scheme on purpose: no client tries it.
+        'WWW-Authenticate': hidesBasic ? 'Session realm="Rackless"' : 'Basic realm="Rackless", charset="UTF-8"',
+      });
+    else {
+      const seconds = String(Math.ceil(retryAfterSeconds));
+      const busy = withDetail(
+        message('ServiceTemporarilyUnavailable', seconds),
+        'The user name and the password were not verified: too many log-ins are waiting.',
+      );
+      super(503, [busy], { 'Retry-After': seconds });
+    }
     this.refused = describeRefusal(refusal);
   }
 }

@@ -171,7 +171,7 @@ beforeAll(async () => {
     authenticate: ({ headers }) => {
       if (headers.authorization === 'Basic ok') return { ...anybody, user: 'admin' };
       if (headers.authorization === 'Basic slow')
-        return { refused: 'wrong password', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
+        return { refused: 'not verified', attemptedUser: 'eve', retryAfterSeconds: 1.5 };
       if (headers.authorization === undefined) return { refused: 'no credentials' };
       throw refuse('ServiceTemporarilyUnavailable', '1');
     },
@@ -579,9 +579,14 @@ describe('refusing', () => {
     expect([(await client.get(path)).status, (await client.send('HEAD', path)).status]).toEqual([200, 200]);
   });
 
-  it('asks whoever guesses to wait, and tells the log whom they tried (B10)', async () => {
-    const { status, headers } = await client.get('/redfish/v1/Systems', { Authorization: 'Basic slow' });
-    expect([status, headers['retry-after'], outcomes[0]?.refused]).toEqual([401, '2', 'wrong password, user eve']);
+  it('answers credentials that were not verified with 503 and Retry-After, never with a challenge', async () => {
+    const { status, headers, json } = await client.get('/redfish/v1/Systems', { Authorization: 'Basic slow' });
+    expect([status, headers['retry-after'], headers['www-authenticate']]).toEqual([503, '2', undefined]);
+    expect(JSON.stringify(json)).toContain('The user name and the password were not verified');
+    // The log has it as a refusal: nothing went wrong here.
+    expect(outcomes).toEqual([
+      { route: '/redfish/v1/Systems', status: 503, user: null, refused: 'not verified, user eve' },
+    ]);
   });
 
   it('answers what authentication itself throws (B10)', async () => {

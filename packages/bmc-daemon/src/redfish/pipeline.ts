@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';
 import { errorAnswer, emptyAnswer, send, type Answer } from './answer.js';
-import { stranger, Unauthorized, type Authenticate } from './authenticate.js';
+import { LoginRefused, stranger, type Authenticate } from './authenticate.js';
 import { createBodyReader } from './body.js';
 import { preconditionsOf, unconditional } from './conditions.js';
 import { createDocuments } from './documents.js';
@@ -126,7 +126,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       // A query may read more than what is open to everybody.
       const known = isOpen && query === undefined ? stranger : await authenticate(request);
       const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
-      if ('refused' in who) throw new Unauthorized(who);
+      if ('refused' in who) throw new LoginRefused(who);
       user = who.user;
       const requester = new RequestRequester(who, requestId, request, response);
       const preconditions = preconditionsOf(request);
@@ -141,8 +141,8 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       route: match?.target.route ?? 'unmatched',
       status: answer.status,
       user,
-      ...(failure instanceof Unauthorized ? { refused: failure.refused } : {}),
-      ...(isTrouble(answer.status) ? { error: failure?.cause ?? failure } : {}),
+      ...(failure instanceof LoginRefused ? { refused: failure.refused } : {}),
+      ...(isTrouble(answer.status) && !(failure instanceof LoginRefused) ? { error: failure?.cause ?? failure } : {}),
     };
   };
 }

@@ -1,7 +1,7 @@
 /** What holds of all accounts: how long passwords are, and what wrong ones lead to. */
 import { z } from 'zod';
 import type { AccessSettings } from '../auth/access-state.js';
-import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-gate.js';
+import { MAX_PASSWORD_BYTES } from '../auth/bcrypt-password.js';
 import { RedfishError } from '../redfish/errors.js';
 import { about, message } from '../redfish/messages.js';
 import { telling } from './account-faults.js';

@@ -1,7 +1,7 @@
 /** Sessions: a user and a password once, then a token. Creating one is the only write that needs no credentials. */
 import { z } from 'zod';
 import type { Session } from '../auth/sessions.js';
-import { Unauthorized } from '../redfish/authenticate.js';
+import { LoginRefused } from '../redfish/authenticate.js';
 import { accountUri } from '../redfish/authorize.js';
 import { refuse } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
@@ -53,7 +53,7 @@ const sessionCollection = defineResource({
     async run(_sessions, { UserName: user, Password: password }, { services, requester }) {
       const { address, signal } = requester;
       const opened = await services.access.openSession({ user, password }, { address, gone: () => signal.aborted });
-      if ('refused' in opened) throw new Unauthorized(opened);
+      if ('refused' in opened) throw new LoginRefused(opened);
       const { session, token, passwordChangeRequired } = opened;
       return {
         created: { location: `${sessionsUri}/${session.id}`, headers: { 'X-Auth-Token': token } },

@@ -18,7 +18,7 @@ import {
 import { openHostKeys, type HostKey } from '../../src/console/ssh-host-keys.js';
 import { openSshServer, type SshServer, type SshServerOptions } from '../../src/console/ssh-server.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
-import { stateInMemory } from '../support/services.js';
+import { stateInMemory, unpaced } from '../support/services.js';
 import { SshClient, type SshOptions } from './ssh-client.js';
 
 jest.setTimeout(120_000);
@@ -65,7 +65,7 @@ async function start({ open = false, ...options }: Partial<SshServerOptions> & {
       ],
     }),
     log,
-    login: { sleep: () => Promise.resolve() },
+    login: unpaced,
   });
   hub = createConsoleHub({ driver, log, retryMs: 20 });
   server = await openSshServer({

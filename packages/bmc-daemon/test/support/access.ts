@@ -50,7 +50,11 @@ export function accessFixture({ open = false }: { readonly open?: boolean } = {}
 
   beforeEach(async () => {
     time = 0;
-    running = await start(open, () => time);
+    running = await start(
+      open,
+      () => time,
+      (ms) => (time += ms),
+    );
   });
   afterEach(async () => {
     await running?.stop();
@@ -88,7 +92,7 @@ interface Running extends Pick<AccessFixture, 'client' | 'file' | 'folder' | 'ma
   readonly stop: () => Promise<void>;
 }
 
-async function start(open: boolean, clock: () => number): Promise<Running> {
+async function start(open: boolean, clock: () => number, advance: (ms: number) => void): Promise<Running> {
   const folder = mkdtempSync(path.join(tmpdir(), 'bmc-access-'));
   const file = path.join(folder, 'users');
   writeFileSync(file, '');
@@ -105,8 +109,18 @@ async function start(open: boolean, clock: () => number): Promise<Running> {
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     now: clock,
     clock,
-    // Nobody waits for a turn.
-    login: { sleep: () => Promise.resolve() },
+    // A wait moves the clock on.
+    login: {
+      after: (ms, call) => {
+        let isWanted = true;
+        setImmediate(() => {
+          if (!isWanted) return;
+          advance(ms);
+          call();
+        });
+        return () => (isWanted = false);
+      },
+    },
     sessionLimits: { perUser: 4, inAll: 8 },
   });
   const driver = new FakeDriver();

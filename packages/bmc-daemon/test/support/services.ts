@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
+import { attemptLimits } from '../../src/auth/attempt-queue.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { HypervisorDriver, IndicatorState } from '../../src/drivers/driver.js';
 import { noRequestedKeys, openServerCertificate } from '../../src/certificates/server-certificate.js';
@@ -105,6 +106,10 @@ export function testServices(driver: HypervisorDriver, { settings, ...parts }: T
     settings: { ...loadSettings({}).settings, ...settings },
   };
 }
+
+const unpacedAttempts = { ...attemptLimits.pair, free: Infinity };
+/** Log-ins that no earlier wrong password slows down. */
+export const unpaced = { limits: { ...attemptLimits, pair: unpacedAttempts, address: unpacedAttempts } };
 
 /**
  * Accounts with one in it, `admin` with the password `secret`.

@@ -1,0 +1,54 @@
+/** Slows down a client that tries one password after the other: a gap after each attempt, which doubles up to a limit. */
+
+export interface PaceLimits {
+  /** Attempts without a gap. */
+  readonly free: number;
+  /** The gap after the first attempt beyond those, in milliseconds. It doubles with each further attempt. */
+  readonly firstGapMs: number;
+  readonly longestGapMs: number;
+}
+
+/** The attempts of one key so far. */
+export class Pace {
+  readonly #limits: PaceLimits;
+  #count = 0;
+  #nextAt = 0;
+
+  constructor(limits: PaceLimits) {
+    this.#limits = limits;
+  }
+
+  /** When the next attempt may begin, in milliseconds of the caller's clock. */
+  get nextAt(): number {
+    return this.#nextAt;
+  }
+
+  /** Whether the next attempt is one of the free ones. */
+  get isFree(): boolean {
+    return this.#count < this.#limits.free;
+  }
+
+  /**
+   * Counts an attempt that begins now.
+   * @returns a function that takes the attempt back: it was right. Call it before the next attempt of this key begins.
+   */
+  take(now: number): () => void {
+    const { free, firstGapMs, longestGapMs } = this.#limits;
+    const before = this.#nextAt;
+    this.#count += 1;
+    const beyond = this.#count - free;
+    // 2 ** 30 exceeds every gap.
+    const gap = beyond <= 0 ? 0 : Math.min(longestGapMs, firstGapMs * 2 ** Math.min(30, beyond - 1));
+    this.#nextAt = now + gap;
+    return () => {
+      this.#count = Math.max(0, this.#count - 1);
+      this.#nextAt = before;
+    };
+  }
+
+  /** Forgets every attempt. */
+  clear(): void {
+    this.#count = 0;
+    this.#nextAt = 0;
+  }
+}

@@ -1,0 +1,251 @@
+import { describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import { AttemptQueue, attemptLimits, type AttemptLimits, type Verdict } from './attempt-queue.js';
+
+/** How long one verification takes in these tests. */
+const VERIFY_MS = 100;
+
+interface Answer {
+  readonly verdict: Verdict;
+  /** When it came, in milliseconds of the fake clock. */
+  readonly at: number;
+}
+
+interface Sent {
+  readonly address: string;
+  readonly user: string;
+  /** Default: the account exists. */
+  readonly exists?: boolean;
+  /** Default: false. */
+  readonly right?: boolean;
+  readonly gone?: () => boolean;
+}
+
+/** A queue whose clock goes from event to event: a minute of a thousand guessers takes a moment and is always the same. */
+class Simulation {
+  readonly queue: AttemptQueue;
+  time = 0;
+  /** Verifications that ran. */
+  readonly verified: { readonly at: number; readonly user: string; readonly address: string }[] = [];
+  #events: { at: number; order: number; call: () => void }[] = [];
+  #order = 0;
+
+  constructor(limits: Partial<AttemptLimits> = {}) {
+    this.queue = new AttemptQueue(
+      { ...attemptLimits, ...limits },
+      { now: () => this.time, after: (ms, call) => this.after(ms, call) },
+    );
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const event = { at: this.time + ms, order: (this.#order += 1), call };
+    this.#events.push(event);
+    return () => (this.#events = this.#events.filter((other) => other !== event));
+  }
+
+  async ask({ address, user, exists = true, right = false, gone = () => false }: Sent): Promise<Answer> {
+    const verdict = await this.queue.ask({
+      address,
+      pair: `${user} ${address}`,
+      account: exists ? user : null,
+      gone,
+      verify: () => {
+        this.verified.push({ at: this.time, user, address });
+        return new Promise((resolve) => this.after(VERIFY_MS, () => resolve(right)));
+      },
+    });
+    return { verdict, at: this.time };
+  }
+
+  /** Sends the next guess as soon as the last one is answered, until the clock stands at `until`. */
+  async guess(until: number, sentAt: (attempt: number) => Sent, answers: Answer[] = []): Promise<void> {
+    for (let attempt = 0; this.time < until; attempt += 1) answers.push(await this.ask(sentAt(attempt)));
+  }
+
+  /** Lets time pass until nothing is left to happen, or until a moment. */
+  async run(until = Infinity): Promise<void> {
+    for (;;) {
+      await turn();
+      const next = this.#events.toSorted((a, b) => a.at - b.at || a.order - b.order)[0];
+      if (next === undefined || next.at > until) break;
+      this.#events = this.#events.filter((other) => other !== next);
+      this.time = next.at;
+      next.call();
+    }
+    this.time = Math.max(this.time, Math.min(until, Number.MAX_SAFE_INTEGER));
+  }
+}
+
+const otherAddress = (at: number): string => `198.51.${Math.floor(at / 250)}.${at % 250}`;
+const wrongOf = (answers: readonly Answer[], until = Infinity) =>
+  answers.filter(({ verdict, at }) => 'right' in verdict && at <= until);
+
+describe('log-ins that wait for their turn', () => {
+  it.each<[string, (guesser: number, attempt: number) => Omit<Sent, 'address'>, (user: number) => string]>([
+    ['guess one name, from the address of the users too', () => ({ user: 'root', exists: false }), () => 'nat'],
+    ['guess one account, from the address of the users too', () => ({ user: 'admin' }), () => 'nat'],
+    [
+      'guess new names all the time, from the address of the users too',
+      (guesser, attempt) => ({ user: `name ${guesser} ${attempt}`, exists: false }),
+      () => 'nat',
+    ],
+    [
+      'guess the accounts of the users, who come from new addresses',
+      (guesser) => ({ user: `user ${guesser % 10}` }),
+      (user) => `203.0.113.${user}`,
+    ],
+  ])('let ten users in within 10 s while 80 guessers at one address and 1,000 others %s', async (_, guessed, from) => {
+    const simulation = new Simulation();
+    const began = 12_000;
+    const end = began + 10_000;
+    const guessers = [
+      ...Array.from({ length: 80 }, () => 'nat'),
+      ...Array.from({ length: 1000 }, (__, at) => otherAddress(at)),
+    ].map((address, guesser) => simulation.guess(end, (attempt) => ({ address, ...guessed(guesser, attempt) })));
+    await simulation.run(began);
+    const users = Array.from({ length: 10 }, (__, at) =>
+      simulation.ask({ address: from(at), user: `user ${at}`, right: true }),
+    );
+    await simulation.run(end);
+    for (const answer of await Promise.all(users)) {
+      expect(answer.verdict).toEqual({ right: true });
+      expect(answer.at).toBeLessThanOrEqual(end);
+    }
+    await simulation.run();
+    await Promise.all(guessers);
+  });
+
+  it('let the owner of a guessed account in from an address that is new to it', async () => {
+    const simulation = new Simulation();
+    const guessers = Array.from({ length: 1000 }, (_, at) =>
+      simulation.guess(40_000, () => ({ address: otherAddress(at), user: 'admin' })),
+    );
+    await simulation.run(30_000);
+    const { verdict, at } = await Promise.race([
+      simulation.ask({ address: '203.0.113.1', user: 'admin', right: true }),
+      simulation.run().then(() => Promise.reject(new Error('nothing is left to happen'))),
+    ]);
+    expect(verdict).toEqual({ right: true });
+    expect(at).toBeLessThanOrEqual(30_000 + 2 * VERIFY_MS);
+    await Promise.all(guessers);
+  });
+
+  it('are answered at the intended rate: an address, and a user from an address', async () => {
+    const simulation = new Simulation();
+    const seconds = 120;
+    const answers: Answer[] = [];
+    const onePair = Array.from({ length: 80 }, () =>
+      simulation.guess(seconds * 1000, () => ({ address: 'a', user: 'admin' }), answers),
+    );
+    await simulation.run();
+    await Promise.all(onePair);
+    // 4 free, a doubling gap, then one in 5 s; the account lane verifies as many again.
+    expect(wrongOf(answers, seconds * 1000).length).toBeLessThanOrEqual(4 + 5 + seconds / 5);
+    expect(simulation.verified.length).toBeLessThanOrEqual(2 * (4 + 5 + (seconds + 8) / 5));
+
+    const other = new Simulation();
+    const named: Answer[] = [];
+    const oneAddress = Array.from({ length: 80 }, (_, guesser) =>
+      other.guess(
+        seconds * 1000,
+        (attempt) => ({ address: 'a', user: `name ${guesser} ${attempt}`, exists: false }),
+        named,
+      ),
+    );
+    await other.run();
+    await Promise.all(oneAddress);
+    expect(wrongOf(named, seconds * 1000).length).toBeLessThanOrEqual(20 + 5 + seconds);
+    expect(wrongOf(named, seconds * 1000).length).toBeGreaterThan(seconds / 2);
+  });
+
+  it('do not reveal by their times whether a user exists, however full the queue is', async () => {
+    /** What a guesser sees of one name among many. */
+    const seen = async (exists: boolean): Promise<readonly Answer[]> => {
+      const simulation = new Simulation();
+      const answers: Answer[] = [];
+      const crowd = Array.from({ length: 60 }, (_, at) =>
+        simulation.guess(30_000, () => ({ address: otherAddress(at % 40), user: `other ${at}`, exists: false })),
+      );
+      const guessers = Array.from({ length: 8 }, (_, at) =>
+        simulation.guess(30_000, () => ({ address: `mine ${at % 4}`, user: 'eve', exists }), answers),
+      );
+      await simulation.run();
+      await Promise.all([...crowd, ...guessers]);
+      return answers;
+    };
+    const unknown = await seen(false);
+    expect(wrongOf(unknown).length).toBeGreaterThan(20);
+    expect(await seen(true)).toEqual(unknown);
+  });
+
+  it('serve addresses in turn, and the users of an address in turn', async () => {
+    const simulation = new Simulation({ waitMs: 60_000 });
+    const names = ['a 1', 'a 1', 'a 1', 'a 2', 'b 1', 'b 1', 'c 1'];
+    const sent = names.map((name) => simulation.ask({ address: name.charAt(0), user: name, exists: false }));
+    await simulation.run();
+    await Promise.all(sent);
+    expect(simulation.verified.map(({ user }) => user)).toEqual(['a 1', 'a 1', 'b 1', 'c 1', 'a 2', 'b 1', 'a 1']);
+  });
+
+  it('end without a result after the longest wait, with the time of the next turn', async () => {
+    const simulation = new Simulation({ waitMs: 250 });
+    const answers = await Promise.all([
+      ...Array.from({ length: 5 }, (_, at) => simulation.ask({ address: `${at}`, user: 'eve', exists: false })),
+      simulation.run(),
+    ]);
+    const wrong = { right: false };
+    const late = { retryAfterMs: 1000 };
+    expect(answers.slice(0, 5)).toEqual([
+      { verdict: wrong, at: 100 },
+      { verdict: wrong, at: 200 },
+      { verdict: wrong, at: 300 },
+      { verdict: late, at: 250 },
+      { verdict: late, at: 250 },
+    ]);
+  });
+
+  it('of the longest queue give way when there is no room, and a new address always has some', async () => {
+    const simulation = new Simulation({ waiting: 6, waitingOfAddress: 4 });
+    const dropped: string[] = [];
+    const send = (address: string, user: string) =>
+      void simulation.ask({ address, user, exists: false }).then(({ verdict, at }) => {
+        if ('retryAfterMs' in verdict && at === 0) dropped.push(`${address} ${user}`);
+      });
+    send('running', 'x');
+    for (const user of ['1', '1', '1', '2', '3']) send('a', user);
+    await turn();
+    // An address has room for four: the newest attempt of its busiest user goes.
+    expect(dropped).toEqual(['a 1']);
+    send('b', '1');
+    send('c', '1');
+    await turn();
+    expect(dropped).toEqual(['a 1']);
+    send('d', '1');
+    await turn();
+    expect(dropped).toEqual(['a 1', 'a 3']);
+    await simulation.run();
+  });
+
+  it('are not verified for clients that are gone', async () => {
+    const simulation = new Simulation();
+    let isGone = false;
+    const sent = [
+      simulation.ask({ address: 'a', user: 'eve', exists: false }),
+      simulation.ask({ address: 'b', user: 'eve', exists: false, gone: () => isGone }),
+    ];
+    isGone = true;
+    await simulation.run();
+    expect((await Promise.all(sent))[1]?.verdict).toEqual({ retryAfterMs: 1000 });
+    expect(simulation.verified).toHaveLength(1);
+  });
+
+  it('reject with what the verification throws, and go on', async () => {
+    const simulation = new Simulation();
+    const attempt = { address: 'a', pair: 'p', account: 'eve', gone: () => false };
+    const failing = simulation.queue.ask({ ...attempt, verify: () => Promise.reject(new Error('no thread')) });
+    await expect(failing).rejects.toThrow('no thread');
+    const next = simulation.ask({ address: 'a', user: 'eve', right: true });
+    await simulation.run();
+    expect((await next).verdict).toEqual({ right: true });
+  });
+});

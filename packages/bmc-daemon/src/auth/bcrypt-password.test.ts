@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { hash } from 'bcrypt';
+import { isPassword } from './bcrypt-password.js';
+
+describe('a bcrypt password', () => {
+  it.each(['$2a$', '$2b$', '$2y$'])('is compared with %s hashes', async (prefix) => {
+    const stored = (await hash('pässword', 4)).replace('$2b$', prefix);
+    expect(await isPassword(Buffer.from('pässword'), stored)).toBe(true);
+    expect(await isPassword(Buffer.from('password'), stored)).toBe(false);
+  });
+
+  it.each(['$2a$', '$2b$', '$2y$'])(
+    'has 72 bytes that count against a %s hash, whatever its length',
+    async (prefix) => {
+      const password = 'x'.repeat(72);
+      const stored = (await hash(password, 4)).replace('$2b$', prefix);
+      // 255 and 256 bytes wrap the length that the oldest implementations kept in one byte.
+      for (const length of [72, 73, 100, 255, 256, 257])
+        expect(await isPassword(Buffer.from('x'.repeat(length)), stored)).toBe(true);
+      expect(await isPassword(Buffer.from('x'.repeat(71)), stored)).toBe(false);
+      expect(await isPassword(Buffer.from(''), stored)).toBe(false);
+    },
+  );
+
+  it('has no NUL in it', async () => {
+    expect(await isPassword(Buffer.from('ab\0c'), await hash('ab', 4))).toBe(false);
+  });
+});

@@ -1,0 +1,38 @@
+/** A map of bounded size: when it is full, the entry that was unused for longest gives way. */
+export class RecentMap<Key, Value> {
+  // A Map iterates in the order of insertion, so the first entry is the one unused for longest.
+  readonly #entries = new Map<Key, Value>();
+  readonly #limit: number;
+
+  /** @param limit entries, at least 1. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Returns the value and marks it as used now. */
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#limit) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      break;
+    }
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+}
