@@ -7,8 +7,10 @@ import { about, message, withDetail } from './messages.js';
 
 /** The deepest body of a resource (a metric report) has 4 levels. */
 const DEEPEST = 16;
-/** Members of objects, items of arrays and containers together. The largest body, 1,000 test values of metrics, has 7,000. */
+/** Members of objects, items of arrays and containers together. The largest body, 1,000 test values of metrics, has 8,000. */
 const MOST_VALUES = 10_000;
+/** Members of one object, items of one array. */
+const MOST_MEMBERS = 1_000;
 /** Bytes as sent. The longest string is a PEM text of 64 KiB whose line breaks are escaped. */
 const LONGEST_STRING = 131_072;
 
@@ -23,11 +25,12 @@ const CLOSE_OBJECT = 0x7d;
 
 /**
  * Checks a JSON text before it is parsed. Text that is no JSON may pass: the parser refuses it.
- * @throws {RedfishError} 413 PayloadTooLarge, 400 StringValueTooLong; both name the place.
+ * @throws {RedfishError} 413 PayloadTooLarge, 400 StringValueTooLong, 400 ArraySizeTooLong; each with the place.
  */
 export function checkStructure(bytes: Buffer): void {
   // For each open container: the offset of the name whose value is read, 0 before a name; -1 - index in an array.
   const places = new Int32Array(DEEPEST + 1);
+  const members = new Int32Array(DEEPEST + 1);
   let depth = 0;
   let values = 0;
   let lastString = 0;
@@ -45,6 +48,7 @@ export function checkStructure(bytes: Buffer): void {
         break;
       case COMMA:
         places[depth] = nextPlace(places[depth] ?? 0);
+        members[depth] = (members[depth] ?? 1) + 1;
         values += 1;
         break;
       case OPEN_ARRAY:
@@ -54,6 +58,7 @@ export function checkStructure(bytes: Buffer): void {
         }
         depth += 1;
         places[depth] = byte === OPEN_ARRAY ? -1 : 0;
+        members[depth] = 1;
         values += 1;
         break;
       case CLOSE_ARRAY:
@@ -62,6 +67,12 @@ export function checkStructure(bytes: Buffer): void {
     }
     if (values > MOST_VALUES) {
       throw tooMuch(`It has more than ${MOST_VALUES} values.`, pointerTo(bytes, places, depth - 1));
+    }
+    if ((members[depth] ?? 0) > MOST_MEMBERS) {
+      const pointer = pointerTo(bytes, places, depth - 1);
+      throw (places[depth] ?? 0) < 0
+        ? tooMany(pointer)
+        : tooMuch(`It has an object with more than ${MOST_MEMBERS} members.`, pointer);
     }
   }
 }
@@ -79,6 +90,11 @@ function endOfString(bytes: Buffer, start: number): number {
 
 function tooMuch(detail: string, pointer: string): RedfishError {
   return new RedfishError(413, [about(withDetail(message('PayloadTooLarge'), detail), pointer)]);
+}
+
+function tooMany(pointer: string): RedfishError {
+  const name = pointer.slice(pointer.lastIndexOf('/') + 1);
+  return new RedfishError(400, [about(message('ArraySizeTooLong', name, MOST_MEMBERS), pointer)]);
 }
 
 /** The string itself may be a private key. */

@@ -26,6 +26,13 @@ describe('renderError', () => {
     });
   });
 
+  it('lists 50 faults, then that there are more', () => {
+    const faults = Array.from({ length: 60 }, (_, index) => message('QueryParameterUnsupported', `$${index}`));
+    const listed = new RedfishError(501, faults).messages;
+    expect([listed.length, listed[50]]).toEqual([51, message('MaximumErrorsExceeded')]);
+    expect(new RedfishError(501, listed).messages).toEqual(listed);
+  });
+
   it('says GeneralError when there are several, and lists them all (B13)', () => {
     const several = [message('PropertyUnknown', 'Foo'), message('PropertyMissing', 'Bar')];
     expect(renderError(several)).toEqual({

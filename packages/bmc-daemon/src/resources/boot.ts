@@ -51,6 +51,9 @@ export const bootProperties: PropertyNames = {
   image: 'Boot/HttpBootUri',
 };
 
+/** It is stored with the machine. */
+const LONGEST_URI = 2_048;
+
 /** What of a machine its `Boot` is about. */
 type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;
 
@@ -86,7 +89,7 @@ export const bootBody = ({ boot, architecture }: Bootable) =>
         .string()
         .transform((name, context) => named(namedOptions(boot), name, context))
         .nullish(),
-      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).nullish(),
+      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URI)]).nullish(),
       BootOrder: z
         .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
         .min(1)

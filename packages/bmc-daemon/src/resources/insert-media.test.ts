@@ -77,6 +77,19 @@ describe('InsertMedia body', () => {
     ]);
   });
 
+  it('refuses what is too long to be stored with the machine and to stand in events', () => {
+    const long = { Image: `http://h/${'a'.repeat(4_096)}`, UserName: 'u'.repeat(1_001), Password: 'p'.repeat(1_001) };
+    expect(faultsOf(long)).toEqual([
+      expect.objectContaining({ key: 'StringValueTooLong', related: ['#/Image'] }),
+      expect.objectContaining({ key: 'StringValueTooLong', related: ['#/UserName'] }),
+      {
+        key: 'StringValueTooLong',
+        related: ['#/Password'],
+        text: "The string '******' is longer than 1000 characters.",
+      },
+    ]);
+  });
+
   it('tells every fault at once (B13)', () => {
     const body = { Image: 'nfs://h/a.iso', Inserted: false, TransferMethod: 'Carrier', UserName: 1, Foo: true };
     expect(faultsOf(body).map(({ key }) => key)).toEqual([

@@ -46,20 +46,27 @@ function protocolOf(image: string): string {
   return new URL(image).protocol.slice(0, -1).toUpperCase();
 }
 
+/** Signed URLs of object stores have 2,000 characters. It is stored with the machine, and stands in events. */
+const LONGEST_URL = 4_096;
+const LONGEST_CREDENTIAL = 1_000;
+
 /** The URL of an image. @param faults of what it stands in. */
 export const imageUrl = (faults: ImageFaults) =>
-  z.string().superRefine((image, context) => {
-    const fault = imageFault(image, faults);
-    if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
-  });
+  z
+    .string()
+    .max(LONGEST_URL, { abort: true })
+    .superRefine((image, context) => {
+      const fault = imageFault(image, faults);
+      if (fault !== undefined) context.addIssue({ code: 'custom', params: { message: fault } });
+    });
 
 /** What may be said of an image beside its URL; null says nothing. */
 export const imageWords = {
   WriteProtected: z.boolean().optional(),
   TransferMethod: z.enum(transferMethods).nullish(),
   TransferProtocolType: z.enum(transferProtocols).nullish(),
-  UserName: z.string().nullish(),
-  Password: z.string().nullish(),
+  UserName: z.string().max(LONGEST_CREDENTIAL).nullish(),
+  Password: z.string().max(LONGEST_CREDENTIAL).nullish(),
 };
 
 /**

@@ -50,7 +50,8 @@ export const signingRequestBody = z.strictObject({
   Email: z
     .string()
     .max(255)
-    .regex(/^([!-~]+@[!-~]+)?$/)
+    // One @ only: with any number of them a text of @ would take quadratic time.
+    .regex(/^([!-?A-~]+@[!-?A-~]+)?$/)
     .optional(),
   ContactPerson: text(64),
   GivenName: text(64),

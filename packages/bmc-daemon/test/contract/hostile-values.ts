@@ -41,7 +41,7 @@ const hostile: readonly string[] = [
     '"$2y$05$"',
   ],
   `"${'x'.repeat(300)}"`,
-  `"${'@'.repeat(70_000)}"`,
+  `"${'@'.repeat(70_000)} "`,
   `[${'0,'.repeat(1500)}0]`,
 ];
 const names = [

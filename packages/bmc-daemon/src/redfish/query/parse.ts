@@ -131,8 +131,11 @@ function readExpand(text: string): Expand {
 /** Deeper than any schema. */
 const deepestPath = 16;
 
+/** A {@link Selection} that is being read. */
+type Selecting = Map<string, Selecting>;
+
 function readSelect(text: string): Selection {
-  const selection = new Map<string, Selection>();
+  const selection: Selecting = new Map();
   for (const path of text.split(',').map((part) => part.trim())) {
     const names = path.split('/');
     if (names.length > deepestPath || !names.every((name) => /^([\w@#.-]+|\*)$/.test(name))) {
@@ -144,14 +147,15 @@ function readSelect(text: string): Selection {
 }
 
 /** Adds a path: all of a property wins over parts of it. */
-function select(selection: Map<string, Selection>, [name = '', ...rest]: readonly string[]): void {
+function select(selection: Selecting, [name = '', ...rest]: readonly string[]): void {
   const present = selection.get(name);
   if (present?.size === 0) return;
   if (rest.length === 0) {
     selection.set(name, new Map());
     return;
   }
-  const below = new Map(present);
+  // A copy for each path would take quadratic time.
+  const below = present ?? new Map<string, Selecting>();
   select(below, rest);
   selection.set(name, below);
 }

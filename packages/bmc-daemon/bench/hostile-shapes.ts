@@ -1,0 +1,163 @@
+/** The requests of hostile-bodies.ts: each kind of work that a client can ask for, as much of it as 1 MiB or 15 KiB can hold. */
+
+export interface Shape {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const mebibyte = 1024 * 1024;
+/** Just below the 16 KiB that node:http takes for the head. */
+const headBytes = 15_000;
+/** Just below the limit of the members of one object or array. */
+const most = 999;
+
+const times = (count: number, text: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => text(index)).join(',');
+const names = (count: number): string => `{${times(count, (index) => `"n${index}":1`)}}`;
+const filled = (text: string, size: number): string => text.repeat(Math.floor(size / text.length));
+
+/** @param system URI of a machine. @param port URI of a manager's interface. */
+export function bodies(system: string, port: string): readonly Shape[] {
+  const patch = (name: string, body: string, path = system): Shape => ({ name, method: 'PATCH', path, body });
+  const post = (name: string, path: string, body: string): Shape => ({
+    name,
+    method: 'POST',
+    path: `/redfish/v1/${path}`,
+    body,
+  });
+  const id = system.slice(system.lastIndexOf('/') + 1);
+  const sessions = 'SessionService/Sessions';
+  const submitReport = 'TelemetryService/Actions/TelemetryService.SubmitTestMetricReport';
+  const report = (count: number, value: string): string =>
+    `{"MetricReportName":"x","GeneratedMetricReportValues":[${times(count, () => value)}]}`;
+  const csr = 'CertificateService/Actions/CertificateService.GenerateCSR';
+  const insert = `Managers/${id}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`;
+  const longNames = times(most, (index) => `"${String(index).padEnd(1_000, 'n')}":1`);
+  const tenObjects = times(9, (index) => `"n${index}":${names(most)}`);
+  return [
+    patch('95,000 unknown names', names(78_000)),
+    patch(`${most} unknown names`, names(most)),
+    patch(`${most} unknown names of 1,000 bytes`, `{${longNames}}`),
+    patch(`9 objects of ${most} names`, `{${tenObjects}}`),
+    patch(`9 objects of ${most} names in Boot`, `{"Boot":{${tenObjects}}}`),
+    patch('brackets, 1 MiB deep', filled('[', mebibyte)),
+    patch('braces, 1 MiB deep', filled('{"a":', mebibyte)),
+    patch('an array of 500,000 numbers', `{"Boot":{"BootOrder":[${filled('1,', mebibyte - 40)}1]}}`),
+    patch(
+      `an array of ${most} unknown boot options`,
+      `{"Boot":{"BootOrder":[${times(most, (index) => `"b${index}"`)}]}}`,
+    ),
+    patch(`an array of ${most} objects for strings`, `{"Boot":{"BootOrder":[${times(most, () => '{"length":1}')}]}}`),
+    patch('one name 170,000 times', `{${filled('"AssetTag":1,', mebibyte - 20)}"AssetTag":1}`),
+    patch(`one name ${most} times`, `{${times(most, () => '"AssetTag":1')}}`),
+    patch(`${most} names in Boot`, `{"Boot":${names(most)}}`),
+    patch(`${most} attributes of the firmware`, `{"Attributes":${names(most)}}`, `${system}/Bios/Settings`),
+    patch('a string of 1 MiB', `{"AssetTag":"${filled('x', mebibyte - 20)}"}`),
+    patch('8 strings of 127 KiB', `{${times(8, (index) => `"n${index}":"${filled('x', 130_000)}"`)}}`),
+    patch('a string of 128 KiB for AssetTag', `{"AssetTag":"${filled('x', 131_000)}"}`),
+    patch('a URL of 128 KiB', `{"Boot":{"HttpBootUri":"http://x/${filled('a/../', 131_000)}"}}`),
+    patch('a number of 1 MiB', `{"AssetTag":${filled('1', mebibyte - 20)}}`),
+    patch('escapes, 1 MiB', `{${times(8, (index) => `"n${index}":"${filled('\\u0041', 130_000)}"`)}}`),
+    patch('blanks, 1 MiB', `{"AssetTag":1${filled(' ', mebibyte - 20)}}`),
+    patch('no JSON at the end of 1 MiB', `{"AssetTag":"x"${filled(' ', mebibyte - 20)}`),
+    patch('no UTF-8, 1 MiB', filled('\u00ff', mebibyte / 2)),
+    patch(
+      `${most} addresses of a manager`,
+      `{"IPv4StaticAddresses":[${times(most, () => '{"Address":1,"x":2}')}],"StaticNameServers":[${times(most, () => '"x"')}]}`,
+      port,
+    ),
+    post('a session, 1 MiB', sessions, names(78_000)),
+    post('a session, 16 KiB of names', sessions, names(1_400)),
+    post('a session, a password of 16 KiB', sessions, `{"UserName":"admin","Password":"${filled('x', 16_000)}"}`),
+    post(
+      'a report of 1,000 test values',
+      submitReport,
+      report(1_000, '{"MetricValue":"1","Timestamp":"2026-01-01T00:00:00Z","MetricProperty":"/redfish/v1/Systems"}'),
+    ),
+    post(
+      'a report of 1,000 values that are all wrong',
+      submitReport,
+      report(1_000, '{"MetricValue":1,"Timestamp":"x"}'),
+    ),
+    post(`a report of ${most} empty values`, submitReport, report(most, '{}')),
+    post('an address of 128 KiB of @', csr, `{"Email":"${filled('@', 131_000)} "}`),
+    post('a name of 128 KiB of dots', csr, `{"AlternativeNames":["${filled('a.', 131_000)}!"]}`),
+    post(
+      'a message of 128 KiB',
+      'EventService/Actions/EventService.SubmitTestEvent',
+      `{"MessageId":"a${filled('.1', 131_000)}!"}`,
+    ),
+    post(
+      'a destination of 128 KiB',
+      'EventService/Subscriptions',
+      `{"Destination":"http://x/${filled('%', 131_000)}"}`,
+    ),
+    post(
+      `9 times ${most} headers of a subscription`,
+      'EventService/Subscriptions',
+      `{"HttpHeaders":[${times(9, () => names(most))}],"Destination":"http://x/","Protocol":"Redfish"}`,
+    ),
+    post('an image of 128 KiB', insert, `{"Image":"http://127.0.0.1:9/${filled('x', 131_000)}"}`),
+    post('an image with a user of 128 KiB', insert, `{"Image":"http://${filled('u:', 131_000)}@127.0.0.1:9/"}`),
+    post(
+      'a certificate of 60 KiB',
+      `Systems/${id}/VirtualMedia/Cd/Certificates`,
+      `{"CertificateType":"PEM","CertificateString":"${filled('-----BEGIN A-----', 60_000)}"}`,
+    ),
+  ];
+}
+
+/** @param system URI of a machine. */
+export function headersAndPaths(system: string): readonly Shape[] {
+  const get = (name: string, path: string, headers: Readonly<Record<string, string>> = {}): Shape => ({
+    name,
+    method: 'GET',
+    path,
+    headers,
+  });
+  const systems = '/redfish/v1/Systems';
+  const text = encodeURIComponent;
+  return [
+    get('$filter, 15 KiB of comparisons', `${systems}?$filter=${filled("Id+eq+'x'+or+", headBytes)}Id+eq+'x'`),
+    get('$filter, 15 KiB of brackets', `${systems}?$filter=${filled('(', headBytes)}`),
+    get('$filter, 15 KiB of not', `${systems}?$filter=${filled('not+', headBytes)}`),
+    get('$filter, 15 KiB of quotes', `${systems}?$filter=Id+eq+${filled("'", headBytes)}`),
+    get('$filter, 15 KiB of digits', `${systems}?$filter=Id+eq+${filled('1', headBytes)}x`),
+    get('$filter, 15 KiB of a path', `${systems}?$filter=${filled('a/', headBytes)}a+eq+1`),
+    get('$select, 15 KiB of properties', `${system}?$select=${times(3_000, (index) => `p${index % 999}`)}`),
+    get('$select, 15 KiB below one property', `${system}?$select=${times(2_400, (index) => `a/${index}`)}`),
+    get(
+      '$select, 15 KiB below 15 properties',
+      `${system}?$select=${times(400, (index) => `${filled('a/', 30)}${index}`)}`,
+    ),
+    get('$expand, 15 KiB of levels', `${systems}?$expand=.($levels=${filled('1', headBytes)})`),
+    get('5,000 unsupported parameters', `${systems}?${filled('$a&', headBytes)}`),
+    get(
+      '2,500 different unsupported parameters',
+      `${systems}?${Array.from({ length: 2_500 }, (_, index) => `$${index}`).join('&')}`,
+    ),
+    get('5,000 ignored parameters', `${systems}?${filled('a&', headBytes)}`),
+    get('a path of 7,500 segments', `/redfish/v1/${filled('a/', headBytes)}`),
+    get('a path of 7,500 segments below a machine', `${system}/${filled('a/', headBytes)}`),
+    get('a path of 15 KiB of %', `/redfish/v1/Systems/${filled('%25', headBytes)}`),
+    get('If-None-Match, 3,700 tags', system, { 'If-None-Match': `${filled('"x",', headBytes)}"x"` }),
+    get('If-None-Match, 15 KiB of blanks', system, { 'If-None-Match': `"x"${' '.repeat(headBytes)}z` }),
+    get('If-Match, 15 KiB of commas', system, { 'If-Match': `"x"${filled(' ,', headBytes)}` }),
+    get('Basic credentials of 15 KiB', system, { Authorization: `Basic ${filled('YTpi', headBytes)}` }),
+    get('Basic credentials, 15 KiB of blanks', system, { Authorization: `Basic${' '.repeat(headBytes)}!` }),
+    get('a token of 15 KiB', system, { 'X-Auth-Token': filled('x', headBytes) }),
+    get('Accept, 15 KiB', '/redfish/v1/EventService/SSE', { Accept: `${filled('a/b;q=0,', headBytes)}a/b` }),
+    {
+      name: 'Content-Type, 15 KiB of blanks',
+      method: 'POST',
+      path: '/redfish/v1/SessionService/Sessions',
+      body: '{}',
+      headers: { 'Content-Type': `application/json;charset=${' '.repeat(headBytes)}"x` },
+    },
+    get('a page, a query of 15 KiB', `/?${filled('a[b]=c&', headBytes)}`),
+    get('the page, a path of 15 KiB', `/${text(filled('%/', 3_000))}`),
+  ];
+}
