@@ -9,12 +9,21 @@ import tseslint from 'typescript-eslint';
 const floors = {
   daemon: [
     ['signals.ts'],
-    ['listener.ts', 'systemd-notify.ts'],
+    ['listener.ts', 'start-report.ts', 'systemd-notify.ts'],
     ['log.ts', 'tls.ts'],
     ['log-line.ts'],
     ['redact.ts'],
     ['replace-file.ts'],
-    ['html.ts', 'loopback.ts', 'mask-url.ts', 'nearest-name.ts', 'text-file.ts', 'version.ts'],
+    [
+      'exit-code.ts',
+      'html.ts',
+      'journal.ts',
+      'loopback.ts',
+      'mask-url.ts',
+      'nearest-name.ts',
+      'text-file.ts',
+      'version.ts',
+    ],
   ],
   libvirt: [
     ['index.ts'],

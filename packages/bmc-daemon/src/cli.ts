@@ -1,7 +1,8 @@
 /** The command line: what there is to say, and which command says it. */
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { check } from './cli/check.js';
+import { exitCode as exitCodes } from '@rackless/daemon/exit-code.js';
+import { check, type CheckOptions } from './cli/check.js';
 import { htpasswd } from './cli/htpasswd.js';
 import { serve } from './cli/serve.js';
 import { configFileOf, loadSettings, type Flags, type LoadedSettings } from './config/load.js';
@@ -71,7 +72,7 @@ function withSettings(command: Command): Command {
  * @returns the exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
-  let exitCode = 0;
+  let exitCode: number = exitCodes.done;
   // The package installs the same program as `sushy-emulator`, for scripts that start it by that name.
   const name = path.parse(argv[1] ?? '').name === 'sushy-emulator' ? 'sushy-emulator' : 'bmc-daemon';
   const program = new Command(name)
@@ -86,10 +87,12 @@ export async function main(argv: readonly string[]): Promise<number> {
     exitCode = await serve(() => load(given));
   });
   withSettings(program.command('check'))
-    .description('say what is wrong with a configuration, and print the settings that hold')
-    .action((given: GivenFlags) => {
-      // Flags may stand before the word, too: `bmc-daemon --config FILE check`.
-      exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }));
+    .description('print what is wrong with a configuration, and the effective settings')
+    .option('--strict', 'reject unknown settings too: exit code 1')
+    .option('--quiet', 'print faults only')
+    .action(({ strict = false, quiet = false, ...given }: GivenFlags & Partial<CheckOptions>) => {
+      // Flags may also stand before the word: `bmc-daemon --config FILE check`.
+      exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }), { strict, quiet });
     });
   program
     .command('htpasswd')
@@ -102,8 +105,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    // Commander has said what it had to say: help, the version or a mistake.
-    if (error instanceof CommanderError) return error.exitCode;
+    // Commander has printed the help, the version or the mistake.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     throw error;
   }
   return exitCode;

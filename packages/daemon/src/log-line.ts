@@ -20,7 +20,7 @@ export interface RequestLine {
 
 /** What a line is made of. Its fields are fit for a log already. */
 export interface LogRecord {
-  readonly level: string;
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly message: string;
   /** When it happened, in milliseconds since 1970; lines may be written later. */
   readonly at: number;

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import type * as Winston from 'winston';
+import { journalPrefix, type JournalPrefix } from './journal.js';
 import { renderJson, renderText, type LogRecord, type RequestLine } from './log-line.js';
 import { redact, type LogFields } from './redact.js';
 
@@ -28,7 +29,7 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** `json`: one object per line, for machines. `text`: a line for a terminal. */
   readonly format: 'json' | 'text';
-  /** Takes whole lines, several at a time. Default: standard output. */
+  /** Takes whole lines, several at a time. Default: standard output, with priorities where the journal reads it. */
   readonly write?: (lines: string) => void;
 }
 
@@ -83,7 +84,10 @@ class Sink {
 
   constructor(options: LogOptions) {
     this.#options = options;
-    this.#render = options.format === 'json' ? renderJson : renderText;
+    this.#render = withPrefix(
+      options.format === 'json' ? renderJson : renderText,
+      options.write === undefined ? journalPrefix(1) : noPrefix,
+    );
     this.#lines = new LineBuffer(options.write ?? ((text) => process.stdout.write(text)));
   }
 
@@ -121,6 +125,14 @@ class Sink {
     this.#logger.pipe(this.#lines);
     for (const record of this.#early.splice(0)) this.add(record);
   }
+}
+
+const noPrefix: JournalPrefix = () => '';
+
+function withPrefix(render: (record: LogRecord) => string, prefix: JournalPrefix): (record: LogRecord) => string {
+  // Most lines are requests: without a journal they cost no call more.
+  if (prefix('error') === '') return render;
+  return (record) => `${prefix(record.level)}${render(record)}`;
 }
 
 /** Where winston's formats leave the finished line. */

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import type { Log } from './log.js';
 
-/** What is said, as `NAME=value` lines: `READY=1`, `STOPPING=1`, `RELOADING=1`, `STATUS=…`. */
+/** Sends `NAME=value` lines to systemd: `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1`, `STATUS=…`. */
 export type Notify = (...assignments: readonly string[]) => Promise<void>;
 
 export interface NotifyOptions {
@@ -34,4 +34,23 @@ export function createNotify({ environment, log }: NotifyOptions): Notify {
 /** The lines that announce a reload: systemd wants the time that it began at, on the clock that both share. */
 export function reloading(): readonly string[] {
   return ['RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`];
+}
+
+export interface WatchdogOptions {
+  /** `WATCHDOG_USEC` is the unit's `WatchdogSec=`, in microseconds; `WATCHDOG_PID` the process that it is for. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly notify: Notify;
+  /** Of this process. */
+  readonly pid: number;
+}
+
+/**
+ * Reports to systemd, three times in each `WatchdogSec=`, that the event loop turns. After that time without a report systemd kills
+ * the process and starts it again. Does nothing where the unit has no watchdog.
+ */
+export function startWatchdog({ environment, notify, pid }: WatchdogOptions): void {
+  const periodMs = Number(environment['WATCHDOG_USEC']) / 1000;
+  const owner = environment['WATCHDOG_PID'];
+  if (!(periodMs > 0) || (owner !== undefined && owner !== String(pid))) return;
+  setInterval(() => void notify('WATCHDOG=1'), periodMs / 3).unref();
 }

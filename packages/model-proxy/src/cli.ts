@@ -1,5 +1,6 @@
 /** The command line: LiteLLM's flags, and what becomes of them. */
 import { Command, CommanderError, Option } from 'commander';
+import { exitCode } from '@rackless/daemon/exit-code.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
 import { serve } from './cli/serve.js';
 import { validate } from './cli/validate.js';
@@ -39,8 +40,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     program.parse([...argv]);
   } catch (error) {
-    // Commander has said what it had to say: help, the version or a mistake.
-    if (error instanceof CommanderError) return error.exitCode;
+    // Commander has printed the help, the version or the mistake.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
     throw error;
   }
   const given = program.opts<GivenFlags & Record<string, unknown>>();

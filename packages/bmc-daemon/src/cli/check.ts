@@ -1,16 +1,26 @@
-/** `bmc-daemon check`: what is wrong, on standard error; what holds, on standard output. */
+/** `bmc-daemon check`: faults and warnings on standard error, the effective settings on standard output. */
+import { exitCode } from '@rackless/daemon/exit-code.js';
+import { printStartReport } from '@rackless/daemon/start-report.js';
 import { renderEffectiveSettings } from '../config/effective.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 
-/** @returns the exit code: 1 where the daemon would not start. */
-export function check(loaded: LoadedSettings): number {
+export interface CheckOptions {
+  /** An unknown setting is a fault. Without it, it is a warning, as at the start of the daemon. */
+  readonly strict: boolean;
+  /** Prints faults only. */
+  readonly quiet: boolean;
+}
+
+/** @returns the exit code: 1 for a fault. */
+export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): number {
   const inspection = inspectSettings(loaded);
-  const faults = [...loaded.faults, ...inspection.faults];
-  for (const warning of [...loaded.warnings, ...inspection.warnings]) process.stderr.write(`warning: ${warning}\n`);
-  for (const fault of faults) process.stderr.write(`${fault}\n`);
-  // With a fault in it the list would show a default that nobody chose.
-  if (faults.length > 0) return 1;
-  process.stdout.write(renderEffectiveSettings(loaded));
-  return 0;
+  const rejected = strict ? loaded.unknownNames : [];
+  const faults = [...loaded.faults, ...rejected, ...inspection.faults];
+  const warnings = [...loaded.warnings, ...inspection.warnings].filter((warning) => !rejected.includes(warning));
+  printStartReport({ faults, warnings: quiet ? [] : warnings });
+  // A setting with a fault would appear in the list with its default, which its author did not choose.
+  if (faults.length > 0) return exitCode.failed;
+  if (!quiet) process.stdout.write(renderEffectiveSettings(loaded));
+  return exitCode.done;
 }

@@ -1,7 +1,10 @@
 /** `bmc-daemon`: the service, from its settings to the signal that ends it. */
+import { exitCode } from '@rackless/daemon/exit-code.js';
+import { ListenError } from '@rackless/daemon/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
 import { obeySignals } from '@rackless/daemon/signals.js';
-import { createNotify } from '@rackless/daemon/systemd-notify.js';
+import { printStartReport } from '@rackless/daemon/start-report.js';
+import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
 import { startDaemon, StartError, type Daemon } from '../daemon.js';
@@ -10,17 +13,17 @@ import type { Reread } from '../reload.js';
 /**
  * Serves until SIGTERM or SIGINT.
  * @param load reads the settings, again for every reload.
- * @returns the exit code: 0 after a signal, 1 where it did not start; what was wrong is on standard error, a line for each fault.
+ * @returns the exit code: 0 after a signal, 78 for a configuration with faults, 1 for any other failed start. Standard error has a
+ *   line for each fault.
  */
 export async function serve(load: () => LoadedSettings): Promise<number> {
   const loaded = load();
   const { settings } = loaded;
   const { faults, warnings } = inspected(loaded);
   if (faults.length > 0) {
-    // A misspelled name is often why something else is at fault. There is no log yet, whose settings may be at fault too.
-    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-    for (const fault of faults) process.stderr.write(`${fault}\n`);
-    return 1;
+    // Not in the log: its own settings may be at fault too.
+    printStartReport({ faults, warnings });
+    return exitCode.configuration;
   }
   const { logLevel: level, logFormat } = settings;
   const log = createLog({ level, format: logFormat === 'auto' ? outputFormat() : logFormat });
@@ -32,17 +35,19 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return 1;
+    printStartReport({ faults: [error.message], warnings: [] });
+    // A port may become free, and an address may appear. Files stay damaged until a person corrects them.
+    return error.cause instanceof ListenError ? exitCode.failed : exitCode.configuration;
   }
   const notify = createNotify({ environment: process.env, log });
+  startWatchdog({ environment: process.env, notify, pid: process.pid });
   const stopped = obeySignals({ running: daemon, notify, log });
   // What was said so far is for somebody who waits for it.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${daemon.addresses.join(' ')}`);
   await stopped;
   log.flush();
-  return 0;
+  return exitCode.done;
 }
 
 /** With what is wrong with the files that the settings name. */

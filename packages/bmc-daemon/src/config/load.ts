@@ -51,6 +51,8 @@ export interface LoadedSettings {
   /** One line each, beginning with the place: `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
+  /** The warnings about names that are no setting, which `bmc-daemon check --strict` rejects. */
+  readonly unknownNames: readonly string[];
 }
 
 /** The rows seen as rows of any type: what the table's literal type can not say for a key that varies. */
@@ -73,6 +75,12 @@ interface Candidate {
 class Loader {
   readonly faults: string[] = [];
   readonly warnings: string[] = [];
+  readonly unknownNames: string[] = [];
+
+  noteUnknownName(warning: string): void {
+    this.warnings.push(warning);
+    this.unknownNames.push(warning);
+  }
 
   /** The checked value, or undefined where there is a fault, which is then noted. */
   check(key: SettingKey, candidate: Candidate): { value: unknown } | undefined {
@@ -219,7 +227,7 @@ function loadFile(
     } else if (isOfFakeAgent(name)) {
       unused.push(`${name} (line ${line})`);
     } else if (stem?.stem !== CONFIG_STEM && !parsed.used.has(name)) {
-      loader.warnings.push(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
+      loader.noteUnknownName(`${file}:${line}: ${name} is not a setting${suggestion(name)}`);
     }
   }
   if (unused.length > 0) loader.warnings.push(`${file}: recognised, not used yet: ${unused.join(', ')}`);
@@ -243,7 +251,7 @@ function environmentVariables(environment: Environment, loader: Loader): Map<Set
     } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognisedNames, stem)) {
       const near = suggestion(name);
       // Without a near name it belongs to some other program.
-      if (near !== '') loader.warnings.push(`environment: ${name} is not a setting${near}`);
+      if (near !== '') loader.noteUnknownName(`environment: ${name} is not a setting${near}`);
     }
   }
   return found;
@@ -326,5 +334,6 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
     unknown,
     faults: loader.faults,
     warnings: loader.warnings,
+    unknownNames: loader.unknownNames,
   };
 }

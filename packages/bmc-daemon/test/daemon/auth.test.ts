@@ -89,7 +89,7 @@ describe('logging in', () => {
     await execute('htpasswd', ['-b', kind, at('users'), 'other', 'secret']);
     const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 78,
       stderr: `${at('users')}:2: ${reason}, which is not accepted; make a bcrypt hash with: bmc-daemon htpasswd FILE USER\n`,
     });
   });
@@ -153,7 +153,7 @@ describe('what is kept of accounts', () => {
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;
     const { code, stderr } = await run([...FAKE, '--config', config(settings)]);
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 78,
       stderr: `${at('bmc.conf')}:2: ${at('access.json')} is damaged: correct it, or move it away to begin anew\n`,
     });
   });

@@ -41,9 +41,9 @@ describe('the command line', () => {
       'htpasswd',
     ])
       expect(help.stdout).toContain(flag);
-    expect(await run(['--bogus'])).toEqual({ code: 1, stdout: '', stderr: "error: unknown option '--bogus'\n" });
-    expect((await run(['bogus'])).code).toBe(1);
-    expect((await run(['--port'])).code).toBe(1);
+    expect(await run(['--bogus'])).toEqual({ code: 64, stdout: '', stderr: "error: unknown option '--bogus'\n" });
+    expect((await run(['bogus'])).code).toBe(64);
+    expect((await run(['--port'])).code).toBe(64);
   });
 
   it.each([
@@ -72,8 +72,8 @@ describe('the command line', () => {
       ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
       '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
     ],
-  ])('%s stops the start with one line and exit code 1 (B12)', async (_, args, line) => {
-    expect(await run(args, { cwd: at('') })).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
+  ])('%s stops the start with one line and exit code 78 (B12)', async (_, args, line) => {
+    expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 });
 
@@ -89,7 +89,7 @@ describe('the configuration file', () => {
   ])('%s stops the start with file, line and no stack (B10, B11, B12)', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);
     expect(await run(['--config', file, '--fake', '-i', '127.0.0.1'])).toEqual({
-      code: 1,
+      code: 78,
       stdout: '',
       stderr: `${file}:2: ${sentence}\n`,
     });
@@ -113,7 +113,7 @@ describe('the configuration file', () => {
       `import os\nEMULATOR_LISTEN_PORT = open('${trap}', 'w')\n__import__('os').system('touch ${trap}')\n`,
     );
     const { code, stderr } = await run(['--config', file]);
-    expect(code).toBe(1);
+    expect(code).toBe(78);
     expect(stderr.split('\n').map((line) => line.replace(file, 'bmc.conf').split(';')[0])).toEqual([
       "bmc.conf:1: 'import' is Python code",
       "bmc.conf:2: 'open(…' is Python code",
@@ -153,12 +153,12 @@ describe('bmc-daemon check', () => {
   });
 
   it.each([
-    ['check', ['check']],
-    ['the start', []],
-  ])('makes %s say everything that is wrong at once, and exit with 1 (B12)', async (_, command) => {
+    ['check', ['check'], 1],
+    ['the start', [], 78],
+  ])('makes %s say everything that is wrong at once, and exit with its code (B12)', async (_, command, expected) => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run([...command, '--config', file]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr.replaceAll(file, 'bmc.conf').split('\n')).toEqual([
       'warning: bmc.conf:3: EMULATOR_FOO is not a setting',
       'warning: no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
@@ -166,6 +166,81 @@ describe('bmc-daemon check', () => {
       'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
       '',
     ]);
+  });
+});
+
+describe('bmc-daemon check --strict', () => {
+  const misspelled = "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\n";
+  const fault = ':2: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT\n';
+
+  it('rejects an unknown setting of the file with exit code 1, which check alone warns of', async () => {
+    const file = config(misspelled);
+    expect(await run(['check', '--strict', '--config', file])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${file}${fault}`,
+    });
+    const { code, stderr } = await run(['check', '--config', file]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `warning: ${file}${fault}` });
+  });
+
+  it('rejects an unknown setting of the environment', async () => {
+    const { code, stderr } = await run(['check', '--strict', ...FAKE], { env: { EMULATOR_LISTEN_PROT: '1' } });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'environment: EMULATOR_LISTEN_PROT is not a setting; the nearest known name is EMULATOR_LISTEN_PORT\n',
+    });
+  });
+
+  it("accepts sushy-emulator's settings, and prints nothing more with --quiet", async () => {
+    const file = config(
+      "SUSHY_EMULATOR_LISTEN_IP = ''\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_IGNORE_BOOT_DEVICE = False\n",
+    );
+    expect(await run(['check', '--strict', '--quiet', '--config', file])).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+});
+
+describe('in the journal of systemd', () => {
+  // systemd names the stream in the environment; this shell does it for the pipe that the test reads.
+  const journalAt = (descriptor: 1 | 2) => [
+    'sh',
+    '-c',
+    `JOURNAL_STREAM=$(stat -L -c %d:%i /proc/$$/fd/${descriptor}) exec "$@"`,
+    'sh',
+  ];
+
+  it('each line of the log begins with its priority', async () => {
+    const file = config('EMULATOR_LISTEN_PROT = 1\n');
+    const daemon = start(['--config', file, ...FAKE], { through: journalAt(1) });
+    await waitFor(
+      () => (daemon.stdout.includes('serving fake') ? true : undefined),
+      () => daemon.stdout,
+    );
+    daemon.signal('SIGTERM');
+    await daemon.finished();
+    const priorities = daemon.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => /^<(\d)>\{"time":"[^"]*","level":"(\w+)",/.exec(line)?.slice(1).join(' '));
+    expect(priorities).toContain('4 warn');
+    expect(new Set(priorities)).toEqual(new Set(['4 warn', '6 info']));
+  });
+
+  it('so do the faults of a configuration', async () => {
+    const file = config('EMULATOR_LISTEN_PROT = 1\nEMULATOR_LISTEN_IP = 5\n');
+    const { code, stderr } = await run(['--config', file, '--fake'], { through: journalAt(2) });
+    expect(code).toBe(78);
+    expect(
+      stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.slice(0, 3)),
+    ).toEqual(['<4>', '<3>']);
+  });
+
+  it('lines of another stream do not', async () => {
+    const { stderr } = await run(['--config', config('EMULATOR_LISTEN_IP = 5\n'), '--fake'], { through: journalAt(1) });
+    expect(stderr).not.toMatch(/^<\d>/);
   });
 });
 

@@ -1,14 +1,18 @@
 /** `model-proxy`: the service, from its configuration to the signal that ends it. */
+import { exitCode } from '@rackless/daemon/exit-code.js';
+import { ListenError } from '@rackless/daemon/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
 import { obeySignals } from '@rackless/daemon/signals.js';
-import { createNotify } from '@rackless/daemon/systemd-notify.js';
+import { printStartReport } from '@rackless/daemon/start-report.js';
+import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
 import { startProxy, StartError, type Proxy } from '../proxy.js';
-import { reportFaults, type StartOptions } from './start-options.js';
+import type { StartOptions } from './start-options.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
- * @returns the exit code: 0 after a signal, 1 where it did not start; what was wrong is on standard error, a line for each fault.
+ * @returns the exit code: 0 after a signal, 78 for a configuration with faults, 1 for any other failed start. Standard error has a
+ *   line for each fault.
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
   const load = () => loadConfig(options);
@@ -17,7 +21,8 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
     config = load();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return reportFaults(error.faults, [...warnings, ...error.warnings]);
+    printStartReport({ faults: error.faults, warnings: [...warnings, ...error.warnings] });
+    return exitCode.configuration;
   }
   const { logLevel: level, jsonLogs } = config.listen;
   const log = createLog({ level, format: jsonLogs === null ? outputFormat() : jsonLogs ? 'json' : 'text' });
@@ -29,15 +34,17 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   } catch (error) {
     log.flush();
     if (!(error instanceof StartError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return 1;
+    printStartReport({ faults: [error.message], warnings: [] });
+    // A port may become free, and an address may appear. Files stay damaged until a person corrects them.
+    return error.cause instanceof ListenError ? exitCode.failed : exitCode.configuration;
   }
   const notify = createNotify({ environment: options.environment, log });
+  startWatchdog({ environment: options.environment, notify, pid: process.pid });
   const stopped = obeySignals({ running: proxy, notify, log });
   // What was said so far is for somebody who waits for it.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${proxy.addresses.join(' ')}`);
   await stopped;
   log.flush();
-  return 0;
+  return exitCode.done;
 }

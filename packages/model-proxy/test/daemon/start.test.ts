@@ -34,9 +34,9 @@ describe('the command line', () => {
       '--drain_timeout',
     ])
       expect(help.stdout).toContain(flag);
-    expect(await run(['--bogus'])).toEqual({ code: 1, stdout: '', stderr: "error: unknown option '--bogus'\n" });
-    expect((await run(['bogus'])).code).toBe(1);
-    expect((await run(['--port'])).code).toBe(1);
+    expect(await run(['--bogus'])).toEqual({ code: 64, stdout: '', stderr: "error: unknown option '--bogus'\n" });
+    expect((await run(['bogus'])).code).toBe(64);
+    expect((await run(['--port'])).code).toBe(64);
   });
 
   it.each<[string, readonly string[], string]>([
@@ -57,9 +57,9 @@ describe('the command line', () => {
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
       'command line: --ssl_certfile_path needs --ssl_keyfile_path beside it: HTTPS needs both',
     ],
-  ])('%s stops the start with one line and exit code 1 (C2)', async (_what, args, line) => {
+  ])('%s stops the start with one line and exit code 78 (C2)', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
-    expect(await run(args)).toEqual({ code: 1, stdout: '', stderr: `${line}\n` });
+    expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 
   it('starts with LiteLLM’s other flags, each with a line that says what it does: nothing (C2)', async () => {
@@ -137,9 +137,12 @@ describe('a configuration without models', () => {
   it('does not pass --validate_config, and does not start', async () => {
     const file = write('config.yaml', NOWHERE.replace('model_list', 'model_lits'));
     const fault = `${file}:1: model_lits: is not read, and there is no model_list: rename it to model_list`;
-    for (const more of [['--validate_config'], LOCAL]) {
+    for (const [expected, more] of [
+      [1, ['--validate_config']],
+      [78, LOCAL],
+    ] as const) {
       const { code, stdout, stderr } = await run(['--config', file, ...more]);
-      expect([code, stdout]).toEqual([1, '']);
+      expect([code, stdout]).toEqual([expected, '']);
       expect(stderr.split('\n')).toContain(fault);
     }
   });
@@ -172,16 +175,16 @@ describe('--validate_config', () => {
   });
 
   it.each([
-    ['--validate_config', ['--validate_config']],
-    ['the start', []],
-  ])('and the start say everything that is wrong at once: %s (C2, C3)', async (_what, more) => {
+    ['--validate_config', ['--validate_config'], 1],
+    ['the start', [], 78],
+  ])('and the start say everything that is wrong at once: %s (C2, C3)', async (_what, more, expected) => {
     write(
       'config.yaml',
       `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,
     );
     const { code, stdout, stderr } = await run(['--config', 'config.yaml', ...LOCAL, ...more]);
     expect({ code, stdout, stderr: stderr.split('\n') }).toEqual({
-      code: 1,
+      code: expected,
       stdout: '',
       stderr: [
         'warning: config.yaml:7: general_setings: is not known; the nearest known name is general_settings',
