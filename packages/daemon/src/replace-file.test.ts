@@ -47,6 +47,16 @@ describe('replacing a file', () => {
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
+  it('makes one that belongs to the owner of its folder when root makes it', () => {
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) chownSync(folder, 1234, 2345);
+    replaceFile(file, 'text');
+    const { uid, gid } = statSync(file);
+    expect([uid, gid, mode(file)]).toEqual(
+      isRoot ? [1234, 2345, '600'] : [process.getuid?.(), process.getgid?.(), '600'],
+    );
+  });
+
   it('does not write over what somebody else wrote meanwhile (S2)', () => {
     replaceFile(file, 'one', { basedOn: '' });
     replaceFile(file, 'two', { basedOn: 'one' });

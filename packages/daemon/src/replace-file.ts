@@ -22,7 +22,8 @@ export class FileChangedError extends Error {
 
 /**
  * Replaces the text of a file, or makes it for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it
- * stays a link. Done when it returns, also for the disk: a few milliseconds.
+ * stays a link. A new file that root makes belongs to the owner of its folder: a service can read what `sudo` puts into the folder of
+ * its account. Done when it returns, also for the disk: a few milliseconds.
  * @param basedOn the old text (`''`: there was none) that the new one was made from.
  * @throws {FileChangedError} where the file says something else by now, or somebody else is replacing it by this function. There is
  *   no lock that `htpasswd` or an editor would keep to, so what they write within the same few microseconds is not seen.
@@ -41,17 +42,23 @@ export function replaceFile(file: string, text: string, { basedOn }: { readonly 
     } finally {
       closeSync(handle);
     }
-    if (old !== undefined) {
-      // Only root may give a file away, and only somebody else's file needs it.
+    const owner = old ?? ownerOfFolder(target);
+    if (owner !== undefined) {
+      // Only root may change an owner, so a file that has the right one already is left alone.
       const mine = statSync(next);
-      if (old.uid !== mine.uid || old.gid !== mine.gid) chownSync(next, old.uid, old.gid);
-      chmodSync(next, old.mode & 0o7777);
+      if (owner.uid !== mine.uid || owner.gid !== mine.gid) chownSync(next, owner.uid, owner.gid);
     }
+    if (old !== undefined) chmodSync(next, old.mode & 0o7777);
     if (basedOn === undefined) renameSync(next, target);
     else replaceIfUnchanged(next, target, basedOn, file);
   } finally {
     rmSync(next, { force: true });
   }
+}
+
+/** Whom a new file belongs to; undefined: the account of this process, because it is not root. */
+function ownerOfFolder(file: string): { readonly uid: number; readonly gid: number } | undefined {
+  return process.getuid?.() === 0 ? statSync(path.dirname(file)) : undefined;
 }
 
 /** Of two processes that find the file unchanged at the same moment one alone may replace it. @param file its name, for people. */
