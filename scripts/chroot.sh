@@ -2,15 +2,26 @@
 # A small Debian of our own, with this machine's way to its package sources: scripts/test-images makes a base image of it,
 # scripts/test-fresh a machine on which nothing is installed. Sourced after setup.sh; needs root.
 
-# Prints the folder of a freshly bootstrapped system (.cache/<codename>), made on first use. It is never written to afterwards.
-need_base() {
-  local codename base mirror
+# The codename of this machine's release.
+host_codename() (
   # shellcheck source=/dev/null
-  codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+  . /etc/os-release && printf '%s' "$VERSION_CODENAME"
+)
+
+# Where apt has this machine's own release from.
+host_mirror() {
+  # shellcheck disable=SC2016 # apt's own placeholders
+  apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
+    awk -v r="$(host_codename)" '$2 == r && !seen++ { print $1 }'
+}
+
+# Prints the folder of a freshly bootstrapped system (.cache/<codename>), made on first use. It is never written to afterwards.
+# $1: a codename, such as that of this machine (host_codename)
+need_base() {
+  local codename=$1 base mirror
   base=$PWD/.cache/$codename
   if [ ! -d "$base" ]; then
-    # shellcheck disable=SC2016 # apt's own placeholders
-    mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v r="$codename" '$2 == r && !seen++ { print $1 }')
+    mirror=$(host_mirror)
     [ -n "$mirror" ] || die "apt knows no package source for $codename here"
     say "Bootstrapping $codename"
     mkdir -p "${base%/*}"
@@ -20,6 +31,54 @@ need_base() {
     mv "$base.new" "$base"
   fi
   printf '%s\n' "$base"
+}
+
+# Mounts a system that may be written to at $1/root, above the base $2; needs a mount namespace of its own.
+mount_root() {
+  local work=$1 base=$2 root=$1/root
+  mkdir "$work"/{root,upper,overlay}
+  # The root must be a mount point: a program in it that makes mount namespaces (a private libvirtd) could not otherwise.
+  mount -t overlay overlay -o "lowerdir=$base,upperdir=$work/upper,workdir=$work/overlay" "$root" 2>/dev/null || {
+    # No overlay on this file system: a copy does as well.
+    cp -a "$base/." "$root/"
+    mount --bind "$root" "$root"
+  }
+}
+
+# Mounts devices, /proc, /sys and /run of its own below $1.
+#
+# Packages change the owner of /dev/kvm by the numbers of *their* groups. A shared /dev would carry that to the machine, whose
+# libvirt then takes a minute for each definition.
+mount_devices() {
+  local root=$1 device name major minor number
+  mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+  for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
+    IFS=: read -r name major minor <<<"$device"
+    mknod -m 666 "$root/dev/$name" c "$major" "$minor"
+  done
+  mkdir "$root/dev/pts" "$root/dev/shm"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
+  ln -s pts/ptmx "$root/dev/ptmx"
+  ln -s /proc/self/fd "$root/dev/fd"
+  for number in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${number%%:*}" "$root/dev/${number#*:}"; done
+  mount -t tmpfs tmpfs "$root/dev/shm"
+  mount -t proc proc "$root/proc"
+  mount -t sysfs -o ro sysfs "$root/sys"
+  mount -t tmpfs -o mode=755 tmpfs "$root/run"
+}
+
+# A package's installation in the system in $1 starts no service, as in a container.
+forbid_services() {
+  printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+  chmod +x "$1/usr/sbin/policy-rc.d"
+}
+
+# Prints what a program in such a system needs of this machine's environment to reach the package sources: `NAME=value` lines.
+proxy_environment() {
+  local name
+  for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+    if [ -n "${!name:-}" ]; then printf '%s\n' "$name=${!name}"; fi
+  done
 }
 
 # Gives the system in $1 this machine's names, package sources, certificate authorities and npm settings. They are read here and

@@ -2,6 +2,9 @@
 # What scripts/start and scripts/test share: packages, Node, node_modules, build. Each step does nothing where nothing is missing.
 # Sourced from the repository's root with `set -euo pipefail`.
 
+# shellcheck source=scripts/npm-registry.sh
+. scripts/npm-registry.sh
+
 say() { printf '%s\n' "$*" >&2; }
 die() {
   say "$*"
@@ -47,52 +50,87 @@ need_pin() {
   local name=$1 version=$2 sum=$3 folder work
   folder=$PWD/.cache/$name-$version
   if [ ! -d "$folder" ]; then
-    say "Fetching $name $version from npm"
+    need_packages node
+    say "Fetching $name $version from npm's registry"
     mkdir -p .cache
     work=$(mktemp -d .cache/fetch.XXXXXX)
-    npm pack --silent --pack-destination "$work" "$name@$version" >/dev/null
-    printf '%s  %s\n' "$sum" "$work/$name-$version.tgz" | sha512sum --check --quiet >&2 ||
-      die "$name $version from npm is not the file that scripts/pins names"
-    tar -xzf "$work/$name-$version.tgz" -C "$work" --no-same-owner
+    if ! registry_tarball "$name" "$version" "$work/package.tgz"; then
+      rm -r "$work"
+      die "$name $version cannot be downloaded from $(npm_registry | sed 's#//[^/@]*@#//#'); the reason is above"
+    fi
+    if ! printf '%s  %s\n' "$sum" "$work/package.tgz" | sha512sum --check --quiet >/dev/null 2>&1; then
+      rm -r "$work"
+      die "$name $version from $(npm_registry | sed 's#//[^/@]*@#//#') has another checksum than scripts/pins"
+    fi
+    tar -xzf "$work/package.tgz" -C "$work" --no-same-owner || die "$name $version cannot be unpacked in $work"
     mv "$work/package" "$folder"
     rm -r "$work"
   fi
   printf '%s\n' "$folder"
 }
 
-node_is_supported() {
-  command -v node >/dev/null && node -e '
-    const [major, minor] = process.versions.node.split(".").map(Number);
-    process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)'
-}
-
-# Puts a supported Node and an npm that runs on it first in PATH. $1: a major version, or empty for whatever is there.
-need_node() {
-  local major=${1:-} arch name version sum
-  if command -v npm >/dev/null && node_is_supported &&
-    { [ -z "$major" ] || [ "$(node -p 'process.versions.node.split(".")[0]')" = "$major" ]; }; then
-    return
-  fi
+# Unpacks the pinned Node of an architecture and prints its folder. $1: a major version, or empty for the default
+need_pinned_node() {
+  local arch name version sum
   case $(uname -m) in
     x86_64) arch=x64 ;;
     aarch64) arch=arm64 ;;
     *) die "npm has no Node for $(uname -m): install Node 20.19 or newer, and npm" ;;
   esac
-  read -r name version sum < <(grep "^node-linux-$arch $major" scripts/pins | tail -n 1) ||
-    die "scripts/pins has no Node $major; it has: $(sed -n "s/^node-linux-$arch \([0-9]*\).*/\1/p" scripts/pins | xargs)"
-  command -v npm >/dev/null || need_packages npm
+  read -r name version sum < <(grep "^node-linux-$arch $1" scripts/pins | tail -n 1) ||
+    die "scripts/pins has no Node $1; it has: $(sed -n "s/^node-linux-$arch \([0-9]*\).*/\1/p" scripts/pins | xargs)"
+  need_pin "$name" "$version" "$sum"
+}
 
-  local node npm bin
-  node=$(need_pin "$name" "$version" "$sum")
+# Unpacks the pinned npm and prints a folder with its commands.
+need_pinned_npm() {
+  local name version sum npm commands=$PWD/.cache/npm-commands
   read -r name version sum < <(grep '^npm ' scripts/pins)
-  npm=$(need_pin "$name" "$version" "$sum")
-  # Debian's npm runs on Debian's Node only, and Node's own package brings no npm.
-  bin=$node/bin
-  ln -sfn "$npm/bin/npm-cli.js" "$bin/npm"
-  ln -sfn "$npm/bin/npx-cli.js" "$bin/npx"
+  npm=$(need_pin "$name" "$version" "$sum") || exit
+  mkdir -p "$commands"
   chmod +x "$npm/bin/npm-cli.js" "$npm/bin/npx-cli.js"
-  export PATH=$bin:$PATH
+  ln -sfn "$npm/bin/npm-cli.js" "$commands/npm"
+  ln -sfn "$npm/bin/npx-cli.js" "$commands/npx"
+  printf '%s\n' "$commands"
+}
+
+# Whether the machine's Node will do. $1: a major version, or empty for any supported one
+node_is_supported() {
+  command -v node >/dev/null && node -e '
+    const [major, minor] = process.versions.node.split(".").map(Number);
+    const wanted = process.argv[1] === "" ? major : Number(process.argv[1]);
+    process.exit(major === wanted && (major > 20 || (major === 20 && minor >= 19)) ? 0 : 1)' "$1"
+}
+
+# Puts a supported Node and an npm that runs on it first in PATH. The machine's own Node is used where it is new enough, with the
+# machine's own npm if there is one. $1: a major version, or empty for any supported one
+need_node() {
+  local node npm
+  if node_is_supported "${1:-}"; then
+    if ! command -v npm >/dev/null; then
+      npm=$(need_pinned_npm)
+      export PATH=$npm:$PATH
+    fi
+  else
+    node=$(need_pinned_node "${1:-}")
+    # Debian's npm runs on Debian's Node only, and the package of Node has no npm.
+    npm=$(need_pinned_npm)
+    export PATH=$node/bin:$npm:$PATH
+  fi
   hash -r
+  # For bin/bmc-daemon and bin/model-proxy. Not for a version that somebody tries once.
+  if [ -z "${1:-}" ]; then link_node; fi
+}
+
+# Relative where the Node is in this clone, so that the clone can be moved.
+link_node() {
+  local node
+  node=$(command -v node)
+  mkdir -p .cache
+  case $node in
+    "$PWD"/.cache/*) ln -sfn "${node#"$PWD"/.cache/}" .cache/node ;;
+    *) ln -sfn "$node" .cache/node ;;
+  esac
 }
 
 # `npm ci`, unless node_modules holds what the lock file names.

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# Downloads a package from npm's registry with curl alone, by the settings that npm itself would use: the registry, its credentials,
+# proxies and certificate authorities, from `npm_config_*` variables and .npmrc files. Sourced by setup.sh.
+
+# Prints the value of one of npm's settings; nothing where it is not set. $1: its name as in .npmrc.
+npm_setting() {
+  local key=$1 name file value=''
+  # npm accepts its variables in any case.
+  for name in $(compgen -e); do
+    if [ "${name,,}" = "npm_config_${key//-/_}" ] && [ -n "${!name}" ]; then
+      printf '%s\n' "${!name}"
+      return
+    fi
+  done
+  for file in "$PWD/.npmrc" "${npm_config_userconfig:-${HOME:-}/.npmrc}" \
+    "${npm_config_globalconfig:-/usr/local/etc/npmrc}" /usr/etc/npmrc /etc/npmrc; do
+    [ -r "$file" ] || continue
+    value=$(awk -v key="$key" '
+      { at = index($0, "="); name = substr($0, 1, at - 1); gsub(/^[ \t]+|[ \t]+$/, "", name) }
+      at && name == key { value = substr($0, at + 1); gsub(/^[ \t"]+|[ \t\r"]+$/, "", value) }
+      END { print value }' "$file")
+    [ -z "$value" ] || break
+  done
+  # A setting may name a variable, as in `_authToken=${NPM_TOKEN}`.
+  if [[ $value =~ ^([^$]*)\$\{([A-Za-z_][A-Za-z0-9_]*)\}(.*)$ ]]; then
+    name=${BASH_REMATCH[2]}
+    value=${BASH_REMATCH[1]}${!name-}${BASH_REMATCH[3]}
+  fi
+  printf '%s' "${value:+$value
+}"
+}
+
+# Prints the registry's URL, with a slash at its end.
+npm_registry() {
+  local registry
+  registry=$(npm_setting registry)
+  registry=${registry:-https://registry.npmjs.org/}
+  printf '%s/\n' "${registry%/}"
+}
+
+# Prints the registry's Authorization header; nothing where it needs none. npm looks credentials up by the URL without its scheme, then
+# by each folder above. $1: the registry's URL.
+npm_authorization() {
+  local place=${1#*:} token basic user
+  while [[ $place == //*/ ]]; do
+    token=$(npm_setting "$place:_authToken")
+    basic=$(npm_setting "$place:_auth")
+    user=$(npm_setting "$place:username")
+    if [ -n "$token" ]; then
+      printf 'Authorization: Bearer %s\n' "$token"
+      return
+    elif [ -n "$basic" ]; then
+      printf 'Authorization: Basic %s\n' "$basic"
+      return
+    elif [ -n "$user" ]; then
+      printf 'Authorization: Basic %s\n' \
+        "$({ printf '%s:' "$user" && npm_setting "$place:_password" | base64 --decode; } | base64 --wrap=0)"
+      return
+    fi
+    place=${place%/}
+    place=${place%/*}/
+    [ "$place" != // ] || return 0
+  done
+}
+
+# Prints curl's settings for a URL of the registry. They go through a pipe, because others can read a command line.
+# $1: the URL, $2: the registry's URL
+curl_settings() {
+  local proxy ca authorization
+  case $1 in
+    https:*) proxy=$(npm_setting https-proxy) ;;
+    *) proxy=$(npm_setting proxy) ;;
+  esac
+  ca=$(npm_setting cafile)
+  printf 'url = "%s"\n' "$1"
+  # Without such a setting curl obeys the same variables as npm: https_proxy, no_proxy and so on.
+  if [ -n "$proxy" ]; then printf 'proxy = "%s"\n' "$proxy"; fi
+  if [ -n "$ca" ]; then printf 'cacert = "%s"\n' "$ca"; fi
+  # scripts/pins has the checksum of what arrives.
+  if [ "$(npm_setting strict-ssl)" = false ]; then printf 'insecure\n'; fi
+  # Credentials are for the registry alone, not for another host that a manifest may name.
+  if [[ $1 == "$2"* ]]; then
+    authorization=$(npm_authorization "$2")
+    if [ -n "$authorization" ]; then printf 'header = "%s"\n' "$authorization"; fi
+  fi
+}
+
+# Downloads a URL. $1: the URL, $2: the registry's URL, $3: the file to write
+registry_get() {
+  curl_settings "$1" "$2" |
+    curl --silent --show-error --fail --location --retry 3 --connect-timeout 30 --config - --output "$3"
+}
+
+# Downloads the tarball of a package. $1: name, $2: version, $3: the file to write
+registry_tarball() {
+  local registry url
+  registry=$(npm_registry)
+  # Every registry that we know has its tarballs at this path; the manifest decides where one does not.
+  if registry_get "$registry$1/-/$1-$2.tgz" "$registry" "$3" 2>/dev/null; then return; fi
+  registry_get "$registry$1/$2" "$registry" "$3.manifest" || return
+  url=$(sed -n 's/.*"tarball" *: *"\([^"]*\)".*/\1/p' "$3.manifest")
+  [ -n "$url" ] || return
+  registry_get "$url" "$registry" "$3"
+}
