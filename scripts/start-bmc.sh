@@ -10,6 +10,7 @@ usage() {
   cat <<'END'
 scripts/start [bmc] [--fake] [--port N] [--private] [flags of bmc-daemon]
 scripts/start bmc --clean
+scripts/start setup         only sets up and builds; bin/bmc-daemon and bin/model-proxy work from then on
 scripts/start proxy …       model-proxy instead: scripts/start proxy --help
 
 Installs what is missing (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon for the virtual machines of

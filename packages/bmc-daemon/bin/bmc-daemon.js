@@ -1,11 +1,27 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs';
+// An older Node stops at the first import or newer syntax with an error that does not name the cause. So this file imports nothing
+// before it knows the version, and Node 10 can parse it. A test compares the version with package.json.
+const [major, minor] = process.versions.node.split('.').map(Number);
+// EX_CONFIG of sysexits.h: the systemd unit does not restart after it.
+const unusable = 78;
 
-if (!existsSync(new URL('../dist/cli.js', import.meta.url))) {
-  console.error('bmc-daemon is not built yet: run "npm run build" first, or start it with scripts/start.');
-  process.exit(1);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`bmc-daemon needs Node 20.19 or newer. This is Node ${process.versions.node} (${process.execPath}).
+In a clone of the repository: run scripts/start setup, then use bin/bmc-daemon there.`);
+  process.exitCode = unusable;
+} else {
+  import('../dist/cli.js').then(run, explain);
 }
-const { main } = await import('../dist/cli.js');
-// Not process.exit: what is still being written would be lost. Whatever else is open then must not hold the process, though.
-process.exitCode = await main(process.argv);
-setTimeout(() => process.exit(), 1000).unref();
+
+async function run(cli) {
+  // Not process.exit: it would lose output that is still being written.
+  process.exitCode = await cli.main(process.argv);
+  // Other open handles must not keep the process alive.
+  setTimeout(() => process.exit(), 1000).unref();
+}
+
+function explain(error) {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !String(error.url).endsWith('/dist/cli.js')) throw error;
+  console.error('bmc-daemon is not built. Run scripts/start setup.');
+  process.exitCode = unusable;
+}

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Linter } from 'eslint';
+
+const run = promisify(execFile);
+const packages = join(import.meta.dirname, '../../..');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rackless-node-version-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs a command on this Node, which claims another version. */
+async function runAs(version: string, bin: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
+  const preload = join(folder, 'version.cjs');
+  await writeFile(preload, `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`);
+  try {
+    const { stderr } = await run(process.execPath, ['--require', preload, bin, '--version']);
+    return { code: 0, stderr };
+  } catch (error) {
+    const { code, stderr } = error as { readonly code: unknown; readonly stderr: string }; // what execFile rejects with
+    return { code, stderr };
+  }
+}
+
+describe.each(['bmc-daemon', 'model-proxy'])('%s', (name) => {
+  const bin = join(packages, name, 'bin', `${name}.js`);
+
+  it.each(['10.19.0', '12.22.12', '18.20.4', '20.18.1'])(
+    'refuses Node %s in one sentence, with exit code 78',
+    async (version) => {
+      const { code, stderr } = await runAs(version, bin);
+      expect({ code, stderr }).toEqual({
+        code: 78,
+        stderr:
+          `${name} needs Node 20.19 or newer. This is Node ${version} (${process.execPath}).\n` +
+          `In a clone of the repository: run scripts/start setup, then use bin/${name} there.\n`,
+      });
+    },
+  );
+
+  it.each(['20.19.0', '22.0.0', '24.21.0'])('runs on Node %s', async (version) => {
+    expect(await runAs(version, bin)).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('asks for the same version as its package.json', async () => {
+    const manifest = JSON.parse(await readFile(join(packages, name, 'package.json'), 'utf8')) as {
+      readonly engines: { readonly node: string };
+    };
+    expect(manifest.engines.node).toBe('>=20.19');
+  });
+
+  it('has a first file that Node 10 can parse', async () => {
+    // ES2018 and `import()`, which Node had before the language.
+    const code = (await readFile(bin, 'utf8')).replaceAll('import(', 'load(');
+    const faults = new Linter().verify(code, { languageOptions: { ecmaVersion: 2018, sourceType: 'script' } });
+    expect(faults).toEqual([]);
+  });
+});
