@@ -318,6 +318,26 @@ describe('health', () => {
   });
 });
 
+describe('a health check that fails again and again', () => {
+  it('is one warning for each reason, without a stack', async () => {
+    const warning = {
+      level: 'warn',
+      message: 'a request could not be served',
+      // The message alone.
+      error: unavailable.message,
+    };
+    const levels = [];
+    for (const reason of [undefined, unavailable, unavailable, undefined, unavailable]) {
+      down = reason;
+      await client.get('/healthz');
+      levels.push(lines().map((line) => (line as { readonly level: string }).level)); // every line has its level
+    }
+    expect(levels).toEqual([['info'], ['info', 'warn'], ['info'], ['info'], ['info', 'warn']]);
+    await client.get('/', authorization);
+    expect(lines().at(-1)).toMatchObject(warning);
+  });
+});
+
 describe('metrics', () => {
   const value = async (line: string) => {
     const { text } = await client.get('/metrics');

@@ -50,7 +50,14 @@ export function createLog(options: LogOptions): Log {
   const log = (level: LogLevel) => {
     if (!isEnabled(level)) return silent;
     return (message: string, fields?: LogFields) => {
-      sink.add({ level, message, at: Date.now(), ...(fields === undefined ? {} : { fields: redact(fields) }) });
+      // A warning is about a host, a client or a file: the place in our code says nothing of those.
+      const stacks = level !== 'warn';
+      sink.add({
+        level,
+        message,
+        at: Date.now(),
+        ...(fields === undefined ? {} : { fields: redact(fields, { stacks }) }),
+      });
       // An error may be the last thing that this process says.
       if (level === 'error') sink.flush();
     };

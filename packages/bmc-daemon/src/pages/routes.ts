@@ -45,6 +45,7 @@ export function createPages(
   options: PagesOptions,
 ): (request: IncomingMessage, response: ServerResponse, requestId: string) => Promise<Outcome> {
   const app = express();
+  const health = createHealth(options.driver);
   app.disable('x-powered-by');
   app.disable('etag');
 
@@ -56,7 +57,7 @@ export function createPages(
   });
   app.get('/healthz', async (_request: Request, response: Reply) => {
     response.locals.route = '/healthz';
-    await health(options.driver, response);
+    await health(response);
   });
   app.get('/metrics', async (_request: Request, response: Reply) => {
     response.locals.route = '/metrics';
@@ -163,16 +164,22 @@ async function readMachine(
   }
 }
 
-async function health(driver: PagesDriver, response: Reply): Promise<void> {
-  response.setHeader('Cache-Control', 'no-store');
-  try {
-    await driver.ping();
-    response.json({ status: 'ok', hypervisor: driver.name });
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    response.locals.error = error;
-    response.status(503).json({ status: 'unavailable', hypervisor: driver.name, reason: error.message });
-  }
+/** Makes the handler of `/healthz`. A probe asks every few seconds, so the log has each reason once until the host answers again. */
+function createHealth(driver: PagesDriver): (response: Reply) => Promise<void> {
+  let logged: string | null = null;
+  return async (response) => {
+    response.setHeader('Cache-Control', 'no-store');
+    try {
+      await driver.ping();
+      logged = null;
+      response.json({ status: 'ok', hypervisor: driver.name });
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      if (error.message !== logged) response.locals.error = error;
+      logged = error.message;
+      response.status(503).json({ status: 'unavailable', hypervisor: driver.name, reason: error.message });
+    }
+  };
 }
 
 /** Errors look as they do below /redfish, so that a client with a wrong path reads one kind of body. */

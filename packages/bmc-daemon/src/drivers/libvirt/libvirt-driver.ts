@@ -1,4 +1,5 @@
 /** The machines of one libvirt host as a {@link HypervisorDriver}. */
+import { userInfo } from 'node:os';
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { ImageRequest } from '../../media/image.js';
 import {
@@ -19,6 +20,7 @@ import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
 import { Turns } from '../turns.js';
 import type { VolumeControl } from '../volume-control.js';
+import { accessHint, type Account } from './access-hint.js';
 import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
@@ -79,10 +81,12 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #systemChanges: SystemChanges;
   readonly #takingUp: TakingUp;
   readonly #closing = new AbortController();
+  readonly #uri: string;
 
   constructor(options: LibvirtDriverOptions) {
     const { uri, timeoutMs, log } = options;
     this.name = `libvirt ${uri}`;
+    this.#uri = uri;
     const hypervisor = Hypervisor.connect(uri, {
       callTimeoutMs: timeoutMs,
       onWarning: (error) => log.warn('libvirt connection', { error }),
@@ -200,13 +204,13 @@ class LibvirtDriver implements HypervisorDriver {
         this.#coldStart.forgetStarted();
         this.#takingUp.begin();
       } else if (state === 'connecting') {
-        log.warn(`no connection to ${this.name}`, { error: hypervisor.lastError });
+        this.#reportNoConnection(hypervisor.lastError);
       }
     });
     if (hypervisor.state === 'connected') this.#takingUp.begin();
     // A host that is down from the start changes no state; whoever started the service should read of it all the same.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
-      if (!this.#closing.signal.aborted) log.warn(`no connection to ${this.name}`, { error });
+      if (!this.#closing.signal.aborted) this.#reportNoConnection(error);
     });
     await this.#streams.look();
   }
@@ -311,7 +315,18 @@ class LibvirtDriver implements HypervisorDriver {
   #assertReachable(): void {
     const { state, lastError } = this.#host.hypervisor;
     if (state === 'connected' || (state === 'connecting' && lastError === null)) return;
-    throw new DriverError('unavailable', 'asking libvirt: there is no connection to the host', { cause: lastError });
+    const reason = this.#refusal(lastError) ?? 'there is no connection to the host';
+    throw new DriverError('unavailable', `asking libvirt: ${reason}`, { cause: lastError });
+  }
+
+  #reportNoConnection(error: unknown): void {
+    const refusal = this.#refusal(error);
+    this.#host.log.warn(`no connection to ${this.name}${refusal === null ? '' : `: ${refusal}`}`, { error });
+  }
+
+  /** Not null where libvirt refuses the account of this process. */
+  #refusal(error: unknown): string | null {
+    return accessHint(error, this.#uri, thisAccount());
   }
 
   /** A transient machine ends with its instance, and libvirt tells of no more than that. */
@@ -329,5 +344,15 @@ class LibvirtDriver implements HypervisorDriver {
     await this.#boot.tell(machine).catch((error: unknown) => {
       this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
     });
+  }
+}
+
+/** An account without a name, as in some containers, is its number. */
+function thisAccount(): Account {
+  const uid = process.getuid?.() ?? 0;
+  try {
+    return { uid, name: userInfo().username };
+  } catch {
+    return { uid, name: String(uid) };
   }
 }
