@@ -15,7 +15,7 @@ scripts/start proxy …       model-proxy instead: scripts/start proxy --help
 
 Installs what is missing (Debian and Ubuntu packages, Node, npm packages), builds, and runs bmc-daemon for the virtual machines of
 this host, at 127.0.0.1 port 8000. Where no libvirtd runs, a private one is started; where there is no machine, two small demo
-guests are made. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
+guests are made, and an ISO image for them is built and served. Ctrl-C ends the daemon, the private libvirtd and the demo guests.
 
   --fake      machines in memory: no libvirt, no QEMU, nothing to install but Node
   --port N    another port
@@ -113,10 +113,26 @@ if [ "$(setting SSL_CERT)" != None ]; then scheme=https curl='curl -k'; fi
 auth_file=$(setting AUTH_FILE)
 if [ "$auth_file" != None ]; then curl="$curl -u $(cd "$called_from" && sed -n '/^[^#:]*:/{s/:.*//p;q}' "$auth_file")"; fi
 address="$scheme://$host:$(setting LISTEN_PORT)"
+# The URL of the demo's image, once it is served.
+demo_image=''
 
-# Three lines to paste.
+# Five lines to paste: they insert the demo's image, boot it once and show the console. $1: the guest
+print_demo_lines() {
+  local json="$curl -H 'Content-Type: application/json'"
+  echo "  S=$address/redfish/v1/Systems/$1"
+  echo "  $json -d '{\"Image\":\"$demo_image\"}' \$S/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"
+  echo "  $json -X PATCH -d '{\"Boot\":{\"BootSourceOverrideTarget\":\"Cd\",\"BootSourceOverrideEnabled\":\"Once\"}}' \$S"
+  echo "  $json -d '{\"ResetType\":\"On\"}' \$S/Actions/ComputerSystem.Reset"
+  echo "  virsh -c '$libvirt_uri' console --force $1"
+}
+
+# Lines to paste.
 print_lines() {
   local machine=''
+  if [ -n "$demo_image" ]; then
+    print_demo_lines "$(demo_guests | sed -n 1p)"
+    return
+  fi
   if [ "$auth_file" = None ]; then
     machine=$(node scripts/ask.js "$address/redfish/v1/Systems" | sed -n 1p)
   elif [ -n "$libvirt_uri" ]; then
@@ -139,22 +155,43 @@ esac
 
 # ---- a libvirt to run on, and machines
 
-daemon=''
+daemon='' image_server='' image_log=''
 # shellcheck disable=SC2317 # the traps call it
 finish() {
   trap - EXIT
   # A second Ctrl-C must not cut this short.
   trap '' INT TERM HUP
-  if [ -n "$daemon" ]; then
-    kill "$daemon" 2>/dev/null || true
-    wait "$daemon" 2>/dev/null || true
-  fi
+  local process
+  for process in $daemon $image_server; do
+    kill "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
+  if [ -n "$image_log" ]; then rm -f "$image_log"; fi
   if [ "$libvirt" = host ] && [ -n "$libvirt_uri" ]; then power_off_demo_guests; fi
   if [ -n "$libvirtd_pid" ]; then stop_private_libvirtd; fi
 }
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+
+# Builds the demo's ISO image and serves it on loopback. Sets demo_image to its URL.
+serve_demo_image() {
+  local image
+  say "Building the demo's ISO image"
+  image=$(scripts/guests/build-guest --kind iso --linux --label DEMO)
+  image_log=$(mktemp)
+  # In a session of its own, and without the pipe that keeps the private libvirtd alive, as the daemon below.
+  (
+    if [ -n "$libvirtd_hold" ]; then exec {libvirtd_hold}>&-; fi
+    exec setsid node scripts/serve-file.js "$image" demo.iso >"$image_log"
+  ) &
+  image_server=$!
+  until [ -s "$image_log" ]; do
+    kill -0 "$image_server" 2>/dev/null || die "The server of the demo's image did not start"
+    sleep 0.1
+  done
+  demo_image=$(cat "$image_log")
+}
 
 daemon_environment=()
 if [ "$fake" = no ] && [ "$libvirt" = host ] && [ "$(setting LIBVIRT_URI)" = qemu:///system ]; then
@@ -170,6 +207,7 @@ if [ "$fake" = no ] && [ "$libvirt" = host ] && [ "$(setting LIBVIRT_URI)" = qem
   fi
   flags+=(--libvirt-uri "$libvirt_uri")
   if [ -z "$(virsh_quiet list --all --name)" ]; then make_demo_guests; fi
+  if [ -n "$(demo_guests)" ]; then serve_demo_image; fi
 fi
 
 # ---- the daemon
@@ -197,7 +235,11 @@ if kill -0 "$daemon" 2>/dev/null; then
     echo "bmc-daemon serves the machines of this host at $address. Ctrl-C ends it. To paste:"
   fi
   printf '\n%s\n\n' "$lines"
-  if [ "$libvirt" = private ]; then echo "Their consoles: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"; fi
+  if [ -n "$demo_image" ]; then
+    echo "The last line shows what the guest says: RACKLESS-ISO label=DEMO. \`reboot\` there boots its disk; ctrl-] leaves."
+  elif [ "$libvirt" = private ]; then
+    echo "Their consoles: virsh -c '$libvirt_uri' console --force NAME    (ctrl-] leaves)"
+  fi
 fi
 status=0
 wait "$daemon" || status=$?
