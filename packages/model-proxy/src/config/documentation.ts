@@ -51,7 +51,8 @@ litellm_settings:
   drop_params: true
 \`\`\`
 
-- It is YAML as PyYAML reads it: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges. Dates stay texts. A key twice in a mapping, a second
+- It is YAML as PyYAML reads it: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges, and indentation has no meaning within
+  \`{…}\`, \`[…]\` and quotes. Dates stay texts. A key twice in a mapping, a second
   document and an empty file are faults.
 - The blocks may do without their prefix: \`params\`, \`settings\`, \`general\`, \`router\`. A block with another name is taken for what its contents say
   it is (\`model\` with \`api_base\`; \`ssl_verify\` or \`drop_params\`), with a warning.

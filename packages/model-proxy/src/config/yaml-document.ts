@@ -9,7 +9,6 @@ import {
   defineScalarTag,
   EVENT_ID,
   NOT_RESOLVED,
-  parseEvents,
   Schema,
   YAML11_SCHEMA,
   YAMLException,
@@ -19,6 +18,7 @@ import {
   type ScalarEvent,
   type SequenceEvent,
 } from 'js-yaml';
+import { readEvents } from './yaml-indentation.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
 /** What is wrong with a file's text; the message has no place in it. */
@@ -52,12 +52,12 @@ const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_T
 const MAX_VALUES = 200_000;
 
 /** Reads one document whose top is a mapping. @param file as it is to be named in messages. */
-export function parseYaml(text: string, file: string): YamlDocument {
+export function parseYaml(given: string, file: string): YamlDocument {
   const fail = (message: string, line?: number): YamlDocument => ({
     faults: [line === undefined ? { message } : { line, message }],
   });
   try {
-    const events = parseEvents(text, { filename: file });
+    const { text, events } = readEvents(given, file);
     const documents = events.filter(({ type }) => type === EVENT_ID.DOCUMENT).length;
     if (documents > 1) return fail('there is more than one YAML document (---) in the file', secondDocument(text));
     const reader = new Reader(text, file, events);
