@@ -374,6 +374,64 @@ describe('the page for people', () => {
   });
 });
 
+describe('settings that restrict access', () => {
+  const closed = { clientKeys: new Set(['sk-1']) };
+  const replace = (changed: Partial<ProxySettings>) =>
+    served.app.replaceSettings(settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], changed));
+  afterEach(() => replace({}));
+
+  it('can have /metrics and other open pages need the key', async () => {
+    replace({ ...closed, closedPages: new Set(['/metrics', '/routes']) });
+    const statuses = async (headers = {}) =>
+      Promise.all(
+        ['/metrics', '//metrics/', '/routes', '/health/liveliness'].map(
+          async (path) => (await get(path, headers)).status,
+        ),
+      );
+    expect(await statuses()).toEqual([401, 401, 401, 200]);
+    expect(await statuses({ authorization: 'Bearer sk-1' })).toEqual([200, 200, 200, 200]);
+  });
+
+  it('can refuse addresses and paths, before a body is read', async () => {
+    replace({ allowedIps: ['10.0.0.1'] });
+    expect((await chat()).status).toBe(403);
+    expect((await get('/v1/models')).status).toBe(403);
+    expect((await get('/health/readiness')).status).toBe(200);
+    replace({ allowedIps: ['127.0.0.0/8'], allowedRoutes: ['/v1/chat/completions'] });
+    expect((await chat()).status).toBe(200);
+    expect((await get('/v1/models')).status).toBe(403);
+    expect((await get('//v1//models?a=b')).status).toBe(403);
+  });
+
+  it('can limit the requests of a deployment, which a reload does not forget', async () => {
+    const limited = () => {
+      const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
+      served.app.replaceSettings(settingsOf([deploymentAt(apiBase, { id: 'limited', rpm: 1 })]));
+    };
+    limited();
+    // The second may fall into the next minute; the third then does not.
+    const answers = [await chat(), await chat()];
+    limited();
+    answers.push(await chat());
+    const refused = answers.find(({ status }) => status === 429);
+    expect(answers[0]?.status).toBe(200);
+    expect([refused?.headers['retry-after'], refused?.text]).toEqual([
+      expect.stringMatching(/^([1-9]|[1-5]\d|60)$/),
+      expect.stringContaining('litellm.RateLimitError: Model rate limit exceeded. RPM limit=1.'),
+    ]);
+  });
+
+  it('can require `user` of every request for a model', async () => {
+    replace({ enforceUserParam: true });
+    const asked = served.asked.length;
+    const refused = await chat();
+    expect([refused.status, served.asked.length]).toEqual([400, asked]);
+    expect(refused.text).toContain("'user' param not passed in. 'enforce_user_param'=True");
+    const body = { model: 'public', messages: [], user: 'ann' };
+    expect((await call(`${served.url}/v1/chat/completions`, { body })).status).toBe(200);
+  });
+});
+
 describe('the list of routes', () => {
   it('has what is forwarded by model, what is a page, and what is passed through raw (C4, C13)', async () => {
     const { routes } = JSON.parse((await get('/routes')).text) as {
@@ -580,7 +638,7 @@ describe('Express', () => {
       const { createApp } = await import('${new URL('../dist/app.js', import.meta.url).href}');
       const silent = () => undefined;
       const log = { error: silent, warn: silent, info: silent, debug: silent, request: silent, flush: silent };
-      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false, forwardedPaths: new Set(),
+      const settings = { deployments: [], modelGroupAlias: new Map(), modelNameInResponse: 'provider', fillNullFields: false, forwardedPaths: new Set(), allowedRoutes: null, allowedIps: null, closedPages: new Set(),
         alwaysIncludeStreamUsage: false, maxRequestBytes: 1000, maxResponseBytes: 1000000, forwardClientHeaders: false, clientKeys: null };
       const app = createApp({ settings, upstream: {}, log, version: '1', detailedDebug: false });
       const server = createServer(app.handler).listen(0, '127.0.0.1');

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
 import { requireKeys } from './auth/client-keys.js';
+import { createGate } from './auth/gate.js';
 import { answerJson } from './endpoints/answer-json.js';
 import { answerOptions } from './endpoints/cors.js';
 import { Exchange, type Serving } from './endpoints/exchange.js';
@@ -17,7 +18,7 @@ import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
 import { breakOff, refuse } from './endpoints/refusal.js';
-import { methodNotAllowed, wrongHost, noSuchPath, ProxyError, toProxyError } from './errors.js';
+import { methodNotAllowed, wrongHost, noSuchPath, ProxyError, toProxyError, uncheckedUser } from './errors.js';
 import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';
@@ -25,6 +26,7 @@ import { polledPage } from './pages/polled.js';
 import { rawMethods } from './pass-through/paths.js';
 import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
+import { createLimits } from './routing/limits.js';
 import type { ProxySettings } from './settings.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
@@ -81,10 +83,13 @@ export function createApp(options: AppOptions): App {
   const paths = createPaths(endpoints);
   const metrics = createMetrics();
   const trace = options.detailedDebug ? createTrace(log) : null;
+  const limits = createLimits();
   let draining = false;
   const serve = (settings: ProxySettings): Serving => ({
     settings,
-    router: createRouter(settings),
+    router: createRouter(settings, Math.random, limits),
+    limits,
+    gate: createGate(settings),
     authenticate: settings.clientKeys === null ? openToAll : requireKeys(settings.clientKeys),
     upstream,
     trace,
@@ -100,6 +105,11 @@ export function createApp(options: AppOptions): App {
       const url = request.url ?? '/';
       if (!hasOneHost(request)) {
         refuse(exchange, wrongHost());
+        return;
+      }
+      const closed = exchange.serving.gate?.(request, plainPath(url));
+      if (closed !== undefined) {
+        refuse(exchange, closed);
         return;
       }
       const target = request.method === 'POST' ? paths.exact(url) : undefined;
@@ -136,7 +146,9 @@ export function createApp(options: AppOptions): App {
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
     try {
+      const closed = exchange.serving.gate?.(request, path);
       if (!hasOneHost(request)) refuse(exchange, wrongHost());
+      else if (closed !== undefined) refuse(exchange, closed);
       else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
       else {
         exchange.routeLabel = 'pass-through';
@@ -161,7 +173,7 @@ export function createApp(options: AppOptions): App {
     if (page !== undefined) {
       exchange.routeLabel = polled?.label ?? path;
       if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
-      else if (!mayAsk(exchange, page.open)) return;
+      else if (!mayAsk(exchange, page.open && !exchange.serving.settings.closedPages.has(path))) return;
       else if (polled === undefined) showPage(exchange);
       else {
         const told = polled.answer(exchange.serving);
@@ -173,6 +185,7 @@ export function createApp(options: AppOptions): App {
     if (passThrough?.accepts(path) === true) {
       exchange.routeLabel = 'pass-through';
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
+      else if (method === 'POST' && exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }

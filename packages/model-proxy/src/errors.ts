@@ -301,6 +301,38 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
+/** `general_settings.allowed_ips`; LiteLLM's words. */
+export function addressNotAllowed(address: string): ProxyError {
+  return forbidden(`Access forbidden: IP address ${quote(address)} not allowed.`);
+}
+
+/** `general_settings.allowed_routes`; LiteLLM's words. */
+export function routeNotAllowed(path: string): ProxyError {
+  return forbidden(`Access forbidden: Route ${quote(path)} not allowed`);
+}
+
+function forbidden(message: string): ProxyError {
+  return new ProxyError({ status: 403, kind: 'authentication', message });
+}
+
+/** `general_settings.enforce_user_param`; LiteLLM's words. */
+export function missingUser(): ProxyError {
+  return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });
+}
+
+/** The same for a raw request, whose body the proxy does not read. */
+export function uncheckedUser(path: string): ProxyError {
+  return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
+}
+
+/** A deployment has had its requests of this minute (`rpm`), and so has every other of its group. */
+export function deploymentLimited(rpm: number, retryAfterSeconds: number): ProxyError {
+  return requestFault(
+    `litellm.RateLimitError: Model rate limit exceeded. RPM limit=${rpm}. Try again in ${retryAfterSeconds} seconds.`,
+    { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } },
+  );
+}
+
 /** The rest of a body has not come for a long time. */
 export function stalledRequest(): ProxyError {
   return requestFault('The request did not arrive in time.', { status: 408 });

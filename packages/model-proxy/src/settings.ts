@@ -30,6 +30,16 @@ export interface ProxySettings {
   readonly forwardedPaths: ReadonlySet<string>;
   /** `forward_client_headers_to_llm_api`: the client's `x-*` and `anthropic-beta` headers go upstream. */
   readonly forwardClientHeaders: boolean;
+  /** Paths that are served (`allowed_routes`), `/vllm/*` with all below; null: all. Probes are always served. */
+  readonly allowedRoutes: readonly string[] | null;
+  /** Addresses and subnets that clients may have (`allowed_ips`); null: any. */
+  readonly allowedIps: readonly string[] | null;
+  /** Whether a proxy in front says who the client is (`use_x_forwarded_for`). */
+  readonly useXForwardedFor: boolean;
+  /** Pages that need a key although they are open by default (`require_auth_for_metrics_endpoint`, `admin_only_routes`). */
+  readonly closedPages: ReadonlySet<string>;
+  /** Whether requests for models must have `user` (`enforce_user_param`). */
+  readonly enforceUserParam: boolean;
   /** Keys that clients must present (`master_key`); null: any is accepted. */
   readonly clientKeys: ReadonlySet<string> | null;
 }

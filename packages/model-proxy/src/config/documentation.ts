@@ -3,6 +3,7 @@ import { endpoints } from '../endpoints/index.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';
 import { foreignProviders } from './known-names.js';
+import { unimplemented, type Treatment } from './unimplemented.js';
 import { credentialTable, entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
 
 /** A cell of a Markdown table: a bar would end it. */
@@ -22,6 +23,28 @@ function flags(): string {
     return `| \`${cell(names)}\` | ${variable} | ${standard ?? ''} | ${cell(doc)} |`;
   });
   return ['| Flag | Environment | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+const blockNames: Readonly<Record<keyof typeof unimplemented, string>> = {
+  top: 'top of the file',
+  entry: '`model_list[]`',
+  params: '`litellm_params`',
+  settings: '`litellm_settings`',
+  general: '`general_settings`',
+  router: '`router_settings`',
+  environment: 'environment',
+};
+
+function settingsThatAre(treatment: Treatment, heading: string): string {
+  const rows = Object.entries(unimplemented).flatMap(([block, groups]) =>
+    groups
+      .filter((group) => group.treatment === treatment)
+      .map(({ what, names }) => {
+        const list = [...names].map((name) => `\`${name}\``).join(', ');
+        return `| ${blockNames[block as keyof typeof unimplemented]} | ${cell(what)} | ${list} |`; // a key of the table
+      }),
+  );
+  return [`| Block | ${heading} | Settings |`, '| --- | --- | --- |', ...rows].join('\n');
 }
 
 const servedPaths = () => endpoints.map(({ path }) => `\`/v1/${path}\``).join(', ');
@@ -66,8 +89,9 @@ litellm_settings:
   \`model_list\`. When the file has models but none of them can be served, the proxy starts, and \`/health/readiness\` answers 503.
 - A key that is not known is a warning with the nearest known name. A wrong type, a variable that is not set, a file that does not exist or is
   not what it has to be stops the start: a line each, all at once, \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
-- Settings of LiteLLM's that are not built yet are accepted with one warning for each file. Those that would keep somebody out (\`custom_auth\`,
-  \`enable_jwt_auth\`, \`allowed_ips\`, \`allowed_routes\`, …) stop the start instead.
+- A setting of LiteLLM's that is not implemented stops the start if it [restricts access](#settings-that-stop-the-start). Otherwise it is
+  [ignored](#settings-that-are-ignored), with one warning for each file.
+- A misspelled setting stops the start if the name that it may mean restricts access (\`master_kye\`). So does such a setting in a wrong block.
 
 ## Entries of \`model_list\`
 
@@ -134,6 +158,36 @@ ${settings(routerTable)}
 ## Entries of \`credential_list\`
 
 ${settings(credentialTable)}
+
+## Settings that stop the start
+
+These settings of LiteLLM's restrict access and are not implemented. Without them the proxy would be more open than the file says, so it does
+not start. The message names file, line and key. To start without one of them, remove it, or name it:
+
+\`\`\`yaml
+general_settings:
+  start_without: [tpm, guardrails]
+\`\`\`
+
+${settingsThatAre('refused', 'What they do')}
+
+Some settings are refused by their value:
+
+- \`guardrails\`, if one has \`default_on: true\`. A guardrail that a request has to ask for is ignored.
+- \`callbacks\`, if one rejects or changes requests (\`detect_prompt_injection\`), or is code of your own (\`my_module.handler\`).
+- \`optional_pre_call_checks\` with \`router_budget_limiting\`.
+
+## Settings that are ignored
+
+These settings of LiteLLM's add a feature that is not implemented. The log names them in one warning for each file.
+
+${settingsThatAre('ignored', 'What they do')}
+
+## Settings that change nothing
+
+These settings of LiteLLM's are accepted without a warning: the proxy already does what they ask for, or has nothing that they could restrict.
+
+${settingsThatAre('fulfilled', 'Why')}
 
 ## Flags
 

@@ -43,6 +43,7 @@ describe('a configuration of the specification', () => {
       extraBody: {},
       extraHeaders: {},
       modelInfo: { max_input_tokens: 32_000 },
+      rpm: null,
       useInPassThrough: false,
       weight: 1,
     });
@@ -59,6 +60,11 @@ describe('a configuration of the specification', () => {
       maxRequestBytes: 104_857_600,
       maxResponseBytes: 1_073_741_824,
       forwardedPaths: new Set(),
+      allowedRoutes: null,
+      allowedIps: null,
+      useXForwardedFor: false,
+      closedPages: new Set(),
+      enforceUserParam: false,
       forwardClientHeaders: false,
       clientKeys: null,
     });

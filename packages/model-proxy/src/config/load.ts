@@ -1,9 +1,11 @@
 /** The whole configuration: file, flags and environment, checked to the end and resolved to what the proxy runs with. */
 import type { Environment, ListenSettings, ProxySettings } from '../settings.js';
 import { findBlock, holds, mergeBlocks, type FoundBlock } from './blocks.js';
+import { readAccess } from './access.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
 import { readEnvironmentDeployment } from './environment-deployment.js';
+import { noteEnvironment, readStartWithout } from './environment-names.js';
 import { resolveReferences, withVariables } from './environment-references.js';
 import { COMMAND_LINE, ConfigError, ENVIRONMENT, Findings, readBlock, type Block } from './faults.js';
 import { fromEnvironment, readSeconds } from './given-text.js';
@@ -14,7 +16,15 @@ import { readAliases } from './model-group-alias.js';
 import { credentialTable, generalTable, routerTable, settingsTable } from './settings.js';
 import { singleModelDocument } from './single-model.js';
 import { TlsResolver } from './tls-settings.js';
-import { generalNames, NotBuilt, noteUnknownKeys, routerNames, settingsNames, topNames } from './unknown-keys.js';
+import {
+  generalNames,
+  NotBuilt,
+  noteUnknownKeys,
+  routerNames,
+  settingsNames,
+  topNames,
+  type Notes,
+} from './unknown-keys.js';
 import { isLoopback } from '@rackless/daemon/loopback.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
@@ -69,6 +79,8 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const general = readNamed(roots, generalTable, ['general_settings', 'general'], findings);
   const router = readNamed(roots, routerTable, ['router_settings', 'router'], findings);
   const notes = { findings, notBuilt };
+  readStartWithout(general.block, notes);
+  noteEnvironment(variables, notes);
   noteUnknownKeys(settings.rest, settingsBlock?.path ?? [], settingsNames, notes);
   noteUnknownKeys(general.block.rest, general.path, generalNames, notes);
   noteUnknownKeys(router.block.rest, router.path, routerNames, notes);
@@ -94,6 +106,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const aliases = readAliases(router.block, deployments, findings);
   const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
   const masterKey = readMasterKey(general.block, variables, findings);
+  const access = readAccess({ general: general.block, settings, hasMasterKey: masterKey !== null, findings });
   if (findings.faultCount > 0) throw failed(findings, notBuilt);
 
   if (deployments.length === 0)
@@ -119,6 +132,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       alwaysIncludeStreamUsage: general.block.values.alwaysIncludeStreamUsage ?? false,
       maxRequestBytes: Math.floor((general.block.values.maxRequestSizeMb ?? defaults.maxRequestSizeMb) * 2 ** 20),
       maxResponseBytes: Math.floor((general.block.values.maxResponseSizeMb ?? defaults.maxResponseSizeMb) * 2 ** 20),
+      ...access,
       forwardedPaths: new Set(general.block.values.forwardedPaths),
       forwardClientHeaders: general.block.values.forwardClientHeaders ?? false,
       clientKeys: masterKey === null ? null : new Set([masterKey]),
@@ -198,11 +212,7 @@ function readNamed<T extends typeof generalTable | typeof routerTable>(
   return { block: readBlock(table, merged?.node, path, findings), path };
 }
 
-function noteTopKeys(
-  root: YamlMapping,
-  settings: FoundBlock | undefined,
-  notes: { readonly findings: Findings; readonly notBuilt: NotBuilt },
-): void {
+function noteTopKeys(root: YamlMapping, settings: FoundBlock | undefined, notes: Notes): void {
   noteUnknownKeys(
     [...root.members].filter(([key]) => !isKnownTopKey(key) && key !== settings?.path[0]),
     [],

@@ -44,7 +44,7 @@ describe('params', () => {
       'temprature: 1',
       'api_bsae: x',
       'drop_param: true',
-      'master_key: x',
+      'fill_null_fields: true',
     ]);
     expect(deployment(text).defaults).toEqual({ my_gateway_option: [1] });
     expect(warnings(text)).toEqual([
@@ -52,7 +52,7 @@ describe('params', () => {
       'config.yaml:7: model_list[0].litellm_params.temprature: is not known; the nearest known name is temperature',
       'config.yaml:8: model_list[0].litellm_params.api_bsae: is not known; the nearest known name is api_base',
       'config.yaml:9: model_list[0].litellm_params.drop_param: is not known; the nearest known name is drop_params',
-      'config.yaml:10: model_list[0].litellm_params.master_key: is not known here; it belongs to general_settings',
+      'config.yaml:10: model_list[0].litellm_params.fill_null_fields: is not known here; it belongs to litellm_settings',
     ]);
   });
 
@@ -286,6 +286,18 @@ describe('a provider', () => {
       'config.yaml:3: model_list[0].litellm_params.model: bedrock has an API of its own, which is not built yet: a is not served by this entry',
       'config.yaml:5: model_list[1].litellm_params.model: azure has an API of its own, which is not built yet: b is not served by this entry',
       'config.yaml:9: model_list[3].litellm_params.model: org is no known provider, and there is no api_base: c is not served by this entry',
+    ]);
+  });
+});
+
+describe('rpm of a deployment', () => {
+  it('is that of its params, or of its entry', () => {
+    const rpm = (text: string) => load(text).proxy.deployments.map((one) => one.rpm);
+    expect(rpm(oneModel(['rpm: 6'], '    rpm: 7\n'))).toEqual([6]);
+    expect(rpm(oneModel([], '    rpm: "7"\n'))).toEqual([7]);
+    expect(rpm(oneModel())).toEqual([null]);
+    expect(faults(oneModel(['rpm: 0']))).toEqual([
+      expect.stringContaining('model_list[0].litellm_params.rpm: must be a number from 1 to 1000000000'),
     ]);
   });
 });

@@ -94,7 +94,13 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   }
   const params = withCredential(found, inherited);
   // Read to the end without a name, too: its faults are faults.
-  const read = readParams({ modelName: modelName ?? '', modelInfo: entry.values.modelInfo ?? {}, params, inherited });
+  const read = readParams({
+    modelName: modelName ?? '',
+    modelInfo: entry.values.modelInfo ?? {},
+    entryRpm: entry.values.rpm,
+    params,
+    inherited,
+  });
   return modelName === undefined ? undefined : read;
 }
 

@@ -11,6 +11,7 @@ import { upstreamParameters } from './known-names.js';
 import { paramsTable } from './settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
 import type { TlsResolver } from './tls-settings.js';
+import { groupOf } from './unimplemented.js';
 import { noteUnknownKeys, paramsNames, type NotBuilt } from './unknown-keys.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
@@ -30,6 +31,8 @@ export interface Unserved {
 export interface ParamsInput {
   readonly modelName: string;
   readonly modelInfo: Readonly<Record<string, unknown>>;
+  /** `rpm` of the entry, which the params' own takes the place of. */
+  readonly entryRpm?: number | undefined;
   readonly params: FoundBlock;
   readonly inherited: Inherited;
 }
@@ -38,6 +41,7 @@ export interface ParamsInput {
 export function readParams({
   modelName,
   modelInfo,
+  entryRpm,
   params,
   inherited,
 }: ParamsInput): Deployment | Unserved | undefined {
@@ -73,6 +77,7 @@ export function readParams({
     extraBody: values.extraBody ?? {},
     extraHeaders,
     modelInfo,
+    rpm: values.rpm ?? entryRpm ?? null,
     useInPassThrough: values.useInPassThrough ?? false,
     weight: values.weight ?? defaults.weight,
   };
@@ -99,7 +104,7 @@ function readParameters(
   notes: Pick<Inherited, 'findings' | 'notBuilt'>,
 ): Record<string, unknown> {
   const isParameter = ([key]: readonly [string, YamlNode]) =>
-    (openaiParameters.has(key) && !paramsNames.known.notBuilt.has(key)) || upstreamParameters.has(key);
+    (openaiParameters.has(key) && groupOf(paramsNames.groups, key) === undefined) || upstreamParameters.has(key);
   const parameters = rest.filter(isParameter);
   const others = rest.filter((member) => !isParameter(member));
   const unknown = noteUnknownKeys(others, path, paramsNames, { ...notes, parameters: openaiParameterNames });

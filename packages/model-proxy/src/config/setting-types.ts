@@ -1,4 +1,5 @@
 /** What a row of the tables of settings says, and the kinds of rows that there are. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { openedPath } from '../endpoints/opened.js';
 
@@ -18,6 +19,8 @@ export interface SettingDefinition<T> {
   readonly doc: string;
   /** Never shown. */
   readonly secret?: true;
+  /** It restricts access: a name that is nearly this one stops the start. */
+  readonly protects?: true;
 }
 
 interface Row {
@@ -26,6 +29,7 @@ interface Row {
   readonly default?: string;
   readonly doc: string;
   readonly secret?: true;
+  readonly protects?: true;
 }
 
 const NO_DEFAULT = 'none';
@@ -119,6 +123,30 @@ export const oneOf = <const T extends string>(values: readonly T[], given: Row) 
 
 export const texts = (given: Row) =>
   row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
+
+/** Paths as clients ask for them. An empty list would close everything, which no file means. */
+export const routes = (given: Row) =>
+  row(
+    z.array(z.string().regex(/^\/[^\s?#*]*\*?$/)).min(1),
+    'a list of paths that is not empty',
+    given,
+    'a path such as /v1/chat/completions or /vllm/*',
+  );
+
+/** Addresses, and subnets in CIDR notation. */
+export const addresses = (given: Row) =>
+  row(
+    z.array(z.string().refine(isAddress)).min(1),
+    'a list of IP addresses that is not empty',
+    given,
+    'an IP address or a subnet such as 10.0.0.0/8',
+  );
+
+function isAddress(text: string): boolean {
+  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && (prefix === undefined || Number(prefix) <= (family === 6 ? 128 : 32));
+}
 
 /** Paths below `/v1/`, which may be written with it. */
 export const paths = (given: Row) =>

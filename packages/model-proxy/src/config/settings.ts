@@ -5,6 +5,7 @@
  */
 import { defaults } from './defaults.js';
 import {
+  addresses,
   boolean,
   httpUrl,
   mapping,
@@ -13,6 +14,7 @@ import {
   key,
   optionalKey,
   paths,
+  routes,
   seconds,
   text,
   textMapping,
@@ -55,6 +57,14 @@ const tlsRows = {
   }),
 };
 
+const rpmRow = {
+  rpm: number(1, 1_000_000_000, {
+    name: 'rpm',
+    protects: true,
+    doc: 'Requests that the deployment gets in a minute, counted by this process. Beyond them, other deployments of the group answer; if none has room, the client gets 429 with `Retry-After`.',
+  }),
+};
+
 /** One entry of `model_list`, its blocks apart. */
 export const entryTable = {
   modelName: text({
@@ -65,6 +75,7 @@ export const entryTable = {
     name: 'model_info',
     doc: `Shown in \`/model/info\` and \`/v1/models/{id}\`: \`max_tokens\`, \`mode\`, prices, …. \`id\` names the deployment; without one a digest does. \`/health\` asks by \`mode\`, for \`health_check_model\` where that is set, and waits \`health_check_timeout\` seconds (${defaults.healthCheckTimeoutSeconds}).`,
   }),
+  ...rpmRow,
 };
 
 /** `litellm_params` of an entry; keys that are no settings are parameters of the request. */
@@ -122,6 +133,7 @@ export const paramsTable = {
     name: 'extra_body',
     doc: 'Merged into the body of each request; wins over what the request has.',
   }),
+  ...rpmRow,
   weight: number(0, 1_000_000, {
     name: 'weight',
     default: `${defaults.weight}`,
@@ -154,6 +166,12 @@ export const settingsTable = {
     default: 'false',
     doc: "Fields that the API has and an upstream's answer lacks are added as null. Ours.",
   }),
+  requireAuthForMetrics: boolean({
+    name: 'require_auth_for_metrics_endpoint',
+    default: 'false',
+    protects: true,
+    doc: '`/metrics` needs `master_key`.',
+  }),
   jsonLogs: boolean({
     name: 'json_logs',
     default: 'JSON unless at a terminal',
@@ -166,6 +184,7 @@ export const settingsTable = {
 export const generalTable = {
   masterKey: key({
     name: 'master_key',
+    protects: true,
     default: '`LITELLM_MASTER_KEY`',
     secret: true,
     doc: 'The key that clients must send. Without one whoever reaches the proxy may use it.',
@@ -180,12 +199,43 @@ export const generalTable = {
     default: 'false',
     doc: "The client's `x-*` and `anthropic-beta` headers go upstream.",
   }),
+  allowedIps: addresses({
+    name: 'allowed_ips',
+    protects: true,
+    doc: 'Addresses and subnets from which clients may connect: `[10.0.0.7, 192.168.0.0/16]`. All others get 403, except at the health probes.',
+  }),
+  useXForwardedFor: boolean({
+    name: 'use_x_forwarded_for',
+    default: 'false',
+    doc: 'A proxy in front names the client: the last address of `X-Forwarded-For` counts for `allowed_ips`. Set it only if no client can reach this proxy directly.',
+  }),
+  allowedRoutes: routes({
+    name: 'allowed_routes',
+    protects: true,
+    doc: 'Paths to serve, each as clients spell it: `[/v1/chat/completions, /vllm/*]`. All others get 403, except the health probes.',
+  }),
+  adminOnlyRoutes: routes({
+    name: 'admin_only_routes',
+    protects: true,
+    doc: 'Paths that need `master_key`. Only pages that are open to all by default are concerned: `/`, `/routes`, `/metrics`, the probes.',
+  }),
+  enforceUserParam: boolean({
+    name: 'enforce_user_param',
+    default: 'false',
+    protects: true,
+    doc: 'A request for a model without `user` is a 400; a POST that is passed through raw is a 403. In a form, `user` stands before `model`.',
+  }),
+  startWithout: texts({
+    name: 'start_without',
+    doc: 'Settings that are [refused](#settings-that-stop-the-start) and that the proxy may start without, by name: `[tpm]`. The proxy then is more open than the file says. Ours.',
+  }),
   forwardedPaths: paths({
     name: 'forwarded_paths',
     doc: "POST paths to serve in addition to the [built-in ones](#paths), by the `model` of their JSON: `[fim/completions]`. Each goes to the same path below `api_base`, with the deployment's key. Ours.",
   }),
   maxRequestSizeMb: number(0.001, 4096, {
     name: 'max_request_size_mb',
+    protects: true,
     default: `${defaults.maxRequestSizeMb}`,
     doc: 'Larger bodies are refused with 413. One MB is 1,048,576 bytes.',
   }),

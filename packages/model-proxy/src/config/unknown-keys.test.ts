@@ -14,10 +14,6 @@ describe('a key that is no setting', () => {
     ],
     ['settings: {fill_nulls: 1}', 'settings.fill_nulls: is not known'],
     [
-      'litellm_settings: {master_key: x}',
-      'litellm_settings.master_key: is not known here; it belongs to general_settings',
-    ],
-    [
       'general_settings: {ssl_verify: false}',
       'general_settings.ssl_verify: is not known here; it belongs to litellm_settings',
     ],
@@ -42,7 +38,7 @@ describe('a key that is no setting', () => {
 describe("LiteLLM's settings that are not built yet", () => {
   it('are said in one line for each file (C2, C3)', () => {
     const text = oneModel(
-      ['rpm: 5', 'max_retries: 2'],
+      ['api_version: 5', 'max_retries: 2'],
       [
         'litellm_settings: {num_retries: 2, callbacks: [langfuse, prometheus]}',
         'router_settings: {routing_strategy: least-busy}',
@@ -52,7 +48,7 @@ describe("LiteLLM's settings that are not built yet", () => {
       ].join('\n'),
     );
     expect(warnings(text)).toEqual([
-      'config.yaml: not built yet, ignored: litellm_settings.num_retries (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.rpm (line 6), model_list[0].litellm_params.max_retries (line 7)',
+      'config.yaml: not implemented, ignored: litellm_settings.num_retries (line 8), litellm_settings.callbacks (line 8), general_settings.database_url (line 10), router_settings.routing_strategy (line 9), mcp_servers (line 11), model_list[0].litellm_params.api_version (line 6), model_list[0].litellm_params.max_retries (line 7)',
     ]);
   });
 
@@ -62,21 +58,117 @@ describe("LiteLLM's settings that are not built yet", () => {
       [
         'litellm_settings: {num_retries: 0, fallbacks: [], cache: false, callbacks: ["prometheus"], telemetry: false, turn_off_message_logging: true}',
         'router_settings: {routing_strategy: simple-shuffle}',
-        'general_settings: {disable_spend_logs: true, enable_jwt_auth: false, allowed_routes: []}',
+        'general_settings: {disable_spend_logs: true, enable_jwt_auth: false, enforced_params: []}',
         '',
       ].join('\n'),
     );
     expect(warnings(text)).toEqual([]);
   });
+});
 
-  it.each(['custom_auth: my.auth', 'enable_jwt_auth: true', 'allowed_ips: ["10.0.0.1"]', 'enable_oauth2_auth: true'])(
-    'stop the start where they would have kept somebody out: %s (C3, C9)',
-    (line) => {
-      expect(faults(oneModel([], `general_settings:\n  master_key: k\n  ${line}\n`))).toEqual([
-        `config.yaml:8: general_settings.${line.replace(/:.*/, '')}: is not built yet, and without it the proxy would be more open than this file says`,
-      ]);
-    },
-  );
+describe("LiteLLM's settings that restrict access and are not implemented", () => {
+  it.each([
+    ['general_settings', 'custom_auth: my.auth', 'custom_auth: says who a client is'],
+    ['general_settings', 'enable_jwt_auth: true', 'enable_jwt_auth: says who a client is'],
+    ['general_settings', 'enable_oauth2_auth: true', 'enable_oauth2_auth: says who a client is'],
+    ['general_settings', 'global_max_parallel_requests: 0', 'global_max_parallel_requests: limits requests or tokens'],
+    ['general_settings', 'enforced_params: [user]', 'enforced_params: restricts what clients may send'],
+    ['general_settings', 'allowed_file_extensions: []', 'allowed_file_extensions: restricts what clients may send'],
+    ['litellm_settings', 'max_budget: 0', 'max_budget: limits what may be spent'],
+    ['litellm_settings', 'callbacks: [langfuse, hide_secrets]', 'callbacks[1]: rejects or changes requests'],
+    ['litellm_settings', 'callbacks: my_hooks.instance', 'callbacks: is code of your own, which may reject requests'],
+    [
+      'litellm_settings',
+      'guardrails: [{a: {callbacks: [x]}}, {b: {default_on: true}}]',
+      'guardrails[1]: checks every request (default_on)',
+    ],
+    ['router_settings', 'provider_budget_config: {openai: {}}', 'provider_budget_config: limits what may be spent'],
+    ['router_settings', 'enable_tag_filtering: true', 'enable_tag_filtering: reserves deployments for some clients'],
+    [
+      'router_settings',
+      'optional_pre_call_checks: [router_budget_limiting]',
+      'optional_pre_call_checks[0]: limits what may be spent',
+    ],
+  ])('stop the start: %s: %s', (block, line, sentence) => {
+    const name = line.replace(/:.*/, '');
+    const text = (more: string) => oneModel([], `${block}:\n  ${line}\n${more}`);
+    expect(faults(text(''))).toEqual([
+      `config.yaml:7: ${block}.${sentence}, and this is not implemented: remove it, or name ${name} in general_settings.start_without`,
+    ]);
+    const without = `start_without: [${name}]\n`;
+    const accepted =
+      block === 'general_settings' ? text(`  ${without}`) : text(`general_settings: {${without.trim()}}\n`);
+    expect(warnings(accepted)).toEqual([
+      `config.yaml: not implemented, ignored: ${block}.${sentence.replace(/: .*/, '')} (line 7)`,
+    ]);
+  });
+
+  it('stop the start at the top of the file and in an entry, too', () => {
+    const fault = (text: string) => faults(text).map((line) => line.replace(/, and this is not implemented.*/, ''));
+    const guard = (mode: string) => oneModel([], `guardrails:\n  - {guardrail_name: g, litellm_params: {${mode}}}\n`);
+    expect(fault(guard('default_on: true'))).toEqual([
+      'config.yaml:7: guardrails[0]: checks every request (default_on)',
+    ]);
+    expect(warnings(guard('mode: pre_call'))).toEqual(['config.yaml: not implemented, ignored: guardrails (line 6)']);
+    expect(fault(oneModel(['tpm: 0', 'max_parallel_requests: 3', 'guardrails: [pii]']))).toEqual([
+      'config.yaml:6: model_list[0].litellm_params.tpm: limits requests or tokens',
+      'config.yaml:7: model_list[0].litellm_params.max_parallel_requests: limits requests or tokens',
+      'config.yaml:8: model_list[0].litellm_params.guardrails: checks prompts and answers',
+    ]);
+  });
+
+  it('are looked for among the variables, which the file may set', () => {
+    const origins = 'LITELLM_CORS_ORIGINS: restricts which web pages may ask';
+    const environment = { LITELLM_CORS_ORIGINS: 'https://app.example', DATABASE_URL: 'postgres://u:p@h/d' };
+    expect(faults(oneModel(), { environment })).toEqual([expect.stringContaining(`environment: ${origins}`)]);
+    expect(faults(oneModel([], 'environment_variables: {LITELLM_CORS_ORIGINS: x}\n'))).toHaveLength(1);
+    expect(
+      warnings(oneModel([], 'general_settings: {start_without: [LITELLM_CORS_ORIGINS]}\n'), { environment }),
+    ).toEqual(['environment: not implemented, ignored: LITELLM_CORS_ORIGINS, DATABASE_URL']);
+  });
+
+  it('cannot be dispensed with by a name that is never refused', () => {
+    expect(faults(oneModel([], 'general_settings: {start_without: [rmp, tpm, master_key]}\n'))).toEqual([
+      'config.yaml:6: general_settings.start_without[0]: "rmp" is no setting that stops the start',
+      'config.yaml:6: general_settings.start_without[2]: "master_key" is no setting that stops the start',
+    ]);
+  });
+
+  it.each([
+    ['general_settings: {master_kye: k}', 'general_settings.master_kye: is not known; master_key'],
+    ['general_settings: {allowed_ip: [10.0.0.1]}', 'general_settings.allowed_ip: is not known; allowed_ips'],
+    ['general_settings: {enable_jwt_aut: true}', 'general_settings.enable_jwt_aut: is not known; enable_jwt_auth'],
+    ['litellm_settings: {max_budgets: 5}', 'litellm_settings.max_budgets: is not known; max_budget'],
+  ])('stop the start when they are misspelled: %s', (line, sentence) => {
+    expect(faults(oneModel([], `${line}\n`))).toEqual([
+      `config.yaml:6: ${sentence}, which it may mean, restricts access: correct it or remove it`,
+    ]);
+  });
+
+  it.each([
+    ['litellm_settings: {master_key: x}', 'litellm_settings.master_key', 'general_settings'],
+    ['master_key: x', 'master_key', 'general_settings'],
+    ['litellm_settings: {allowed_ips: [10.0.0.1]}', 'litellm_settings.allowed_ips', 'general_settings'],
+    [
+      'general_settings: {require_auth_for_metrics_endpoint: true}',
+      'general_settings.require_auth_for_metrics_endpoint',
+      'litellm_settings',
+    ],
+    ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'general_settings'],
+  ])('stop the start in a block where they do nothing: %s', (line, place, block) => {
+    expect(faults(oneModel([], `${line}\n`))).toEqual([
+      `config.yaml:6: ${place}: restricts access only in ${block}: move it there`,
+    ]);
+  });
+
+  it('may stand in a wrong block if the key comes from the variable that holds anyway', () => {
+    const text = oneModel([], 'litellm_settings: {master_key: os.environ/LITELLM_MASTER_KEY}\n');
+    const environment = { LITELLM_MASTER_KEY: 'k' };
+    expect(warnings(text, { environment })).toEqual([
+      'config.yaml:6: litellm_settings.master_key: is not known here; it belongs to general_settings',
+    ]);
+    expect(load(text, { environment }).proxy.clientKeys).toEqual(new Set(['k']));
+  });
 });
 
 describe('model_group_alias', () => {

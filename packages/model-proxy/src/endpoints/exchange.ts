@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Authenticate, Client } from '../auth/authenticate.js';
+import type { Gate } from '../auth/gate.js';
 import type { ProxyError } from '../errors.js';
+import type { Limits } from '../routing/limits.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { Trace } from '../trace.js';
@@ -16,6 +18,9 @@ export interface Serving {
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
+  readonly limits: Limits;
+  /** null: every address and every path is open. */
+  readonly gate: Gate | null;
   readonly upstream: Upstream;
   /** null: nobody wants to see requests and answers (`--detailed_debug`). */
   readonly trace: Trace | null;

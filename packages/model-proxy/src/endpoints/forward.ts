@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import {
   missingModel,
   missingParameter,
+  missingUser,
   ProxyError,
   requestTooLarge,
   stalledRequest,
@@ -139,6 +140,9 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   const { requiredParameter } = endpoint;
   if (requiredParameter !== null && !body.has(requiredParameter))
     throw missingParameter(endpoint.path, requiredParameter);
+  if (settings.enforceUserParam && !body.has('user')) throw missingUser();
+  const limited = serving.limits.admit(selection.deployment);
+  if (limited !== undefined) throw limited;
 
   const { bounds } = exchange;
   const { streams } = body;

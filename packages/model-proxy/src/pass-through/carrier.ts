@@ -89,6 +89,8 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     const url = upstreamUrl(deployment.apiBase, target) + queryText(query);
     const way = upstream.wayTo(deployment, url);
     if (way instanceof ProxyError) throw way;
+    const limited = serving.limits.admit(deployment);
+    if (limited !== undefined) throw limited;
     const headers = rawRequestHeaders({
       head: request.headers,
       deployment,

@@ -56,6 +56,8 @@ export interface Deployment {
   readonly extraHeaders: Readonly<Record<string, string>>;
   /** `model_info` as configured, for `/model/info` and `/v1/models/{id}`. */
   readonly modelInfo: Readonly<Record<string, unknown>>;
+  /** Requests that it may get in a minute; null: any number. */
+  readonly rpm: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
   /** Share of the requests of its group; 1 unless configured. */

@@ -2,6 +2,7 @@
 import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
+import type { Limits } from './limits.js';
 import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
@@ -15,11 +16,13 @@ interface Group {
 
 /**
  * Makes the router of a configuration.
+ * @param limits a deployment without room is chosen only if no other of its group has any.
  * @param random decides among deployments of one name, by their weights (LiteLLM's simple-shuffle).
  */
 export function createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved'>,
   random: Random = Math.random,
+  limits: Pick<Limits, 'hasRoom'> = unlimited,
 ): Router {
   const { deployments, modelGroupAlias, hiddenAliases, unserved } = settings;
   const byName = new Map<string, Deployment[]>();
@@ -33,7 +36,7 @@ export function createRouter(
   for (const [modelName, members] of byName) {
     if (modelName.includes('*'))
       wildcards.push({ modelName, deployments: members, pattern: wildcardPattern(modelName) });
-    else exact.set(modelName, createGroup(members, random));
+    else exact.set(modelName, createGroup(members, random, limits));
   }
   wildcards.sort(bySpecificity);
   // A public name is what somebody chose; an id that is equal to one must not hide it.
@@ -55,7 +58,7 @@ export function createRouter(
     for (const { modelName, deployments: members, pattern } of wildcards) {
       const match = pattern.exec(name);
       if (match === null) continue;
-      const deployment = pickByWeight(members, random);
+      const deployment = pickByWeight(withRoom(members, limits), random);
       const upstreamModel = fillStars(deployment.upstreamModel, match.slice(1));
       return byProvider({ deployment, modelGroup: modelName, upstreamModel });
     }
@@ -108,14 +111,23 @@ function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }
 
-function createGroup(deployments: readonly Deployment[], random: Random): Group {
+/** No deployment has a limit. */
+const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
+
+function withRoom(deployments: readonly Deployment[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Deployment[] {
+  if (deployments.every(hasRoom)) return deployments;
+  const some = deployments.filter(hasRoom);
+  return some.length === 0 ? deployments : some;
+}
+
+function createGroup(deployments: readonly Deployment[], random: Random, limits: Pick<Limits, 'hasRoom'>): Group {
   const [first, second] = deployments;
   // One is the rule: nothing is to be decided then.
   if (first !== undefined && second === undefined) {
     const selection = selectionOf(first);
     return { pick: () => selection };
   }
-  return { pick: () => selectionOf(pickByWeight(deployments, random)) };
+  return { pick: () => selectionOf(pickByWeight(withRoom(deployments, limits), random)) };
 }
 
 /** One of them, each as often as its share of all weights. Where all weigh nothing, each as often as the others. */

@@ -76,7 +76,7 @@ describe('the example configurations', () => {
         foreign(19, 2, 'azure', 'gpt-4o'),
         foreign(25, 3, 'bedrock', 'anthropic-claude'),
         expect.stringMatching(
-          /^litellm\.yaml: not built yet, ignored: litellm_settings\.success_callback \(line 43\), general_settings\.alerting /,
+          /^litellm\.yaml: not implemented, ignored: litellm_settings\.success_callback \(line 43\), general_settings\.alerting /,
         ),
       ],
     ]);

@@ -14,6 +14,8 @@ model_list:
     litellm_params: {model: openai/gpt-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, extra_headers: {X-Team: ours}, use_in_pass_through: true}
   - model_name: oss
     litellm_params: {model: hosted_vllm/org/oss-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true}
+  - model_name: limited
+    litellm_params: {model: hosted_vllm/limited-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}, use_in_pass_through: true, rpm: 1}
   - model_name: closed
     litellm_params: {model: hosted_vllm/org/closed-upstream, api_base: "${apiBase}", api_key: ${RAW_KEY}}
 litellm_settings:
@@ -199,6 +201,14 @@ describe('a raw request', () => {
       ['DELETE', '/v1/files/f', smuggled],
     ]);
     expect(upstream.last.headers['transfer-encoding']).toBe('chunked');
+  });
+
+  it('counts for `rpm` of its deployment', async () => {
+    const statuses: number[] = [];
+    // One of them may be the first of another minute.
+    for (let count = 0; count < 3; count += 1) statuses.push((await ask('/vllm/pooling?model=limited')).status);
+    expect(statuses[0]).toBe(200);
+    expect(statuses).toContain(429);
   });
 
   it('gives back errors and redirects of the upstream as they are (C11, C13)', async () => {

@@ -24,6 +24,7 @@ export function makeDeployment(given: Partial<Deployment> = {}): Deployment {
     extraBody: {},
     extraHeaders: {},
     modelInfo: {},
+    rpm: null,
     useInPassThrough: false,
     weight: 1,
     ...given,

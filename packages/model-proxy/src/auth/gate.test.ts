@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import type { IncomingMessage } from 'node:http';
+import { createGate } from './gate.js';
+
+const open = { allowedRoutes: null, allowedIps: null, useXForwardedFor: false };
+
+/** 403 and its message, or undefined. */
+function ask(settings: Parameters<typeof createGate>[0], path: string, remoteAddress: string, forwarded?: string) {
+  const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+  // What the gate reads of a request.
+  const request = { headers, socket: { remoteAddress } } as unknown as IncomingMessage;
+  const refused = createGate(settings)?.(request, path);
+  return refused === undefined ? undefined : [refused.status, refused.message];
+}
+
+describe('allowed_ips', () => {
+  const allowedIps = ['10.0.0.7', '192.168.0.0/16', '2001:db8::/32', '::1'];
+  const from = (address: string, path = '/v1/models') => ask({ ...open, allowedIps }, path, address);
+
+  it.each(['10.0.0.7', '::ffff:10.0.0.7', '192.168.255.1', '2001:db8:1::1', '::1'])('lets %s in', (address) => {
+    expect(from(address)).toBeUndefined();
+  });
+
+  it.each(['10.0.0.8', '::ffff:10.0.0.8', '193.168.0.1', '2001:db9::1', '127.0.0.1', ''])('refuses %s', (address) => {
+    const shown = address.replace('::ffff:', '');
+    expect(from(address)).toEqual([403, expect.stringContaining(`Access forbidden: IP address`)]);
+    expect(from(address)?.[1]).toContain(shown);
+  });
+
+  it('lets every address probe', () => {
+    expect(from('8.8.8.8', '/health/liveliness')).toBeUndefined();
+    expect(from('8.8.8.8', '/health/readiness')).toBeUndefined();
+  });
+
+  it('takes the address that the nearest proxy saw, and none that the client wrote', () => {
+    const behind = { ...open, allowedIps, useXForwardedFor: true };
+    expect(ask(behind, '/', '127.0.0.1', '10.0.0.7')).toBeUndefined();
+    expect(ask(behind, '/', '127.0.0.1', '8.8.8.8, 10.0.0.7')).toBeUndefined();
+    expect(ask(behind, '/', '127.0.0.1', '10.0.0.7, 8.8.8.8')?.[0]).toBe(403);
+    expect(ask(behind, '/', '127.0.0.1', 'nonsense')?.[0]).toBe(403);
+    expect(ask(behind, '/', '10.0.0.7')).toBeUndefined();
+    expect(ask({ ...open, allowedIps }, '/', '127.0.0.1', '10.0.0.7')?.[0]).toBe(403);
+  });
+});
+
+describe('allowed_routes', () => {
+  const settings = { ...open, allowedRoutes: ['/v1/chat/completions', '/vllm/*'] };
+
+  it.each(['/v1/chat/completions', '/vllm/x', '/vllm/v1/score', '/health/liveness'])('serves %s', (path) => {
+    expect(ask(settings, path, '::1')).toBeUndefined();
+  });
+
+  it.each(['/chat/completions', '/v1/models', '/vllm', '/vllmx', '/metrics', '/', '/V1/chat/completions'])(
+    'refuses %s',
+    (path) => {
+      expect(ask(settings, path, '::1')).toEqual([403, `Access forbidden: Route ${path} not allowed`]);
+    },
+  );
+});
+
+it('is no work at all where nothing is restricted', () => {
+  expect(createGate(open)).toBeNull();
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { configurationFixture, oneModel } from '../../test/support/configuration.js';
+
+const { faults, load } = configurationFixture();
+
+const general = (line: string, key = 'master_key: k, ') => oneModel([], `general_settings: {${key}${line}}\n`);
+
+describe('who may ask for what', () => {
+  it('is read from LiteLLM’s settings', () => {
+    const { proxy } = load(
+      oneModel(
+        [],
+        [
+          'litellm_settings: {require_auth_for_metrics_endpoint: true}',
+          'general_settings:',
+          '  master_key: k',
+          '  allowed_ips: [10.0.0.7, "fd00::/8"]',
+          '  use_x_forwarded_for: true',
+          '  allowed_routes: [/v1/chat/completions, "/vllm/*"]',
+          '  admin_only_routes: [/routes]',
+          '  enforce_user_param: true',
+          '',
+        ].join('\n'),
+      ),
+    );
+    expect(proxy).toMatchObject({
+      allowedIps: ['10.0.0.7', 'fd00::/8'],
+      useXForwardedFor: true,
+      allowedRoutes: ['/v1/chat/completions', '/vllm/*'],
+      enforceUserParam: true,
+    });
+    expect(proxy.closedPages).toEqual(new Set(['/routes', '/metrics']));
+  });
+
+  it.each([
+    [
+      'allowed_ips: [10.0.0.300]',
+      'allowed_ips[0]: must be an IP address or a subnet such as 10.0.0.0/8, not the string',
+    ],
+    ['allowed_ips: [10.0.0.0/33]', 'allowed_ips[0]: must be an IP address or a subnet'],
+    ['allowed_ips: [host.example]', 'allowed_ips[0]: must be an IP address or a subnet'],
+    ['allowed_ips: []', 'allowed_ips: must be a list of IP addresses that is not empty'],
+    ['allowed_ips: 10.0.0.1', 'allowed_ips: must be a list of IP addresses'],
+    ['allowed_routes: [chat]', 'allowed_routes[0]: must be a path such as /v1/chat/completions or /vllm/*'],
+    ['allowed_routes: ["/a/*/b"]', 'allowed_routes[0]: must be a path such as'],
+    ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
+    ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
+  ])('is refused if it cannot be kept: %s', (line, message) => {
+    expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
+  });
+
+  it('needs a key where a page is to need one', () => {
+    const sentence = 'needs general_settings.master_key: there is no key to ask for';
+    expect(faults(general('admin_only_routes: [/metrics]', ''))).toEqual([
+      `config.yaml:6: general_settings.admin_only_routes: ${sentence}`,
+    ]);
+    expect(faults(oneModel([], 'litellm_settings: {require_auth_for_metrics_endpoint: true}\n'))).toEqual([
+      `config.yaml:6: litellm_settings.require_auth_for_metrics_endpoint: ${sentence}`,
+    ]);
+  });
+});

@@ -1,0 +1,55 @@
+/** Settings that are refused by what is in them: a guard among features. */
+import { toPlain, type YamlNode } from './yaml-node.js';
+
+/** What is refused in a value, and why; the rest of the value is ignored. */
+export interface ProtectiveValue {
+  readonly node: YamlNode;
+  /** Below the setting. */
+  readonly path: readonly (string | number)[];
+  readonly what: string;
+}
+
+/** LiteLLM's callbacks that reject or change requests. */
+const guards = new Set(
+  `aporia_prompt_injection banned_keywords batch_rate_limiter blocked_user_check detect_prompt_injection dynamic_rate_limiter
+  dynamic_rate_limiter_v3 google_text_moderation hide_secrets lakera_prompt_injection llamaguard_moderations llmguard_moderations
+  max_budget_limiter openai_moderations parallel_request_limiter azure_content_safety presidio_pii presidio`.split(
+    /\s+/,
+  ),
+);
+
+const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = {
+  callbacks: (item) => {
+    const name = textOf(item);
+    if (name === undefined) return undefined;
+    if (guards.has(name)) return 'rejects or changes requests';
+    return name.includes('.') ? 'is code of your own, which may reject requests' : undefined;
+  },
+  guardrails: (item) => (isOnByDefault(toPlain(item)) ? 'checks every request (default_on)' : undefined),
+  optional_pre_call_checks: (item) =>
+    textOf(item) === 'router_budget_limiting' ? 'limits what may be spent' : undefined,
+};
+
+/** The settings that have such rules; what the rules let pass is ignored with a warning. */
+export const judgedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
+
+/** @param name of the setting. */
+export function protectiveValues(name: string, node: YamlNode): readonly ProtectiveValue[] {
+  const rule = rules[name];
+  if (rule === undefined) return [];
+  const items = node.kind === 'sequence' ? node.items.map((item, index) => ({ item, path: [index] })) : [];
+  return (items.length === 0 ? [{ item: node, path: [] }] : items).flatMap(({ item, path }) => {
+    const what = rule(item);
+    return what === undefined ? [] : [{ node: item, path, what }];
+  });
+}
+
+const textOf = (node: YamlNode) => (node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined);
+
+/** Both forms: `litellm_params: {default_on: true}`, and the old `name: {default_on: true}`. */
+function isOnByDefault(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, member]) =>
+    key === 'default_on' ? member === true || /^(true|yes|on|1)$/i.test(String(member)) : isOnByDefault(member),
+  );
+}
