@@ -45,7 +45,7 @@ export function renderConfigurationPage(): string {
 
 \`\`\`sh
 bmc-daemon --config /etc/bmc-daemon.conf
-bmc-daemon check --config /etc/bmc-daemon.conf # says what is wrong with it, and what holds
+bmc-daemon check --strict --config /etc/bmc-daemon.conf # prints faults, unknown settings and the effective settings
 \`\`\`
 
 The file is assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`, side by side they are one), numbers,
