@@ -63,6 +63,12 @@ npm_authorization() {
   done
 }
 
+# Prints a value as curl's settings quote it.
+curl_quoted() {
+  local value=${1//\\/\\\\}
+  printf '"%s"\n' "${value//\"/\\\"}"
+}
+
 # Prints curl's settings for a URL of the registry. They go through a pipe, because others can read a command line.
 # $1: the URL, $2: the registry's URL
 curl_settings() {
@@ -72,16 +78,16 @@ curl_settings() {
     *) proxy=$(npm_setting proxy) ;;
   esac
   ca=$(npm_setting cafile)
-  printf 'url = "%s"\n' "$1"
+  printf 'url = %s\n' "$(curl_quoted "$1")"
   # Without such a setting curl obeys the same variables as npm: https_proxy, no_proxy and so on.
-  if [ -n "$proxy" ]; then printf 'proxy = "%s"\n' "$proxy"; fi
-  if [ -n "$ca" ]; then printf 'cacert = "%s"\n' "$ca"; fi
+  if [ -n "$proxy" ]; then printf 'proxy = %s\n' "$(curl_quoted "$proxy")"; fi
+  if [ -n "$ca" ]; then printf 'cacert = %s\n' "$(curl_quoted "$ca")"; fi
   # scripts/pins has the checksum of what arrives.
   if [ "$(npm_setting strict-ssl)" = false ]; then printf 'insecure\n'; fi
   # Credentials are for the registry alone, not for another host that a manifest may name.
   if [[ $1 == "$2"* ]]; then
     authorization=$(npm_authorization "$2")
-    if [ -n "$authorization" ]; then printf 'header = "%s"\n' "$authorization"; fi
+    if [ -n "$authorization" ]; then printf 'header = %s\n' "$(curl_quoted "$authorization")"; fi
   fi
 }
 

@@ -79,7 +79,7 @@ describe('the command line', () => {
 
 describe('the configuration file', () => {
   it.each([
-    ["EMULATOR_LISTEN_PORT = '8000'", "EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string '8000'"],
+    ["EMULATOR_LISTEN_PORT = 'http'", "EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'http'"],
     ["SUSHY_EMULATOR_OS_CLOUD = 'lab'", 'EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet'],
     ["EMULATOR_SSL_KEY = 'k'", 'EMULATOR_SSL_KEY is set and EMULATOR_SSL_CERT is not: HTTPS needs both'],
     [
@@ -115,8 +115,7 @@ describe('the configuration file', () => {
     const { code, stderr } = await run(['--config', file]);
     expect(code).toBe(78);
     expect(stderr.split('\n').map((line) => line.replace(file, 'bmc.conf').split(';')[0])).toEqual([
-      "bmc.conf:1: 'import' is Python code",
-      "bmc.conf:2: 'open(…' is Python code",
+      "bmc.conf:2: 'open(…' is Python code, which is not run",
       "bmc.conf:3: '=' and a value were expected after '__import__', not '('",
       '',
     ]);
