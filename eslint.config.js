@@ -68,6 +68,7 @@ const floors = {
       'metrics.ts',
       'name-lookup.ts',
       'state-file.ts',
+      'storage-error.ts',
       'version.ts',
     ],
   ],

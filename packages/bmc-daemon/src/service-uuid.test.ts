@@ -8,7 +8,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[48][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 let folder: string;
 let warnings: string[];
-const log = { warn: (message: string) => warnings.push(message) };
+const note = (message: string) => warnings.push(message);
+const log = { warn: note, error: note };
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'bmc-uuid-'));
@@ -43,6 +44,17 @@ describe("the service's UUID", () => {
     expect(readFileSync(path.join(stateDir, 'service-uuid'), 'utf8')).toBe(`${made}\n`);
     expect(warnings).toEqual([]);
   });
+
+  it.each([Buffer.from('no UUID'), Buffer.from([0xff, 0x0a])])(
+    'is made anew, and damaged bytes are set aside',
+    (bytes) => {
+      const file = path.join(folder, 'service-uuid');
+      writeFileSync(file, bytes);
+      const made = serviceUuid({ service: 'a', stateDir: folder, machineIdFile: path.join(folder, 'none'), log });
+      expect([readFileSync(file, 'utf8'), readFileSync(`${file}.broken`)]).toEqual([`${made}\n`, bytes]);
+      expect(warnings).toEqual([`${file} is damaged: it is kept as ${file}.broken, and the service has a new UUID`]);
+    },
+  );
 
   it('is made all the same, with a warning, where it can not be kept (B2)', () => {
     writeFileSync(path.join(folder, 'file'), '');

@@ -3,15 +3,16 @@
  * from the machine's id, so nothing has to be kept; where a machine has none (a container), it is kept in the state folder.
  */
 import { createHmac, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
 
 export interface ServiceUuidOptions {
   /** What tells the services of one host apart: `qemu:///system 8000`. */
   readonly service: string;
   readonly stateDir: string;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
   /** Default: /etc/machine-id. @see machine-id(5) */
   readonly machineIdFile?: string;
 }
@@ -36,13 +37,17 @@ export function serviceUuid(options: ServiceUuidOptions): string {
     return toUuid(createHmac('sha256', machineId).update(`bmc-daemon ${service}`).digest());
 
   const file = path.join(stateDir, 'service-uuid');
+  removeLeftovers(file);
   const kept = readTrimmed(file);
   if (UUID.test(kept)) return kept;
   const made = randomUUID();
   try {
     mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.new`, `${made}\n`);
-    renameSync(`${file}.new`, file);
+    if (kept !== '') {
+      renameSync(file, `${file}.broken`);
+      log.error(`${file} is damaged: it is kept as ${file}.broken, and the service has a new UUID`);
+    }
+    replaceFile(file, `${made}\n`);
   } catch (error) {
     log.warn(`keeping the service's UUID in ${file}: it will be another after a restart`, { error });
   }

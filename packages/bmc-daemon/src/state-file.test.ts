@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
@@ -40,22 +49,37 @@ describe('a state file', () => {
     expect(logged).toEqual([]);
   });
 
-  it.each(['', '{', '{"count":"many"}', '[]'])('sets %j aside, says so and never writes over it (S2)', (text) => {
+  const damages = ['', '{', '{"count":"many"}', '[]', '{"count":1}\xff', '\0'.repeat(4096)];
+
+  it.each(damages)('sets %j aside, says so and never writes over it', (text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
-    writeFileSync(file, text);
+    writeFileSync(file, text, 'latin1');
     expect(open().state).toEqual({ count: 0 });
-    expect(readFileSync(`${file}.broken`, 'utf8')).toBe(text);
+    expect(readFileSync(`${file}.broken`, 'latin1')).toBe(text);
     expect(logged).toEqual([`error ${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`]);
   });
 
-  it('refuses a damaged file where that is asked for, and leaves it (S2)', () => {
+  it.each(damages)('refuses %j where that is asked for, and leaves it', (text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
-    writeFileSync(file, 'no JSON');
+    writeFileSync(file, text, 'latin1');
     const complaint = `${file} is damaged: correct it, or move it away to begin anew`;
     expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
-    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['no JSON', ['counter.json']]);
+    expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
+  });
+
+  it('removes what a killed process left beside it, and says so', () => {
+    open().update(more);
+    const leftover = path.join(folder, '.counter.json.0123456789ab');
+    const other = path.join(folder, '.counter.json.backup');
+    for (const name of [leftover, other]) {
+      writeFileSync(name, 'half of it');
+      utimesSync(name, 1000, 1000);
+    }
+    open();
+    expect(readdirSync(folder)).toEqual(['.counter.json.backup', 'counter.json']);
+    expect(logged).toEqual([`warn removed ${leftover}, which a killed process left`]);
   });
 
   it('builds on what somebody else wrote meanwhile (S2)', () => {

@@ -2,15 +2,16 @@
  * What belongs to the service and to no machine (accounts' roles, subscriptions), kept as JSON in EMULATOR_STATE_DIR. It is read
  * once; what is kept is replaced as a whole, in memory and on the disk, one change after the other.
  */
-import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
-import { replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
+import { StorageError } from './storage-error.js';
 
-/** The file can not be read, or not be written; the message names it. */
-export class StateFileError extends Error {
+/** The file cannot be read or written; the message names it. */
+export class StateFileError extends StorageError {
   override readonly name = 'StateFileError';
 }
 
@@ -38,16 +39,20 @@ export interface StateFileOptions<State> {
   readonly initial: State;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /**
-   * A file that is none of ours: `setAside` renames it to `<name>.json.broken`, logs an error and begins anew; `refuse` throws.
-   * Refuse where beginning anew would open a door.
+   * What happens to a damaged file (not UTF-8, not JSON, not of the schema): `setAside` renames it to `<name>.json.broken`, logs an
+   * error and begins anew; `refuse` throws. Refuse if beginning anew would open a door.
    */
   readonly broken: 'setAside' | 'refuse';
 }
 
-/** @throws {StateFileError} where the file is there and can not be read, or is broken and that is to be refused. */
+/**
+ * Opens a state file, and removes what a killed process left beside it.
+ * @throws {StateFileError} if the file exists and cannot be read, or is damaged and that is to be refused.
+ */
 export function openStateFile<State>(options: StateFileOptions<State>): StateFile<State> {
   const { folder, name, initial, log } = options;
   const file = path.join(folder, `${name}.json`);
+  for (const leftover of removeLeftovers(file)) log.warn(`removed ${leftover}, which a killed process left`);
   let seen = fingerprint(file);
   let state = read(file, options) ?? initial;
 
@@ -65,45 +70,43 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
       }
       const next = change(state);
       if (next === state) return;
-      try {
+      attempt(`writing ${file}`, () => {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         replaceFile(file, `${JSON.stringify(next, null, 2)}\n`);
-      } catch (error) {
-        throw new StateFileError(`writing ${file}: ${fileReason(error)}`, { cause: error });
-      }
+      });
       seen = fingerprint(file);
       state = next;
     },
   };
 }
 
-/** What changes with the file; empty where there is none. */
+/** What changes with the file; empty if there is none. */
 function fingerprint(file: string): string {
+  const found = attempt(`reading ${file}`, () => statSync(file, { bigint: true, throwIfNoEntry: false }));
+  return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');
+}
+
+/** Returns undefined if there is no file, or it was set aside. */
+function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
+  if (fingerprint(file) === '') return undefined;
+  const bytes = attempt(`reading ${file}`, () => readFileSync(file));
   try {
-    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');
+    return schema.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
   } catch (error) {
-    throw new StateFileError(`reading ${file}: ${fileReason(error)}`, { cause: error });
+    // Neither the text nor zod's account of it: both may quote secrets.
+    if (broken === 'refuse')
+      throw new StateFileError(`${file} is damaged: correct it, or move it away to begin anew`, { cause: error });
+    attempt(`setting ${file} aside, which is damaged`, () => renameSync(file, `${file}.broken`));
+    log.error(`${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`);
+    return undefined;
   }
 }
 
-/** undefined: there is no file, or it was set aside. */
-function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
-  if (fingerprint(file) === '') return undefined;
-  let text: string;
+/** @throws {StateFileError} */
+function attempt<Result>(doing: string, work: () => Result): Result {
   try {
-    text = readTextFile(file);
+    return work();
   } catch (error) {
-    throw new StateFileError(`reading ${file}: ${fileReason(error)}`, { cause: error });
-  }
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch (error) {
-    // Neither the text nor zod's account of it: both may quote what is secret.
-    if (broken === 'refuse')
-      throw new StateFileError(`${file} is damaged: correct it, or move it away to begin anew`, { cause: error });
-    renameSync(file, `${file}.broken`);
-    log.error(`${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`);
-    return undefined;
+    throw new StateFileError(`${doing}: ${fileReason(error)}`, { cause: error });
   }
 }

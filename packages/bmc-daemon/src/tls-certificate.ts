@@ -1,5 +1,6 @@
 /** The certificate of the service's own HTTPS, put together: what the listener shows, the files that it stands in, and what is requested. */
 import type { Log } from '@rackless/daemon/log.js';
+import { removeLeftovers } from '@rackless/daemon/replace-file.js';
 import type { TlsOptions } from '@rackless/daemon/tls.js';
 import {
   noRequestedKeys,
@@ -32,6 +33,8 @@ export function openTlsCertificate(options: TlsCertificateOptions): ServerCertif
   const { tls, settings, setTls, stateDir, serviceUuid, now, log } = options;
   const first = tlsFilesOf(settings);
   if (tls === undefined || first === undefined) return null;
+  for (const leftover of [first.sslCert, first.sslKey].flatMap(removeLeftovers))
+    log.warn(`removed ${leftover}, which a killed process left`);
   const state = openStateFile({
     folder: stateDir,
     name: `signing-requests-${serviceUuid}`,

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { FileChangedError, replaceFile } from './replace-file.js';
+import { FileChangedError, prepareFile, removeLeftovers, replaceFile } from './replace-file.js';
 
 let folder: string;
 let file: string;
@@ -83,5 +83,66 @@ describe('replacing a file', () => {
     mkdirSync(file);
     expect(() => replaceFile(file, 'text')).toThrow(/EISDIR|ENOTEMPTY|directory/);
     expect(readdirSync(folder)).toEqual(['file']);
+  });
+});
+
+describe('preparing the replacement of a file', () => {
+  it('writes beside it, and changes nothing before it is committed', () => {
+    writeFileSync(file, 'old');
+    const prepared = prepareFile(file, 'new');
+    expect([readFileSync(file, 'utf8'), readdirSync(folder).length]).toEqual(['old', 2]);
+    prepared.commit();
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['new', ['file']]);
+  });
+
+  it('leaves nothing when it is discarded', () => {
+    writeFileSync(file, 'old');
+    prepareFile(file, 'new').discard();
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['old', ['file']]);
+  });
+});
+
+describe('what a killed process left beside a file', () => {
+  const long = new Date(1000);
+  const leave = (name: string): string => {
+    const leftover = path.join(folder, name);
+    writeFileSync(leftover, 'half');
+    utimesSync(leftover, long, long);
+    return leftover;
+  };
+
+  it('is removed: new texts and locks that are older than this process, also behind a link', () => {
+    writeFileSync(file, 'text');
+    const left = [leave('.file.0123456789ab'), leave('.file.lock')];
+    const elsewhere = mkdtempSync(path.join(tmpdir(), 'replace-file-'));
+    symlinkSync(file, path.join(elsewhere, 'link'));
+    expect(removeLeftovers(path.join(elsewhere, 'link')).toSorted()).toEqual(left);
+    expect(readdirSync(folder)).toEqual(['file']);
+    rmSync(elsewhere, { recursive: true });
+  });
+
+  it('is not: what is younger, of another form, of another file or owner, a folder or a link', () => {
+    writeFileSync(file, 'text');
+    for (const name of [
+      '.file.0123456789abc',
+      '.file.0123456789aB',
+      '.file.tmp',
+      '.other.0123456789ab',
+      'file.0123456789ab',
+    ])
+      leave(name);
+    writeFileSync(path.join(folder, '.file.aaaaaaaaaaaa'), 'written now');
+    mkdirSync(path.join(folder, '.file.bbbbbbbbbbbb'));
+    symlinkSync('file', path.join(folder, '.file.cccccccccccc'));
+    if (process.getuid?.() === 0) chownSync(leave('.file.dddddddddddd'), 1234, 1234);
+    const before = readdirSync(folder);
+    expect(removeLeftovers(file)).toEqual([]);
+    expect(readdirSync(folder)).toEqual(before);
+  });
+
+  it('needs neither the file nor the folder to exist', () => {
+    const left = leave('.file.0123456789ab');
+    expect(removeLeftovers(file)).toEqual([left]);
+    expect(removeLeftovers(path.join(folder, 'nowhere', 'file'))).toEqual([]);
   });
 });

@@ -1,11 +1,13 @@
-/** Writes a small file as a whole: whoever reads it meanwhile, or after a crash, has the old text or the new one. */
+/** Replaces small files as a whole: a reader, or the next start after a crash, finds the old text or the new one. */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
   closeSync,
   fsyncSync,
+  lstatSync,
   openSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -13,35 +15,47 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { readTextFile } from './text-file.js';
 
-/** Somebody else has written the file since it was read. */
+/** Another process has written the file since it was read. */
 export class FileChangedError extends Error {
   override readonly name = 'FileChangedError';
 }
 
+export interface ReplaceOptions {
+  /** The old text (`''`: there was no file) that the new one was made from. */
+  readonly basedOn?: string;
+}
+
+/** A new text that is on the disk beside its file. Exactly one of the two has to be called. */
+export interface PreparedFile {
+  /**
+   * Puts the new text in place. It needs no room on the disk.
+   * @throws {FileChangedError} if the file no longer says what `basedOn` says, or another process is replacing it by this function.
+   *   `htpasswd` and editors take no lock, so what they write within the same few microseconds is not seen.
+   * @throws what node:fs throws; then the old file is as it was.
+   */
+  commit(): void;
+  /** Removes the new text. */
+  discard(): void;
+}
+
 /**
- * Replaces the text of a file, or makes it for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it
- * stays a link. A new file that root makes belongs to the owner of its folder: a service can read what `sudo` puts into the folder of
- * its account. Done when it returns, also for the disk: a few milliseconds.
- * @param basedOn the old text (`''`: there was none) that the new one was made from.
- * @throws {FileChangedError} where the file says something else by now, or somebody else is replacing it by this function. There is
- *   no lock that `htpasswd` or an editor would keep to, so what they write within the same few microseconds is not seen.
- * @throws what node:fs throws; the old file is as it was then, and nothing is left beside it.
+ * Writes the new text of a file beside it. So a change of several files can find out that one of them cannot be written before it
+ * has changed any. A new file is for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it stays a link.
+ * A new file that root makes belongs to the owner of its folder: a service can read what `sudo` puts into the folder of its account.
+ * @throws what node:fs throws; then nothing is left beside the file.
  */
-export function replaceFile(file: string, text: string, { basedOn }: { readonly basedOn?: string } = {}): void {
+export function prepareFile(file: string, text: string, { basedOn }: ReplaceOptions = {}): PreparedFile {
   const old = statSync(file, { throwIfNoEntry: false });
   const target = old === undefined ? file : realpathSync(file);
+  const folder = path.dirname(target);
   // In the same folder: a rename is atomic only within a file system.
-  const next = path.join(path.dirname(target), `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
+  const next = path.join(folder, `.${path.basename(target)}.${randomBytes(6).toString('hex')}`);
+  const discard = (): void => rmSync(next, { force: true });
   try {
-    const handle = openSync(next, 'wx', 0o600);
-    try {
-      writeFileSync(handle, text);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
+    writeNew(next, text);
     const owner = old ?? ownerOfFolder(target);
     if (owner !== undefined) {
       // Only root may change an owner, so a file that has the right one already is left alone.
@@ -49,19 +63,100 @@ export function replaceFile(file: string, text: string, { basedOn }: { readonly 
       if (owner.uid !== mine.uid || owner.gid !== mine.gid) chownSync(next, owner.uid, owner.gid);
     }
     if (old !== undefined) chmodSync(next, old.mode & 0o7777);
-    if (basedOn === undefined) renameSync(next, target);
-    else replaceIfUnchanged(next, target, basedOn, file);
-  } finally {
-    rmSync(next, { force: true });
+  } catch (error) {
+    discard();
+    throw error;
+  }
+  return {
+    commit() {
+      try {
+        if (basedOn === undefined) renameSync(next, target);
+        else replaceIfUnchanged(next, target, basedOn, file);
+      } finally {
+        discard();
+      }
+      syncFolder(folder);
+    },
+    discard,
+  };
+}
+
+/**
+ * Replaces the text of a file, as {@link prepareFile} and {@link PreparedFile.commit}. It is on the disk when this returns, after
+ * a few milliseconds.
+ * @throws as those two.
+ */
+export function replaceFile(file: string, text: string, options: ReplaceOptions = {}): void {
+  prepareFile(file, text, options).commit();
+}
+
+/**
+ * Removes the files that a killed process left beside a file that it was replacing. Only a file with the exact form of our names is
+ * removed, that belongs to this user or to the owner of the file, and that is older than this process: a younger one may be the
+ * work of a process that still runs.
+ * @returns their paths. A file that cannot be removed is left out: it does no harm.
+ */
+export function removeLeftovers(file: string): readonly string[] {
+  try {
+    const old = statSync(file, { throwIfNoEntry: false });
+    const target = old === undefined ? file : realpathSync(file);
+    const start = `.${path.basename(target)}.`;
+    const owners = [process.geteuid?.(), (old ?? ownerOfFolder(target))?.uid];
+    const folder = path.dirname(target);
+    return readdirSync(folder)
+      .filter((name) => name.startsWith(start) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(start.length)))
+      .map((name) => path.join(folder, name))
+      .filter((leftover) => isLeftover(leftover, owners) && isRemoved(leftover));
+  } catch {
+    // There is no such folder, or this user may not read it.
+    return [];
   }
 }
 
-/** Whom a new file belongs to; undefined: the account of this process, because it is not root. */
+function isLeftover(leftover: string, owners: readonly (number | undefined)[]): boolean {
+  const found = lstatSync(leftover, { throwIfNoEntry: false });
+  return found !== undefined && found.isFile() && owners.includes(found.uid) && found.mtimeMs < performance.timeOrigin;
+}
+
+function isRemoved(leftover: string): boolean {
+  try {
+    rmSync(leftover, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function writeNew(file: string, text: string): void {
+  const handle = openSync(file, 'wx', 0o600);
+  try {
+    writeFileSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Puts a rename on the disk: without this, a power failure may bring the old name back. */
+function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    // Some file systems cannot do it. The file is replaced already, so this is not a failure.
+  }
+}
+
+/** The owner of a new file; undefined: the account of this process, because it is not root. */
 function ownerOfFolder(file: string): { readonly uid: number; readonly gid: number } | undefined {
   return process.getuid?.() === 0 ? statSync(path.dirname(file)) : undefined;
 }
 
-/** Of two processes that find the file unchanged at the same moment one alone may replace it. @param file its name, for people. */
+/** Of two processes that find the file unchanged at the same moment only one may replace it. @param file its name, for people. */
 function replaceIfUnchanged(next: string, target: string, basedOn: string, file: string): void {
   const changed = new FileChangedError(`${file} was changed meanwhile`);
   const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);
@@ -74,10 +169,10 @@ function replaceIfUnchanged(next: string, target: string, basedOn: string, file:
   }
 }
 
-/** A lock is held for microseconds: one that is older is what a crash has left. */
+/** A lock is held for microseconds: an older one was left by a crash. */
 const LOCK_HOLDS_MS = 10_000;
 
-/** @returns false where somebody else has it. */
+/** @returns false if another process has it. */
 function takeLock(lock: string): boolean {
   const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
   if (heldSince !== undefined && Date.now() - heldSince > LOCK_HOLDS_MS) rmSync(lock, { force: true });
@@ -90,7 +185,7 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** Empty where there is no file. */
+/** Empty if there is no file. */
 function textOf(file: string): string {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readTextFile(file);
 }

@@ -9,6 +9,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'there is no room left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would exceed the limit of its size',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8',
 };
 

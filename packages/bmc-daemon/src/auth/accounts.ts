@@ -12,7 +12,7 @@ import type { HtpasswdEntry } from './htpasswd.js';
 import { createLockout } from './lockout.js';
 import {
   checkUser,
-  editPasswordFile,
+  preparePasswordFile,
   userLine,
   withoutUser,
   withRenamedUser,
@@ -146,25 +146,36 @@ export function createAccounts({ file, passwordFile, state, log, clock }: Accoun
     );
   };
   const setKept = (kept: readonly AccountState[]): void => state.update((old) => ({ ...old, accounts: kept }));
-  /** Role and flags before the password: a crash between the two must not leave an administrator behind. */
+  /**
+   * Changes both files or none. Role and flags come before the password: a crash between the two must not leave an administrator
+   * behind. The password file is prepared first, so a full disk is found out before anything has changed.
+   */
   const write = ({ keep, forget, edit }: AccountWrite): void => {
     const before = state.state.accounts;
-    if (keep !== undefined) setKept([...before.filter(({ user }) => user !== keep.user), keep]);
+    const prepared = edit === undefined ? undefined : preparePasswordFile(file, edit);
     try {
-      if (edit !== undefined) editPasswordFile(file, edit);
+      if (keep !== undefined) setKept([...before.filter(({ user }) => user !== keep.user), keep]);
     } catch (error) {
-      if (keep !== undefined) putBack(before, keep.user);
+      prepared?.discard();
+      throw error;
+    }
+    try {
+      prepared?.commit();
+    } catch (error) {
+      if (keep !== undefined) tryToKeep(before, keep.user, 'putting an account back as it was failed');
       throw error;
     }
     passwordFile.refresh();
-    if (forget !== undefined) setKept(state.state.accounts.filter(({ user }) => user !== forget));
+    if (forget === undefined) return;
+    // The account is gone already: what is left of it gives nothing to anyone.
+    const others = state.state.accounts.filter(({ user }) => user !== forget);
+    tryToKeep(others, forget, 'forgetting a removed account failed');
   };
-  /** What keeps the password file from being written may keep the state file, too: the client is told of the first fault. */
-  const putBack = (before: readonly AccountState[], user: string): void => {
+  const tryToKeep = (accounts: readonly AccountState[], user: string, complaint: string): void => {
     try {
-      setKept(before);
+      setKept(accounts);
     } catch (error) {
-      log.error('putting an account back as it was failed', { account: user, error });
+      log.error(complaint, { account: user, error });
     }
   };
   const keptOf = (user: string) => state.state.accounts.find((kept) => kept.user === user) ?? unlisted(user);

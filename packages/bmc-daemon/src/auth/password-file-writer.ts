@@ -1,8 +1,9 @@
 /** Puts users into an htpasswd file, or takes them out, and leaves everything else in it as it is. */
 import { hash } from 'bcrypt';
 import { statSync } from 'node:fs';
-import { FileChangedError, replaceFile } from '@rackless/daemon/replace-file.js';
+import { FileChangedError, prepareFile, type PreparedFile } from '@rackless/daemon/replace-file.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
+import { StorageError } from '../storage-error.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
 import { readPasswordText } from './password-text.js';
 
@@ -17,8 +18,8 @@ export class CredentialsError extends Error {
   }
 }
 
-/** The password file can not be written; the message names it. */
-export class PasswordFileWriteError extends Error {
+/** The password file cannot be written; the message names it. */
+export class PasswordFileWriteError extends StorageError {
   override readonly name = 'PasswordFileWriteError';
 }
 
@@ -91,36 +92,58 @@ export async function userLine(user: string, password: string): Promise<string> 
   return `${user}:${await hash(password, COST)}`;
 }
 
+/** A change of the password file that is on the disk beside it. Exactly one of the two has to be called. */
+export interface PasswordFileEdit {
+  /** Puts the change in place. @returns the text as it was. @throws {PasswordFileWriteError} */
+  commit(): string;
+  /** Forgets the change. */
+  discard(): void;
+}
+
 /**
- * Changes the text of the file. It is replaced as a whole, so a daemon that reads it meanwhile sees the old one or the new one;
- * a new file is for its owner alone, an old one keeps its mode and owner. What `htpasswd` or an editor wrote in the meantime is
- * built upon, not lost.
- * @returns the text as it was.
+ * Prepares a change of the text of the file. The file is replaced as a whole, so a daemon that reads it meanwhile sees the old one
+ * or the new one. A new file is for its owner alone, an old one keeps its mode and owner. What `htpasswd` or an editor writes in
+ * the meantime is built upon, not lost.
  * @throws {PasswordFileWriteError}
  */
-export function editPasswordFile(file: string, edit: (text: string) => string): string {
+export function preparePasswordFile(file: string, edit: (text: string) => string): PasswordFileEdit {
+  const prepare = (): { readonly before: string; readonly next: PreparedFile } => {
+    const before = statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readPasswordText(file);
+    return { before, next: prepareFile(file, edit(before), { basedOn: before }) };
+  };
+  let prepared = writing(file, prepare);
+  return {
+    commit: () =>
+      writing(file, () => {
+        for (let attempt = 1; ; attempt += 1) {
+          try {
+            prepared.next.commit();
+            return prepared.before;
+          } catch (error) {
+            if (!(error instanceof FileChangedError) || attempt === ATTEMPTS) throw error;
+            prepared = prepare();
+          }
+        }
+      }),
+    discard: () => prepared.next.discard(),
+  };
+}
+
+function writing<Result>(file: string, work: () => Result): Result {
   try {
-    for (let attempt = 1; ; attempt += 1) {
-      const text = statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readPasswordText(file);
-      try {
-        replaceFile(file, edit(text), { basedOn: text });
-        return text;
-      } catch (error) {
-        if (!(error instanceof FileChangedError) || attempt === ATTEMPTS) throw error;
-      }
-    }
+    return work();
   } catch (error) {
     throw new PasswordFileWriteError(`writing ${file}: ${fileReason(error)}`, { cause: error });
   }
 }
 
 /**
- * Adds a user or changes a password, as {@link editPasswordFile}.
+ * Adds a user or changes a password, as {@link preparePasswordFile}.
  * @returns whether the user is new.
  * @throws {CredentialsError} or {@link PasswordFileWriteError}.
  */
 export async function setPassword(file: string, user: string, password: string): Promise<'added' | 'changed'> {
   const line = await userLine(user, password);
-  const before = editPasswordFile(file, (text) => withUserLine(text, user, line));
+  const before = preparePasswordFile(file, (text) => withUserLine(text, user, line)).commit();
   return before.split('\n').some((candidate) => candidate.startsWith(`${user}:`)) ? 'changed' : 'added';
 }

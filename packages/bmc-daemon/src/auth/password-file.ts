@@ -5,6 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import type { Log } from '@rackless/daemon/log.js';
+import { removeLeftovers } from '@rackless/daemon/replace-file.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
 import { parseHtpasswd, type Htpasswd, type HtpasswdEntry } from './htpasswd.js';
 import { readPasswordText } from './password-text.js';
@@ -77,6 +78,7 @@ export interface PasswordFileOptions {
  */
 export function openPasswordFile(path: string, options: PasswordFileOptions): PasswordFile {
   const { log, now, checkEveryMs } = options;
+  for (const leftover of removeLeftovers(path)) log.warn(`removed ${leftover}, which a killed process left`);
   let seen = fingerprint(path);
   const first = readPasswordFile(path);
   if (first.faults.length > 0) throw new PasswordFileError(first.faults);

@@ -3,18 +3,18 @@ import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:cry
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { TlsFiles, TlsOptions } from '@rackless/daemon/tls.js';
-import { StateFileError, type StateFile } from '../state-file.js';
+import type { StateFile } from '../state-file.js';
 import { readExtensions, type CertificateExtensions } from './extensions.js';
 import { keyPem, PemError, pemOf, readCertificates, readPem } from './pem.js';
 import { chainFault, pairFault } from './server-chain.js';
 import { createSigningRequest, generateKey, type SigningRequest } from './signing-request.js';
-import { TlsFileWriteError, writeTlsFiles } from './tls-file-writer.js';
+import { writeTlsFiles } from './tls-file-writer.js';
 
 /** The certificate was not replaced, and the old one stays. The message says why, and quotes no key. */
 export class ServerCertificateError extends Error {
   override readonly name = 'ServerCertificateError';
-  /** `format`: it can not be read; `value`: it can, and is not usable; `files`: it could not be kept; `busy`: later, perhaps. */
-  readonly kind: 'format' | 'value' | 'files' | 'busy';
+  /** `format`: it cannot be parsed; `value`: it is not usable; `busy`: later, perhaps. */
+  readonly kind: 'format' | 'value' | 'busy';
 
   constructor(kind: ServerCertificateError['kind'], reason: string, cause?: unknown) {
     super(reason, cause === undefined ? undefined : { cause });
@@ -43,13 +43,13 @@ export interface ServerCertificate {
    * Makes a key and keeps it until its certificate comes. One after the other: an RSA key holds one of the few threads that passwords are
    * verified in, too.
    * @returns the request for it as PEM.
-   * @throws {ServerCertificateError} `files`, `busy`.
+   * @throws {ServerCertificateError} `busy`. @throws {StateFileError}
    */
   request(request: SigningRequest): Promise<string>;
   /**
    * Shows another certificate to all connections from now on, and writes it, with its key, to the files that it was read from.
    * @param pem the certificate, those that lead from it to a root, and its key where that is neither the present one nor that of a request.
-   * @throws {ServerCertificateError}
+   * @throws {ServerCertificateError}, {TlsFileWriteError}
    */
   replace(pem: string, options?: { readonly passphrase?: string | undefined }): Promise<void>;
   /** The files were read again, and the listener has what was in them. */
@@ -78,14 +78,8 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     tls = next;
     chain = readCertificates(next.cert);
   };
-  const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void => {
-    try {
-      state.update(({ keys }) => ({ keys: change(keys) }));
-    } catch (error) {
-      if (!(error instanceof StateFileError)) throw error;
-      throw new ServerCertificateError('files', error.message, error);
-    }
-  };
+  const keepKeys = (change: (keys: readonly string[]) => readonly string[]): void =>
+    state.update(({ keys }) => ({ keys: change(keys) }));
 
   /** What was asked for has come: its key is in its own file now. */
   const forget = (used: string): void => {
@@ -133,12 +127,7 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
       const unusable = pairFault(certificates, key);
       if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
       const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
-      try {
-        writeTlsFiles(files(), next);
-      } catch (error) {
-        if (!(error instanceof TlsFileWriteError)) throw error;
-        throw new ServerCertificateError('files', error.message, error);
-      }
+      writeTlsFiles(files(), next);
       setTls(next);
       take(next);
       log.info('certificate replaced', { certificate: files().sslCert, fingerprint: leaf.fingerprint256 });

@@ -4,9 +4,10 @@ import { realpathSync } from 'node:fs';
 import { replaceFile } from '@rackless/daemon/replace-file.js';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import type { TlsFiles } from '@rackless/daemon/tls.js';
+import { StorageError } from '../storage-error.js';
 
-/** A file can not be written; the message names it. Certificate and key are those of before. */
-export class TlsFileWriteError extends Error {
+/** A file cannot be written; the message names it. Certificate and key are as before. */
+export class TlsFileWriteError extends StorageError {
   override readonly name = 'TlsFileWriteError';
 }
 

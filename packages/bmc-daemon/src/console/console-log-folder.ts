@@ -6,7 +6,9 @@
  */
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileReason } from '@rackless/daemon/text-file.js';
 import { z } from 'zod';
+import { StorageError } from '../storage-error.js';
 import type { Stretch } from './console-log-lines.js';
 import { leftOut, note, type Mark, type Piece } from './console-log-pending.js';
 
@@ -88,8 +90,12 @@ export class ConsoleLogFolder {
     const known = await this.#load();
     const number = (known.at(-1)?.number ?? 0) + 1;
     const folder = this.#folderOf(number);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(path.join(folder, 'boot.json'), `${JSON.stringify(boot)}\n`, { mode: 0o600 });
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(path.join(folder, 'boot.json'), `${JSON.stringify(boot)}\n`, { mode: 0o600 });
+    } catch (error) {
+      throw new StorageError(`writing ${path.join(folder, 'boot.json')}: ${fileReason(error)}`, { cause: error });
+    }
     known.push({ ...boot, number, segments: [], marks: 0 });
     while (known.length > this.#limits.boots) await this.removeOldest();
     return number;

@@ -1,9 +1,9 @@
 /** What the console service shows clients to be known again by: made once, kept in EMULATOR_STATE_DIR. */
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { replaceFile } from '@rackless/daemon/replace-file.js';
-import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
+import { removeLeftovers, replaceFile } from '@rackless/daemon/replace-file.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
 import ssh2 from 'ssh2';
 import { StateFileError } from '../state-file.js';
 
@@ -30,6 +30,7 @@ const kinds = [
 export function openHostKeys(folder: string): readonly HostKey[] {
   return kinds.map(({ file, make }) => {
     const name = path.join(folder, file);
+    removeLeftovers(name);
     const isThere = statSync(name, { throwIfNoEntry: false }) !== undefined;
     return readKey(name, isThere ? keptKey(name) : newKey(name, make));
   });
@@ -39,7 +40,8 @@ function keptKey(name: string): string {
   try {
     // Whoever can read it can pretend to be this service.
     chmodSync(name, 0o600);
-    return readTextFile(name);
+    // Bytes that are no UTF-8 make it no key, which is reported as any other damage.
+    return readFileSync(name, 'utf8');
   } catch (error) {
     throw new StateFileError(`reading ${name}: ${fileReason(error)}`, { cause: error });
   }
@@ -62,7 +64,7 @@ function readKey(name: string, privateKey: string): HostKey {
   const key = ssh2.utils.parseKey(privateKey);
   // Its text is not quoted: it is a secret, whatever is wrong with it.
   if (key instanceof Error || !key.isPrivateKey())
-    throw new StateFileError(`${name} is no private key: correct it, or move it away to have a new one made`);
+    throw new StateFileError(`${name} is damaged: correct it, or move it away to have a new key made`);
   const digest = createHash('sha256').update(key.getPublicSSH()).digest('base64').replace(/=+$/, '');
   return { privateKey, type: key.type, fingerprint: `SHA256:${digest}` };
 }

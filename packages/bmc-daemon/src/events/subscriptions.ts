@@ -171,10 +171,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   let listed: readonly Subscription[] | undefined;
   let closed = false;
 
-  const store = (): void =>
+  /** @param without a subscription that is about to end. */
+  const store = (without?: string): void =>
     state.update((present) => ({
       ...present,
-      subscriptions: [...pushes.values()].map(({ subscription }) => subscription.record),
+      subscriptions: [...pushes.values()]
+        .map(({ subscription }) => subscription.record)
+        .filter(({ id }) => id !== without),
     }));
   const set = (push: Push, subscription: PushSubscription): void => {
     push.subscription = subscription;
@@ -283,8 +286,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   const remove = (id: string): boolean => {
     const push = pushes.get(id);
     if (push !== undefined) {
+      // The disk first: if that fails, the subscription goes on.
+      store(id);
       stop(id, push);
-      store();
       return true;
     }
     const stream = streams.get(id);

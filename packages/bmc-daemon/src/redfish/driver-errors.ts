@@ -2,7 +2,8 @@
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { DriverError, type DriverErrorField } from '../drivers/driver.js';
 import { RedfishError } from './errors.js';
-import { about, message, messageStatus, withDetail, type Message } from './messages.js';
+import { isOutOfRoom, StorageError } from '../storage-error.js';
+import { about, message, messageStatus, sentence, withDetail, type Message } from './messages.js';
 
 /** What a driver's word for a part of a change is called in a body: `Boot/BootOrder`, from the body's root on. */
 export type PropertyNames = Readonly<Partial<Record<DriverErrorField, string>>>;
@@ -29,11 +30,13 @@ export interface ErrorContext {
 const retryAfterSeconds = 5;
 
 /**
- * Any error as the answer to the request: a {@link RedfishError} as it is, a {@link DriverError} as its message, everything else
+ * Any error as the answer to the request: a {@link RedfishError} as it is, a {@link DriverError} as its message, a
+ * {@link StorageError} as 507 InsufficientStorage or 500 OperationFailed with the name of the file, everything else
  * (and the kind `internal`) as 500 InternalError, whose cause is for the log and never shown.
  */
 export function toRedfishError(error: unknown, context: ErrorContext): RedfishError {
   if (error instanceof RedfishError) return error;
+  if (error instanceof StorageError) return notStored(error);
   if (!(error instanceof DriverError) || error.kind === 'internal') {
     return new RedfishError(500, [message('InternalError')], {}, error);
   }
@@ -42,6 +45,13 @@ export function toRedfishError(error: unknown, context: ErrorContext): RedfishEr
   const subject = withDetail(answer, `${error.message}.`);
   const headers = error.kind === 'unavailable' ? { 'Retry-After': String(retryAfterSeconds) } : {};
   return new RedfishError(status(error, answer), [subject], headers, error);
+}
+
+/** Names the file: a client that may change something may know where it is stored, and would not find the fault otherwise. */
+function notStored(error: StorageError): RedfishError {
+  const detail = sentence(error.message);
+  if (isOutOfRoom(error)) return new RedfishError(507, [withDetail(message('InsufficientStorage'), detail)], {}, error);
+  return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
 }
 
 function status(error: DriverError, answer: Message): number {

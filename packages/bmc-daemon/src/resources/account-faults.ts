@@ -1,9 +1,8 @@
 /** What can stand in the way of a change of accounts and roles, in Redfish's words. */
 import { AccountError } from '../auth/accounts.js';
-import { CredentialsError, PasswordFileWriteError } from '../auth/password-file-writer.js';
+import { CredentialsError } from '../auth/password-file-writer.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, sentence, withDetail, type Message } from '../redfish/messages.js';
-import { StateFileError } from '../state-file.js';
 
 /** What the request is about, for its messages. */
 export interface AccountSubject {
@@ -30,9 +29,6 @@ function translate(error: unknown, subject: AccountSubject): unknown {
   if (error instanceof AccountError) return ofAccount(error, subject);
   if (error instanceof CredentialsError)
     return badRequest(propertyError(error.about === 'user' ? 'UserName' : 'Password', error.message));
-  if (error instanceof PasswordFileWriteError || error instanceof StateFileError)
-    // Who may change accounts may know where they are kept: without the name nobody would find what is wrong.
-    return new RedfishError(500, [withDetail(message('OperationFailed'), sentence(error.message))], {}, error);
   return error;
 }
 

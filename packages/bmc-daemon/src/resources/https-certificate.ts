@@ -65,8 +65,6 @@ export function translateCertificateError(error: unknown, action?: string): unkn
   if (!(error instanceof ServerCertificateError)) return error;
   const name = 'CertificateString';
   const detail = sentence(error.message);
-  // Who may change the certificate may know where it is kept: without the name nobody would find what is wrong.
-  if (error.kind === 'files') return new RedfishError(500, [withDetail(message('OperationFailed'), detail)], {}, error);
   if (error.kind === 'busy') {
     const later = withDetail(message('ServiceTemporarilyUnavailable', RETRY_AFTER_S), detail);
     return new RedfishError(503, [later], { 'Retry-After': RETRY_AFTER_S }, error);

@@ -1,7 +1,7 @@
 /** Whether and how the service lets itself be found: what clients set over Redfish, kept over restarts, and the socket that follows it. */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
-import { openStateFile, StateFileError } from '../state-file.js';
+import { openStateFile } from '../state-file.js';
 import { product, redfishVersion, version } from '../version.js';
 import { SSDP_GROUP, SSDP_PORT } from './message.js';
 import { openResponder, type Responder } from './responder.js';
@@ -25,7 +25,7 @@ export interface Discovery {
   readonly port: number;
   /** As they are: `enabled` only where the port is listened at. The same object until something changes. */
   readonly settings: DiscoverySettings;
-  /** Sets what is given. @throws {DiscoveryError} where it can not be done or not be kept; then everything is as it was. */
+  /** Sets what is given. @throws {DiscoveryError}, {StateFileError}; then everything is as it was. */
   change(change: Partial<DiscoverySettings>): Promise<void>;
   /** Begins, where that is wanted. What stands in its way is a warning in the log. */
   start(service: DiscoveredService): Promise<void>;
@@ -85,14 +85,7 @@ export function openDiscovery(options: DiscoveryOptions): Discovery {
     log,
     broken: 'setAside',
   });
-  const keep = (settings: DiscoverySettings): void => {
-    try {
-      state.update(() => ({ ...settings, configured }));
-    } catch (error) {
-      if (!(error instanceof StateFileError)) throw error;
-      throw new DiscoveryError(error.message, { cause: error });
-    }
-  };
+  const keep = (settings: DiscoverySettings): void => state.update(() => ({ ...settings, configured }));
   const kept = state.state;
   let wanted = settingsOf(kept, kept.enabled);
   if (kept.configured !== configured) {

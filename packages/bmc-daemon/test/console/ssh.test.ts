@@ -470,7 +470,7 @@ describe('the host key', () => {
     const file = path.join(folder, 'ssh_host_ed25519_key');
     writeFileSync(file, 'no key\n');
     expect(() => openHostKeys(folder)).toThrow(
-      `${file} is no private key: correct it, or move it away to have a new one made`,
+      `${file} is damaged: correct it, or move it away to have a new key made`,
     );
   });
 });

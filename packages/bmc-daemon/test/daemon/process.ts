@@ -47,6 +47,11 @@ export class DaemonProcess {
     if (input !== undefined) this.#child.stdin.end(input);
   }
 
+  /** Of the process, 0 if it could not be started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get stdout(): string {
     return this.#stdout;
   }

@@ -1,0 +1,17 @@
+/** Data that had to be stored was not. */
+
+/** A file cannot be written or read. The message names the file and the reason; the `cause` is what node:fs threw. */
+export class StorageError extends Error {
+  override readonly name: string = 'StorageError';
+}
+
+/** No room on the disk, none of the quota, none below the limit of a file's size. */
+const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Returns whether there was no room. */
+export function isOutOfRoom(error: unknown): boolean {
+  // By shape: an error of another realm (a test's) is no Error of this realm.
+  if (typeof error !== 'object' || error === null) return false;
+  if ('code' in error && FULL.has(error.code)) return true;
+  return 'cause' in error && isOutOfRoom(error.cause);
+}
