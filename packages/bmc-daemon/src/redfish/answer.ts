@@ -22,6 +22,10 @@ const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';
 
+/** What a client may leave unread, in characters, and for how long. Smaller bodies fit into the buffers of a socket. */
+const largeBody = 64 * 1024;
+const stalledMs = 30_000;
+
 const flatten = (headers: Headers): readonly string[] => Object.entries(headers).flat();
 
 /** An answer with a JSON text. */
@@ -85,6 +89,10 @@ export function send(response: ServerResponse, answer: Answer, requestId: string
     response.flushHeaders();
     answer.stream(response);
     return;
+  }
+  // A client that reads nothing of a large body holds it in memory.
+  if (answer.body !== undefined && answer.body.length > largeBody) {
+    response.setTimeout(stalledMs, () => response.destroy());
   }
   // Node leaves the body of an answer to HEAD out by itself.
   response.end(answer.body);

@@ -18,9 +18,14 @@ export function preconditionsOf({ headers }: Pick<IncomingMessage, 'headers'>): 
   return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] };
 }
 
-/** A strong, quoted entity tag of this text. 128 bits: nobody meets two bodies with one tag. */
+/** A strong, quoted entity tag of this text. */
 export function entityTag(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  return tagOfDigest(createHash('sha256').update(text).digest('base64url'));
+}
+
+/** The entity tag of a text whose SHA-256 this is, in base64url. 128 bits are enough: no two bodies have one tag. */
+export function tagOfDigest(digest: string): string {
+  return `"${digest.slice(0, 22)}"`;
 }
 
 /** Whether a write may go on: the tag is among those of If-Match, by strong comparison, or the header is `*`. */

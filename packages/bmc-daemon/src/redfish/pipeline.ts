@@ -17,6 +17,7 @@ import { RequestRequester, type ChangeListener, type Exchange } from './exchange
 import type { JsonObject } from './json.js';
 import { message } from './messages.js';
 import { answerQuery, checkQueried, nothingAsked, pageOf } from './query/answer.js';
+import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.js';
 import { parseQuery } from './query/parse.js';
 import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
@@ -46,6 +47,8 @@ export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
+  /** What all answers to `$expand` and `$filter` may use. Default: {@link expansionLimits}. */
+  readonly expansion?: Partial<ExpansionLimits>;
 }
 
 /** That some requests see one machine, as if this were its own service: decided once, for all resources. */
@@ -60,6 +63,7 @@ export interface Scoping<Services> {
 interface Reading {
   readonly get: (uri: string, exchange: Exchange) => Promise<Answer>;
   readonly show: (uri: string, exchange: Exchange) => Promise<JsonObject | undefined>;
+  readonly budget: ExpansionBudget;
 }
 
 /** Answers one request; resolves when the answer is with the socket. Never rejects, whatever a resource throws. */
@@ -67,7 +71,7 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, requ
 
 /** @throws {Error} if two resources claim one path. */
 export function createPipeline<Services>(options: PipelineOptions<Services>): Pipeline {
-  const { resources, streams = [], services, authenticate, strict, currentUri, onChange, scoping } = options;
+  const { resources, streams = [], services, authenticate, strict, currentUri, onChange, scoping, expansion } = options;
   const whole: View<Services> = { services, scope: null };
   const viewOf = ({ scope }: Exchange): View<Services> =>
     scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
@@ -94,6 +98,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       const { body } = await match.target.show(admit(match, exchange, 'GET'), match.params);
       return pageOf(body, nothingAsked, match.target.pageSize);
     },
+    budget: new ExpansionBudget(expansion),
   };
   const readBody = createBodyReader();
   const router = createRouter<Endpoint>([
@@ -187,6 +192,7 @@ function operate(match: Match<Endpoint> | undefined, reading: Reading, exchange:
   return answerQuery(target, params, query ?? nothingAsked, admitted, {
     read: (uri) => reading.show(uri, exchange),
     get: (uri) => reading.get(uri, exchange),
+    budget: reading.budget,
   });
 }
 

@@ -3,22 +3,26 @@
  * `$skip`, `$top`, pages, `$expand`, `$select`.
  */
 import { emptyAnswer, jsonAnswer, stringify, type Answer } from '../answer.js';
-import { entityTag, ifNoneMatchHolds } from '../conditions.js';
-import type { Endpoint, Shown } from '../endpoint.js';
+import { ifNoneMatchHolds } from '../conditions.js';
+import type { Endpoint } from '../endpoint.js';
 import { refuse } from '../errors.js';
 import type { Exchange } from '../exchange.js';
 import { isArray, isObject, type Json, type JsonObject } from '../json.js';
 import type { Params } from '../resource.js';
 import { expandLinks, LinkReader, type ReadLink } from './expand.js';
+import type { ExpansionBudget } from './expansion-budget.js';
 import type { Filter } from './filter.js';
 import type { Query } from './parse.js';
+import { piecesAnswer } from './pieces-answer.js';
 import { selectFrom } from './select.js';
+import { serialize } from './serialize.js';
 
 export interface QueryReading {
   /** A resource as an object, for `$filter` and `$expand`. */
   readonly read: ReadLink;
   /** The answer to a GET, for `only`. */
   readonly get: (uri: string) => Promise<Answer>;
+  readonly budget: ExpansionBudget;
 }
 
 /**
@@ -37,29 +41,45 @@ export async function answerQuery(
   params: Params,
   query: Query,
   exchange: Exchange,
-  { read, get }: QueryReading,
+  { read, get, budget }: QueryReading,
 ): Promise<Answer> {
   if (show === undefined) throw refuse('QueryNotSupportedOnResource');
   const shown = await show(exchange, params);
-  const reader = new LinkReader(read, exchange.requester.signal);
   if (query.only) {
     const [member, ...others] = membersOf(shown.body);
     const uri = isObject(member) ? member['@odata.id'] : undefined;
     if (typeof uri === 'string' && others.length === 0) return get(uri);
   }
-  const filtered = query.filter === undefined ? shown.body : await filterMembers(shown.body, query.filter, reader);
-  const page = pageOf(filtered, query, pageSize);
-  const expanded = query.expand === undefined ? page : await expandLinks(page, query.expand, reader);
-  const body = query.select === undefined ? expanded : selectFrom(expanded, query.select);
-  return conditionally(exchange, shown, query, stringify(body));
+  if (query.filter === undefined && query.expand === undefined) {
+    const page = pageOf(shown.body, query, pageSize);
+    const text = stringify(query.select === undefined ? page : selectFrom(page, query.select));
+    const etag = shown.etag();
+    return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...shown.headers, ETag: etag });
+  }
+  const { user, address, signal } = exchange.requester;
+  // By the user, too: behind one address may be many. Not by the session: a user may open many.
+  const client = `${user ?? ''} ${address}`;
+  return budget.run(client, signal, async () => {
+    const reader = new LinkReader(read, signal, budget.pace);
+    const filtered = query.filter === undefined ? shown.body : await filterMembers(shown.body, query.filter, reader);
+    const page = pageOf(filtered, query, pageSize);
+    const whole = { body: page, composite: new Set<Json>() };
+    const { body, composite } = query.expand === undefined ? whole : await expandLinks(page, query.expand, reader);
+    const text = await serialize(body, query.select, composite, reader);
+    // What holds other resources is known by its own text alone.
+    const answer = notModified(exchange, text.etag);
+    if (answer !== undefined) return answer;
+    const { stallMs } = budget.limits;
+    const released = budget.hold(client, text.bytes);
+    return piecesAnswer(text, { ...shown.headers, ETag: text.etag }, { stallMs, released });
+  });
 }
 
-/** A part of a resource changes when the resource does; what holds other resources, too, is known by its own text alone. */
-function conditionally({ request }: Exchange, { etag, headers }: Shown, query: Query, text: string): Answer {
-  const tag = query.filter === undefined && query.expand === undefined ? etag() : entityTag(text);
+function notModified({ request }: Exchange, etag: string): Answer | undefined {
   const ifNoneMatch = request.headers['if-none-match'];
-  if (ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, tag)) return emptyAnswer(304, { ETag: tag });
-  return jsonAnswer(200, text, { ...headers, ETag: tag });
+  return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag)
+    ? emptyAnswer(304, { ETag: etag })
+    : undefined;
 }
 
 function membersOf(body: JsonObject): readonly Json[] {
@@ -75,12 +95,15 @@ async function filterMembers(body: JsonObject, filter: Filter, reader: LinkReade
   );
   const uris = links.filter((uri) => typeof uri === 'string');
   const read = new Map((await reader.readAll(uris)).map((resource, index) => [uris[index], resource]));
-  const passing = members.filter((member, index) => {
+  const passing: Json[] = [];
+  for (const [index, member] of members.entries()) {
     const link = links[index];
     const resource = typeof link === 'string' ? read.get(link) : member;
-    // What may not be seen or is gone is no member that could pass.
-    return isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource);
-  });
+    // A member that may not be seen or is gone can not pass.
+    if (isObject(resource) && !('@Message.ExtendedInfo' in resource) && filter(resource)) passing.push(member);
+    // A filter may have a thousand comparisons.
+    await reader.step();
+  }
   return { ...body, 'Members@odata.count': passing.length, Members: passing };
 }
 

@@ -1,0 +1,122 @@
+/**
+ * Whether deep expansions that nobody reads starve others: 300 connections ask for `/redfish/v1?$expand=*($levels=6)` and read
+ * nothing. Beside them another client reads one system, again and again, and expands all systems once.
+ *
+ *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
+ *
+ * Needs libvirtd, and `npm run build` first; starts a private libvirtd with its test driver. Exits 1 over a goal.
+ */
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
+import { fetchOnce, Machines, rest, startDaemon, systemUri, type MeasuredDaemon } from './measured-daemon.js';
+
+const { values: flags } = parseArgs({
+  options: {
+    machines: { type: 'string', default: '300' },
+    connections: { type: 'string', default: '300' },
+    seconds: { type: 'string', default: '20' },
+  },
+});
+
+/** `memory`: what a storm leaves, of what the one before it left. */
+const goals = { p99Ms: 1000, memory: 1.15 };
+const storm = '/redfish/v1?$expand=*($levels=6)';
+
+async function residentMiB({ pid }: MeasuredDaemon): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+async function openStorm({ url }: MeasuredDaemon): Promise<readonly Socket[]> {
+  const { hostname, port } = new URL(url);
+  const sockets = Array.from({ length: Number(flags.connections) }, () => connect(Number(port), hostname));
+  for (const socket of sockets) {
+    // The daemon may close it: it is not read.
+    socket.on('error', () => undefined);
+    if (socket.connecting) await once(socket, 'connect');
+    socket.pause();
+    socket.write(`GET ${encodeURI(storm)} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  }
+  return sockets;
+}
+
+/** Reads one system for some seconds. @returns the times of all reads, in milliseconds, ascending. */
+async function readSystems({ url }: MeasuredDaemon): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (const end = performance.now() + Number(flags.seconds) * 1000; performance.now() < end;) {
+    const started = performance.now();
+    const { status } = await fetchOnce(`${url}${systemUri(1)}`);
+    if (status !== 200) throw new Error(`reading a system: ${status}`);
+    times.push(performance.now() - started);
+  }
+  return times.toSorted((a, b) => a - b);
+}
+
+/** An expansion of all systems, repeated as Retry-After asks, as a client would. */
+async function expandPolitely({ url }: MeasuredDaemon): Promise<string> {
+  const started = performance.now();
+  for (let asked = 1; ; asked += 1) {
+    const { status, body } = await fetchOnce(`${url}/redfish/v1/Systems?$expand=.`);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    if (status === 200) return `200 with ${body.length} characters after ${seconds} s and ${asked} requests`;
+    if (status !== 503 || asked === 10) return `${status} after ${seconds} s and ${asked} requests`;
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+  }
+}
+
+/** One storm. @returns what it leaves in memory, and the p99 of the reads beside it. */
+async function measureStorm(daemon: MeasuredDaemon) {
+  await rest(daemon);
+  const before = await residentMiB(daemon);
+  let peak = before;
+  const watch = setInterval(() => void residentMiB(daemon).then((now) => (peak = Math.max(peak, now))), 100);
+  const sockets = await openStorm(daemon);
+  const polite = expandPolitely(daemon);
+  const times = await readSystems(daemon);
+  console.log(`beside ${sockets.length} unread expansions of ${flags.machines} machines, all systems: ${await polite}`);
+  for (const socket of sockets) socket.destroy();
+  clearInterval(watch);
+  await rest(daemon);
+  const after = await residentMiB(daemon);
+  const p99Ms = at(times, 0.99);
+  console.log(
+    `  GET of one system: ${times.length} reads, p50 ${at(times, 0.5).toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`,
+  );
+  console.log(`  memory: ${before.toFixed(0)} MiB before, ${peak.toFixed(0)} at most, ${after.toFixed(0)} after`);
+  return { p99Ms, residentMiB: after };
+}
+
+const at = (times: readonly number[], share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? NaN;
+
+const folder = await mkdtemp(join(tmpdir(), 'bmc-bench-'));
+const libvirtd = await startLibvirtd({ driver: 'test' });
+const machines = await Machines.open(libvirtd.uri);
+try {
+  await machines.define(Number(flags.machines), 'in a storm');
+  const daemon = await startDaemon(folder, libvirtd.uri);
+  try {
+    const alone = at(await readSystems(daemon), 0.99);
+    // The first one warms: what it leaves is the level that the second one must come back to.
+    const first = await measureStorm(daemon);
+    const second = await measureStorm(daemon);
+    const p99Ms = Math.max(first.p99Ms, second.p99Ms);
+    const memory = second.residentMiB / first.residentMiB;
+    console.log(
+      `p99 of a GET: ${p99Ms.toFixed(1)} ms, goal ${goals.p99Ms}; ${(p99Ms / alone).toFixed(1)} times that of the daemon alone`,
+    );
+    console.log(`memory after the second storm: ${memory.toFixed(2)} times that after the first, goal ${goals.memory}`);
+    process.exitCode = p99Ms <= goals.p99Ms && memory <= goals.memory ? 0 : 1;
+  } finally {
+    await daemon.stop();
+  }
+} finally {
+  await machines.close();
+  await libvirtd.stop();
+  await rm(folder, { recursive: true });
+}

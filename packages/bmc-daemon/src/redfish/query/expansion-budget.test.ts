@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedfishError } from '../errors.js';
+import { ExpansionBudget, type ExpansionLimits } from './expansion-budget.js';
+
+const stays = new AbortController().signal;
+
+/** A budget, and work that ends when the test says so. */
+function open(limits: Partial<ExpansionLimits> = {}) {
+  const budget = new ExpansionBudget(limits);
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const run = (client: string, name: string, signal = stays): Promise<string> =>
+    budget.run(client, signal, async () => {
+      started.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      return name;
+    });
+  const end = async (name: string): Promise<void> => {
+    // It begins in a turn of its own, and so does the next one.
+    await new Promise(setImmediate);
+    ends.get(name)?.();
+    await new Promise(setImmediate);
+  };
+  return { budget, started, run, end };
+}
+
+const refused = (status: number) => expect.objectContaining({ status }) as unknown;
+
+describe('the budget of expansions', () => {
+  it('gives each client a turn before one has another, and a client one at a time', async () => {
+    const { started, run, end } = open({ atOnce: 2 });
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => run(name.slice(0, 1), name));
+    await new Promise(setImmediate);
+    expect(started).toEqual(['a1', 'b1']);
+    await end('a1');
+    expect(started).toEqual(['a1', 'b1', 'c1']);
+    await end('b1');
+    expect(started).toEqual(['a1', 'b1', 'c1', 'a2']);
+    await end('a2');
+    expect(started.at(-1)).toBe('b2');
+    for (const name of ['c1', 'b2', 'a3']) await end(name);
+    expect(await Promise.all(all)).toHaveLength(6);
+  });
+
+  it('goes on after work that failed', async () => {
+    const { budget, run, end } = open({ atOnce: 1 });
+    await expect(budget.run('a', stays, () => Promise.reject(new Error('x')))).rejects.toThrow('x');
+    const next = run('a', 'a1');
+    await new Promise(setImmediate);
+    await end('a1');
+    expect(await next).toBe('a1');
+  });
+
+  it('rejects with 503 and Retry-After what waits above the limit of a client, or of all', async () => {
+    const { run, end } = open({ atOnce: 1, waitingPerClient: 1, waiting: 2 });
+    const waits = [run('a', 'a1'), run('a', 'a2'), run('b', 'b1')];
+    const fault: unknown = await run('a', 'a3').catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(RedfishError);
+    expect(fault).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } });
+    await expect(run('c', 'c1')).rejects.toEqual(refused(503));
+    for (const name of ['a1', 'b1', 'a2']) await end(name);
+    expect(await Promise.all(waits)).toEqual(['a1', 'a2', 'b1']);
+  });
+
+  it('rejects with 503 what has waited too long, and gives its place to the next', async () => {
+    const { started, run, end } = open({ atOnce: 1, waitMs: 1 });
+    const first = run('a', 'a1');
+    await expect(run('b', 'b1')).rejects.toEqual(refused(503));
+    await end('a1');
+    expect(await first).toBe('a1');
+    const next = run('c', 'c1');
+    await end('c1');
+    expect(await next).toBe('c1');
+    expect(started).toEqual(['a1', 'c1']);
+  });
+
+  it('forgets a request whose client went away while it waited', async () => {
+    const { started, run, end } = open({ atOnce: 1 });
+    const first = run('a', 'a1');
+    const gone = new AbortController();
+    const waiting = run('a', 'a2', gone.signal);
+    gone.abort();
+    await expect(waiting).rejects.toEqual(refused(503));
+    await expect(run('a', 'a3', gone.signal)).rejects.toEqual(refused(503));
+    await end('a1');
+    expect(await first).toBe('a1');
+    expect(started).toEqual(['a1']);
+  });
+
+  it('makes no further answer for a client that has not read its last ones, and answers others', async () => {
+    const { budget, started, run, end } = open({ unreadBytesPerClient: 100 });
+    const read = budget.hold('a', 150);
+    const held = run('a', 'a1');
+    const other = run('b', 'b1');
+    await new Promise(setImmediate);
+    expect(started).toEqual(['b1']);
+    read(60);
+    await new Promise(setImmediate);
+    expect(started).toEqual(['b1', 'a1']);
+    read(90);
+    await end('a1');
+    await end('b1');
+    expect(await Promise.all([held, other])).toEqual(['a1', 'b1']);
+  });
+
+  it('makes no further answer for anybody while too much is not read', async () => {
+    const { budget, started, run, end } = open({ unreadBytes: 100 });
+    const read = budget.hold('a', 100);
+    const other = run('b', 'b1');
+    await new Promise(setImmediate);
+    expect(started).toEqual([]);
+    read(100);
+    await new Promise(setImmediate);
+    await end('b1');
+    expect(await other).toBe('b1');
+  });
+});
