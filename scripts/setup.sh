@@ -133,6 +133,31 @@ link_node() {
   esac
 }
 
+# Go that compiles gofish: 1.21 or newer. Debian 12's is older. It can fetch a newer one as a module, as newer ones do by themselves,
+# and checks it against Go's checksum database.
+need_go() {
+  local wanted=1.22.12 arch folder
+  command -v go >/dev/null || need_packages go
+  command -v go >/dev/null || die "scripts/clients: gofish needs Go 1.21 or newer, and there is no go here"
+  if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; then return; fi
+  arch=$(go env GOARCH)
+  folder=$PWD/.cache/go-$wanted
+  if [ ! -d "$folder" ]; then
+    say "Fetching Go $wanted from the Go module proxy"
+    mkdir -p .cache
+    # Outside of any module, whose go.mod it would change.
+    (cd "$(mktemp -d)" && go mod download "golang.org/toolchain@v0.0.1-go$wanted.linux-$arch") >&2 ||
+      die "scripts/clients: gofish needs Go 1.21 or newer; $(go env GOVERSION) is here, and could not fetch Go $wanted"
+    rm -rf "$folder.new"
+    cp -r --no-preserve=mode "$(go env GOMODCACHE)/golang.org/toolchain@v0.0.1-go$wanted.linux-$arch" "$folder.new"
+    # Modules have no executable files.
+    chmod +x "$folder.new"/bin/* "$folder.new"/pkg/tool/*/*
+    mv "$folder.new" "$folder"
+  fi
+  export PATH=$folder/bin:$PATH
+  hash -r
+}
+
 # `npm ci`, unless node_modules holds what the lock file names.
 need_modules() {
   if ! node -e '

@@ -13,7 +13,7 @@ from page import environment
 from steps import Steps
 
 # The quick ones first, so that what is wrong in general is seen early.
-CLIENTS = ('curl', 'sushy', 'redfishtool', 'fence_redfish', 'ilorest', 'ansible', 'ironic')
+CLIENTS = ('curl', 'sushy', 'redfishtool', 'gofish', 'fence_redfish', 'ilorest', 'ansible', 'ironic')
 
 
 class Lab:

@@ -1,0 +1,56 @@
+//go:build oldest
+
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/stmcginnis/gofish"
+	"github.com/stmcginnis/gofish/redfish"
+)
+
+type (
+	ComputerSystem = redfish.ComputerSystem
+	EventService   = redfish.EventService
+	ManagerAccount = redfish.ManagerAccount
+	VirtualMedia   = redfish.VirtualMedia
+)
+
+// Each PATCH and POST has the ETag of the object, from the header of the answer, in If-Match.
+const sendsEtags = true
+
+func readTasks(service *gofish.Service) error {
+	return one(service.Tasks())
+}
+
+func bootFromCdOnce(system *ComputerSystem) error {
+	return system.SetBoot(redfish.Boot{
+		BootSourceOverrideTarget:  redfish.CdBootSourceOverrideTarget,
+		BootSourceOverrideEnabled: redfish.OnceBootSourceOverrideEnabled,
+	})
+}
+
+func reset(system *ComputerSystem, kind string) error {
+	return system.Reset(redfish.ResetType(kind))
+}
+
+func insert(drive *VirtualMedia, image string) error {
+	return drive.InsertMedia(image, true, true)
+}
+
+func eject(drive *VirtualMedia) error {
+	return drive.EjectMedia()
+}
+
+func subscribe(events *EventService, destination string) (string, error) {
+	return events.CreateEventSubscriptionInstance(destination, nil, nil, nil, redfish.RedfishEventDestinationProtocol, "gofish", "", nil)
+}
+
+// This version sends "TESTING123" as EventGroupId, which is a number in DMTF's schema: the service has to refuse it.
+func submitTestEvent(events *EventService) error {
+	if err := events.SubmitTestEvent("hello"); err == nil || !strings.Contains(err.Error(), "EventGroupId") {
+		return errors.New("the body of this version was accepted")
+	}
+	return nil
+}

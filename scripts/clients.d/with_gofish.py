@@ -1,0 +1,66 @@
+"""gofish (Go), as docs/clients.md has it, and a walk with the oldest and the newest version that we support."""
+import subprocess
+from pathlib import Path
+
+from page import block
+from steps import Unexpected
+
+NAME = 'gofish'
+# It manages accounts, which are there with a password file only.
+NEEDS_HTTPS = True
+
+SOURCE = Path(__file__).parent / 'gofish'
+VERSIONS = {'0.19': ('-modfile=oldest.mod', '-tags=oldest'), '0.22': ()}
+
+
+def go(folder, *arguments):
+    done = subprocess.run(('go', *arguments), cwd=folder, capture_output=True, text=True, timeout=900)
+    if done.returncode != 0:
+        raise Unexpected(f'go {arguments[0]}: {done.stderr}')
+
+
+def build(folder, source, *flags):
+    """@returns the program."""
+    program = folder / 'program'
+    go(source, 'build', '-buildvcs=false', *flags, '-o', program, '.')
+    return program
+
+
+def run(lab):
+    for version, flags in VERSIONS.items():
+        program = None
+        with lab.steps.step(NAME, f'builds-{version}'):
+            program = build(lab.new_folder(NAME), SOURCE, *flags)
+        for machine in lab.machines if program else ():
+            walk(lab, program, machine, f'[{version}]' + lab.suffix(machine))
+    with lab.steps.step(NAME, 'the-page'):
+        folder = lab.new_folder(NAME)
+        for name in ('go.mod', 'go.sum'):
+            (folder / name).write_text((SOURCE / name).read_text())
+        (folder / 'main.go').write_text(block('gofish'))
+        program = build(folder, folder)
+        for machine in lab.machines:
+            machine.put_at_rest()
+            done = subprocess.run([program], env=lab.environment(machine), capture_output=True, text=True, timeout=600)
+            if done.returncode != 0:
+                raise Unexpected(done.stdout + done.stderr)
+            machine.wait_for_power('On')
+            machine.put_at_rest()
+
+
+def walk(lab, program, machine, suffix):
+    """Turns each line of the program into a step."""
+    machine.put_at_rest()
+    done = subprocess.run([program], env=lab.environment(machine), capture_output=True, text=True, timeout=600)
+    lines = done.stdout.splitlines()
+    for line in lines:
+        verdict, _, rest = line.partition(' ')
+        name, _, why = rest.partition(': ')
+        if verdict == 'FAIL':
+            lab.steps.failure(NAME, name + suffix, why)
+            continue
+        with lab.steps.step(NAME, name + suffix):
+            if verdict != 'PASS':
+                raise Unexpected(line)
+    if done.returncode != 0 and not any(line.startswith('FAIL ') for line in lines):
+        lab.steps.failure(NAME, 'to-the-end' + suffix, f'exit status {done.returncode}: {done.stderr}')
