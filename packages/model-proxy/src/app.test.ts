@@ -77,6 +77,27 @@ describe('paths', () => {
   });
 });
 
+describe('routes of LiteLLM that are not implemented', () => {
+  it.each([
+    ['POST', '/key/generate', 'proxy/virtual_keys'],
+    ['GET', '/v1/fine_tuning/jobs', 'fine_tuning'],
+    ['POST', '/v1beta/models/m:generateContent', 'generateContent'],
+    ['DELETE', '/v1/responses/resp_1', 'response_api'],
+    ['GET', '/health/services', 'proxy/health'],
+    ['POST', '/v1/assistants', 'assistants'],
+  ])('say so with a link to their documentation: %s %s', async (method, path, page) => {
+    const answer = await call(`${served.url}${path}`, { method });
+    const message = `${method} ${path} is not implemented here. It is a route of LiteLLM's proxy: https://docs.litellm.ai/docs/${page}. GET /routes lists the routes that this proxy serves.`;
+    const error = { message, type: 'not_implemented_error', param: null, code: '501' };
+    expect([answer.status, answer.json()]).toEqual([501, { error }]);
+    expect(served.asked).toEqual([]);
+  });
+
+  it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('are few: %s is not there at all', async (path) => {
+    expect((await call(`${served.url}${path}`, { method: 'POST' })).status).toBe(404);
+  });
+});
+
 describe('pages in a browser', () => {
   const origin = { origin: 'https://app.example' };
 

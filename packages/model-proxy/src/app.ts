@@ -14,11 +14,20 @@ import { answerOptions } from './endpoints/cors.js';
 import { Exchange, type Serving } from './endpoints/exchange.js';
 import { forward } from './endpoints/forward.js';
 import { endpoints } from './endpoints/index.js';
+import { litellmRoutePage } from './endpoints/litellm-routes.js';
 import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
 import { breakOff, refuse } from './endpoints/refusal.js';
-import { methodNotAllowed, wrongHost, noSuchPath, ProxyError, toProxyError, uncheckedUser } from './errors.js';
+import {
+  methodNotAllowed,
+  noSuchPath,
+  notImplemented,
+  ProxyError,
+  toProxyError,
+  uncheckedUser,
+  wrongHost,
+} from './errors.js';
 import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';
@@ -189,7 +198,11 @@ export function createApp(options: AppOptions): App {
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }
-    refuse(exchange, noSuchPath(method, path));
+    const documentation = litellmRoutePage(path);
+    refuse(
+      exchange,
+      documentation === undefined ? noSuchPath(method, path) : notImplemented(method, path, documentation),
+    );
   };
 
   const showPage = (exchange: Exchange): void => {

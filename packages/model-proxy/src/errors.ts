@@ -235,6 +235,15 @@ export function noSuchPath(method: string, path: string): ProxyError {
   return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
 }
 
+/** A route of LiteLLM's that this proxy does not implement. @param page URL of its documentation. */
+export function notImplemented(method: string, path: string, page: string): ProxyError {
+  return requestFault(
+    `${quote(method)} ${quote(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
+      'that this proxy serves.',
+    { status: 501, type: 'not_implemented_error' },
+  );
+}
+
 /** @param allow the methods that the path has: `GET, HEAD`. */
 export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
   return requestFault(`${quote(path)} has no ${quote(method)}, it has ${allow}.`, { status: 405, headers: { allow } });

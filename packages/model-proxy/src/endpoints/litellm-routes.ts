@@ -1,0 +1,72 @@
+/**
+ * Routes of LiteLLM's proxy that this one does not implement. A client that asks for one learns that, with a link to what the route is,
+ * instead of a 404 that looks like a spelling mistake.
+ */
+
+const DOCS = 'https://docs.litellm.ai/docs/';
+
+/** Page of LiteLLM's documentation → the first segments of its paths, behind `/v1` or alone. */
+const pages: Readonly<Record<string, readonly string[]>> = {
+  'proxy/virtual_keys': ['key', 'sso', 'login', 'invitation', 'jwt'],
+  'proxy/users': ['user', 'customer', 'end_user', 'budget', 'provider'],
+  'proxy/access_control': ['team', 'organization', 'project', 'scim', 'access_group'],
+  'proxy/cost_tracking': ['spend', 'global', 'tag', 'cost', 'usage'],
+  'proxy/model_management': ['model', 'model_group', 'credentials', 'update', 'reload', 'get'],
+  'proxy/admin_ui_sso': ['ui'],
+  'proxy/fallback_management': ['fallback'],
+  'proxy/config_settings': ['config', 'settings', 'callbacks', 'active', 'debug', 'audit'],
+  'proxy/alerting': ['alerting'],
+  'proxy/caching': ['cache'],
+  'proxy/health': ['health'],
+  'proxy/guardrails/quick_start': ['guardrails', 'policies', 'apply_guardrail'],
+  'proxy/prompt_management': ['prompts'],
+  count_tokens: ['utils'],
+  mcp: ['mcp', 'mcp-rest'],
+  a2a: ['a2a', 'agents'],
+  skills: ['skills'],
+  anthropic_unified: ['messages'],
+  generateContent: ['models', 'interactions'],
+  response_api: ['responses'],
+  assistants: ['assistants', 'threads'],
+  fine_tuning: ['fine_tuning'],
+  'vector_stores/create': ['vector_stores', 'indexes'],
+  rag_ingest: ['rag'],
+  containers: ['containers'],
+  videos: ['videos'],
+  ocr: ['ocr'],
+  'search/index': ['search'],
+  evals_api: ['evals'],
+  'pass_through/intro': [
+    ...[
+      'anthropic',
+      'assemblyai',
+      'eu.assemblyai',
+      'azure',
+      'azure_ai',
+      'bedrock',
+      'cohere',
+      'cursor',
+      'gemini',
+      'langfuse',
+    ],
+    ...['milvus', 'mistral', 'vertex_ai', 'vertex-ai'],
+  ],
+};
+
+const pageBySegment = new Map(
+  Object.entries(pages).flatMap(([page, segments]) => segments.map((segment) => [segment, page] as const)),
+);
+
+/**
+ * The documentation of a route that LiteLLM has. Only for paths that are not served here.
+ * @param path without query, slashes collapsed.
+ * @returns undefined: LiteLLM has no such route either.
+ */
+export function litellmRoutePage(path: string): string | undefined {
+  const [segment = ''] = path
+    .replace(/^\/(?:v1(?:beta|alpha)?|v2)(?=\/)/, '')
+    .slice(1)
+    .split('/', 1);
+  const page = pageBySegment.get(segment);
+  return page === undefined ? undefined : DOCS + page;
+}
