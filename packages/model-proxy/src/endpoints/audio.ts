@@ -5,6 +5,7 @@ export const transcriptions = defineEndpoint({
   path: 'audio/transcriptions',
   mode: 'audio_transcription',
   requestBody: 'multipart',
+  answersJson: false,
 });
 
 /** As transcriptions, into English. */
@@ -12,7 +13,13 @@ export const translations = defineEndpoint({
   path: 'audio/translations',
   mode: 'audio_transcription',
   requestBody: 'multipart',
+  answersJson: false,
 });
 
 /** Text to speech; the answer is sound. */
-export const speech = defineEndpoint({ path: 'audio/speech', mode: 'audio_speech', requiredParameter: 'input' });
+export const speech = defineEndpoint({
+  path: 'audio/speech',
+  mode: 'audio_speech',
+  requiredParameter: 'input',
+  answersJson: false,
+});

@@ -10,6 +10,8 @@ export interface Endpoint {
   readonly mode: string;
   /** How requests carry `model`: as a member of a JSON object, or as a field of a form (audio, pictures). */
   readonly requestBody: 'json' | 'multipart';
+  /** Whether answers are JSON or events: text and empty answers are faults of the upstream then. Not for sound and transcriptions. */
+  readonly answersJson: boolean;
   /** Where answers carry the model's name; the first path that is there. Streamed events of `responses` nest it. */
   readonly answerModel: readonly (readonly string[])[];
   /** Whether upstreams serve it beside `/v1`, not below it. */
@@ -25,6 +27,7 @@ export function defineEndpoint(
   return {
     requiredParameter: null,
     requestBody: 'json',
+    answersJson: true,
     answerModel: [['model']],
     besideVersion: false,
     nullable: null,

@@ -247,13 +247,16 @@ class Answering implements UpstreamHandler {
   }
 }
 
+const EVENTS = 'text/event-stream';
+
 /** Decides by status and content type: what comes is passed on as what it is, not as what was asked for. */
 function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);
   const type = mediaType(headerOf(headers, 'content-type') ?? '');
-  if (type === '') return new UntypedAnswer(context);
-  if (type === 'text/event-stream') return new EventAnswer(context);
+  if (type === '' || (context.endpoint.answersJson && type.startsWith('text/') && type !== EVENTS))
+    return new UntypedAnswer(context);
+  if (type === EVENTS) return new EventAnswer(context);
   if (type === 'application/json' || type.endsWith('+json')) return new JsonAnswer(context);
   return new RawAnswer(context);
 }

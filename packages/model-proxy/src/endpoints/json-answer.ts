@@ -2,7 +2,7 @@
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
 import { responseTooLarge, type ProxyError } from '../errors.js';
-import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
+import { errorOfStatus, interruptionFault, notJsonFault } from '../upstream/classify.js';
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
@@ -15,6 +15,8 @@ const TAIL_BYTES = 8192;
 const JOINED_BYTES = 16_384;
 /** Of either end of an answer, white space and all: enough to see how it begins and ends. */
 const EDGE_BYTES = 1024;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
 /** Kept until it is whole, sent with the model's name as it is told here. */
 export class JsonAnswer implements Answer {
@@ -48,6 +50,10 @@ export class JsonAnswer implements Answer {
     }
     if (selection !== null && this.#isCutOff()) {
       this.fail(interruptionFault('object', selection));
+      return;
+    }
+    if (selection !== null && !this.#looksLikeJson()) {
+      this.fail(notJsonFault(status, bytesBetween(this.#chunks, this.#length, 0, this.#length), selection));
       return;
     }
     exchange.usage = findUsage(
@@ -92,9 +98,24 @@ export class JsonAnswer implements Answer {
     const { headers } = this.#context;
     if (headerOf(headers, 'content-length') !== undefined || headerOf(headers, 'transfer-encoding') !== undefined)
       return false;
-    const piece = (from: number, to: number) =>
-      bytesBetween(this.#chunks, this.#length, Math.max(0, from), Math.min(to, this.#length)).toString('latin1');
-    const begins = /^\s*[[{]/.test(piece(0, EDGE_BYTES));
-    return begins && !/[}\]]\s*$/.test(piece(this.#length - EDGE_BYTES, this.#length));
+    return /^\s*[[{]/.test(this.#edge(0)) && !/[}\]]\s*$/.test(this.#edge(this.#length - EDGE_BYTES));
+  }
+
+  /** By its first and its last character, as reading all of it would take as long as the rest of the request. */
+  #looksLikeJson(): boolean {
+    const [first, last] = [this.#chunks[0]?.[0], this.#chunks.at(-1)?.at(-1)];
+    if (first === OPENING_BRACE && last === CLOSING_BRACE) return true;
+    const begins = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
+    const ends = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
+    if (begins === '{' || begins === '[') return ends === (begins === '{' ? '}' : ']');
+    return /^["tfn\d-]$/.test(begins);
+  }
+
+  /** Some text from a position on. */
+  #edge(from: number): string {
+    const start = Math.max(0, from);
+    return bytesBetween(this.#chunks, this.#length, start, Math.min(start + EDGE_BYTES, this.#length)).toString(
+      'latin1',
+    );
   }
 }

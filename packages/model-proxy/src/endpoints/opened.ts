@@ -6,7 +6,7 @@ import { defineEndpoint, type Endpoint } from './endpoint.js';
  * @param path as the upstream gets it, below `api_base`.
  */
 export function openedEndpoint(path: string): Endpoint {
-  return defineEndpoint({ path, mode: OPENED });
+  return defineEndpoint({ path, mode: OPENED, answersJson: false });
 }
 
 /** Mode of the paths that the configuration opens. */

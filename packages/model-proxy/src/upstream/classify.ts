@@ -72,6 +72,21 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
   });
 }
 
+/**
+ * An answer of success without a body, or with a body that is not JSON, where only JSON makes sense: a login page, a balancer's own text.
+ * @param body as received, or its beginning.
+ */
+export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
+  const shown = withoutSecrets(plainText(body.toString('utf8', 0, LOOKED_AT)), deployment);
+  const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${shown === '' ? '' : `: ${shown}`}`;
+  const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
+  return new ProxyError({
+    status: 502,
+    message: inModelGroup(`${head}the upstream answered ${status} with ${what}`, modelGroup),
+    kind: 'malformedAnswer',
+  });
+}
+
 interface Told {
   readonly message: string;
   readonly type: string | null;

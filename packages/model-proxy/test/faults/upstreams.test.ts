@@ -108,14 +108,18 @@ describe('an upstream', () => {
     for (let round = 0; round < 5; round++) await works();
   });
 
-  it('whose answer is no JSON object passes as it is (P1, C5)', async () => {
-    for (const text of ['', 'plain text', '[1,2]', '{"id": "m"', '{"model": 5}', '{"a":{"model":"b"}}', 'null']) {
-      const answer = await fixture().ask(
-        { head: 200, headers: JSON_TYPE },
-        ...(text === '' ? [] : [{ write: text }]),
-        end,
-      );
+  it('whose answer is JSON of another shape passes as it is (P1, C5)', async () => {
+    for (const text of ['[1,2]', '{"model": 5}', '{"a":{"model":"b"}}', 'null', '"text"', ' {} ']) {
+      const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, { write: text }, end);
       expect([answer.status, answer.text]).toEqual([200, text]);
+    }
+  });
+
+  it('whose answer is empty or not JSON is a 502 (C5, C11)', async () => {
+    for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
+      const written = text === '' ? [] : [{ write: text }];
+      const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);
+      expect([text, answer.status, errorOf(answer.text).code]).toEqual([text, 502, '502']);
     }
   });
 
