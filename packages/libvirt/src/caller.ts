@@ -5,6 +5,7 @@ export interface CallOptions {
   /**
    * Milliseconds from now, waiting for a connection or for a turn included; `Infinity` for none. Default: the link's
    * `callTimeoutMs` (5,000) for `call`, `workTimeoutMs` (30,000) for `work`.
+   * Once the call is sent, time in which this process was held up is added, at most as much again.
    */
   readonly timeoutMs?: number;
   /** Gives the call up. A call that was already sent is not undone in libvirtd. */

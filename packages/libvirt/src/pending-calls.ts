@@ -21,11 +21,17 @@ export interface SentCall {
 
 interface Waiting {
   readonly call: SentCall;
-  readonly deadline: number;
+  /** Moved by the time in which this process was held up: it could neither send nor read. */
+  deadline: number;
+  /** The deadline does not move past this. */
+  readonly lastDeadline: number;
   readonly removeAbort: () => void;
 }
 
 const LARGEST_SERIAL = 0xffff_ffff;
+
+/** A timer that fires later than this tells that the process was held up: by a long computation, by others, by SIGSTOP. */
+const HELD_UP_MS = 50;
 
 /** The error of a call whose signal fired. */
 export function callAborted(procedure: string, signal: AbortSignal | undefined, mayHaveRun: boolean): LibvirtError {
@@ -60,7 +66,7 @@ export class PendingCalls {
     const deadline = this.clock.now() + call.timeoutMs;
     const { signal } = call;
     const removeAbort = onAbort(signal, () => this.#abandon(serial, callAborted(call.procedure.name, signal, true)));
-    this.#waiting.set(serial, { call, deadline, removeAbort });
+    this.#waiting.set(serial, { call, deadline, lastDeadline: deadline + call.timeoutMs, removeAbort });
     this.#wakeBy(deadline);
   }
 
@@ -114,11 +120,19 @@ export class PendingCalls {
     // The socket keeps the process alive while a call is under way.
     const background = true;
     const wake = (): void => {
-      // One more turn of the event loop: where the process was held up (a long computation, SIGSTOP), the answers are already
-      // in the socket, and timers come before it.
+      const lateMs = this.clock.now() - deadline;
+      if (lateMs > HELD_UP_MS) this.#moveDeadlines(lateMs);
+      // One more turn of the event loop: the answers may be in the socket already, and timers come before it.
       this.#timer = this.clock.after(0, () => this.#expire(), { background });
     };
     this.#timer = this.clock.after(Math.max(0, deadline - this.clock.now()), wake, { background });
+  }
+
+  /** The process was held up for so long: libvirtd gets that time back, as calls may have left late. */
+  #moveDeadlines(byMs: number): void {
+    for (const waiting of this.#waiting.values()) {
+      waiting.deadline = Math.min(waiting.deadline + byMs, waiting.lastDeadline);
+    }
   }
 
   #expire(): void {

@@ -108,6 +108,27 @@ describe('a call', () => {
     expect((await Promise.all(calls)).map((each) => each.name)).toEqual(['a', 'b', 'c']);
   });
 
+  it("does not count the time in which this process was held up as libvirtd's", async () => {
+    fake.on(getHostname, () => 'host');
+    const link = open();
+    await link.connected();
+    const timeoutMs = 200;
+    // It leaves when this turn ends, which is long after its time-out.
+    const answer = link.call(getHostname, undefined, { timeoutMs });
+    for (const until = performance.now() + 3 * timeoutMs; performance.now() < until;);
+    expect(await answer).toBe('host');
+  });
+
+  it('times out when libvirtd stays silent after the process was held up', async () => {
+    fake.on(getHostname, () => HANG);
+    const link = open();
+    await link.connected();
+    const timeoutMs = 100;
+    const answer = link.call(getHostname, undefined, { timeoutMs });
+    for (const until = performance.now() + 3 * timeoutMs; performance.now() < until;);
+    expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
+  });
+
   it('fails with the error that libvirtd sends, its code and domain by name (L3)', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(42, 10, 'Domain not found: no such thing');
