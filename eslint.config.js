@@ -15,6 +15,7 @@ const floors = {
     ['redact.ts'],
     ['replace-file.ts'],
     [
+      'declined-upgrade.ts',
       'exit-code.ts',
       'html.ts',
       'journal.ts',

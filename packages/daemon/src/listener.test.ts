@@ -13,6 +13,7 @@ import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { ListenError, openListener, type Listener, type ListenOptions } from './listener.js';
 import type { TlsOptions } from './tls.js';
 
@@ -168,6 +169,84 @@ describe('a request for another protocol', () => {
     const [answer] = (await once(socket, 'data')) as [string]; // what Node documents for this event
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*plain \/realtime/);
     socket.destroy();
+  });
+
+  it('for a protocol that its owner does not speak is a plain request, with its body', async () => {
+    const owner = jest.fn();
+    const bodies: string[] = [];
+    const handle: RequestListener = (request, response) => {
+      void text(request).then((body) => {
+        bodies.push(`${request.url} ${body} ${request.headers.connection}`);
+        response.end('answer');
+      });
+    };
+    const { addresses } = await listen(handle, '127.0.0.1', 0, { onUpgrade: owner });
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n';
+    const answers = await exchange(
+      addresses[0] ?? '',
+      `POST /a HTTP/1.1\r\nHost: x\r\n${offer}Content-Length: 4\r\n\r\nbody` +
+        `POST /b HTTP/1.1\r\nHost: x\r\n${offer}Transfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n` +
+        'GET /c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: tea\r\n\r\n',
+    );
+    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
+    expect(bodies).toEqual(['/a body undefined', '/b xy undefined', '/c  close']);
+    expect(owner).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['behind it', `${head}\0\0 no HTTP\r\n\r\n`, 1],
+    ['in its body', head.replace('GET', 'POST').replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'), 0],
+  ])('hides no malformed bytes %s: they get an error and a close', async (_where, bytes, answered) => {
+    const codes: (string | undefined)[] = [];
+    refuse = (error, socket) => {
+      codes.push(error.code);
+      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    };
+    const handle: RequestListener = (request, response) => {
+      if (request.method === 'GET') response.end('answer');
+      else request.on('error', () => undefined).resume();
+    };
+    for (const tls of [undefined, selfSigned()]) {
+      const { addresses } = await listen(handle, '127.0.0.1', 0, tls === undefined ? {} : { tls });
+      const answers = await exchange(addresses[0] ?? '', bytes);
+      expect(answers.match(/HTTP\/1\.1 200 OK/g) ?? []).toHaveLength(answered);
+      expect(answers).toMatch(/HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n\r\n$/);
+    }
+    expect(codes).toHaveLength(2);
+  });
+
+  it('behind a request that is not answered yet is answered after it', async () => {
+    const waiting: ServerResponse[] = [];
+    const handle: RequestListener = (request, response) => {
+      if (request.url === '/slow') waiting.push(response);
+      else response.end(`answer ${request.url}`);
+    };
+    const { addresses } = await listen(handle);
+    const slow = 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n';
+    const last = 'GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const answers = exchange(addresses[0] ?? '', `${slow}${slow}${head}${last}`);
+    for (let answered = 0; answered < 2; answered += 1) {
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      waiting.shift()?.end(`slow ${answered}`);
+    }
+    expect((await answers).match(/slow \d|answer \/(?:realtime|last)/g)).toEqual([
+      'slow 0',
+      'slow 1',
+      'answer /realtime',
+      'answer /last',
+    ]);
+  });
+
+  it('may come any number of times on one connection, and leaves nothing behind', async () => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    const { addresses } = await listen((_request, response) => response.end('answer'));
+    const last = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const answers = await exchange(addresses[0] ?? '', `${head.repeat(200)}${last}`);
+    process.removeListener('warning', warned);
+    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(201);
+    expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
   });
 
   it('ends with the listener, whoever has its socket (C13)', async () => {
@@ -443,6 +522,19 @@ describe('plain HTTP at a port of TLS', () => {
     expect(await all(socket)).not.toContain('secret');
   });
 });
+
+/** Sends bytes to a listener. @returns all that it answers until it closes the connection. */
+async function exchange(address: string, bytes: string): Promise<string> {
+  const { protocol, port, hostname: host } = new URL(address);
+  const options = { port: Number(port), host, rejectUnauthorized: false };
+  const socket = protocol === 'https:' ? connectTls(options) : connect(options);
+  socket.on('error', () => undefined);
+  socket.write(bytes, 'latin1');
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => (answer += piece));
+  await once(socket, 'close');
+  return answer;
+}
 
 /** A certificate and its key, as texts. */
 function selfSigned(): TlsOptions {

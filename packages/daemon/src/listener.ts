@@ -17,6 +17,7 @@ import {
 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
+import { declineUpgrade } from './declined-upgrade.js';
 import type { TlsOptions } from './tls.js';
 
 export interface ListenOptions {
@@ -33,8 +34,8 @@ export interface ListenOptions {
   /** A connection could not be accepted (no more file descriptors); the service goes on. */
   readonly onError: (error: Error) => void;
   /**
-   * Takes over the socket of a request that asks for another protocol (WebSocket); it is ended with the listener. Absent: such a
-   * request is answered by `handle`, as RFC 9110 §7.8 allows.
+   * Takes over the socket of a request for a WebSocket. The listener destroys the socket when it ends. Absent: `handle` answers such
+   * a request, as it answers an offer of any other protocol.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
@@ -118,7 +119,17 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   if (onExpectContinue !== undefined) server.on('checkContinue', onExpectContinue);
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
-  if (onUpgrade !== undefined) server.on('upgrade', onUpgrade);
+  // The listeners that Node's own server has now, and none that is added below: the socket is known already.
+  const serve = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
+      onUpgrade(request, socket, head);
+      return;
+    }
+    declineUpgrade(request, socket, head, (again) => {
+      for (const listener of serve) listener.call(server, again);
+    });
+  });
   if (secure !== undefined && options.onPlainHttp !== undefined) tellProtocolsApart(secure, options.onPlainHttp);
   const sockets = rememberSockets(server);
   await listen(server, ip, port);

@@ -2,7 +2,7 @@
  * Everything that answers on the port: model traffic on node:http, as an empty Express handler already halves the throughput; pages
  * for people, health and metrics on Express, which is loaded when somebody asks for them. One line in the log for each request.
  */
-import { createServer, ServerResponse, type IncomingMessage } from 'node:http';
+import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '@rackless/daemon/log.js';
@@ -17,7 +17,7 @@ import { endpoints } from './endpoints/index.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
 import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
-import { countHosts, headWithoutUpgrade } from './endpoints/raw-heads.js';
+import { countHosts } from './endpoints/raw-heads.js';
 import { breakOff, refuse } from './endpoints/refusal.js';
 import {
   methodNotAllowed,
@@ -73,7 +73,7 @@ export interface App {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** For the server's `checkContinue`: a body that would be refused is not even sent. */
   readonly expectContinue: (request: IncomingMessage, response: ServerResponse) => void;
-  /** For the server's `upgrade`. */
+  /** For the listener's requests for a WebSocket. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** For the server's `clientError`: an error in OpenAI's shape to what the parser gives up on. */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -213,8 +213,6 @@ export function createApp(options: AppOptions): App {
     );
   };
 
-  /** Speaks HTTP on sockets that wanted something else, which is their right to be denied (RFC 9110 §7.8). */
-  const plain = createServer({ requireHostHeader: false }, (request, response) => answer(request, response, false));
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
     if (status === undefined) return;
@@ -222,18 +220,10 @@ export function createApp(options: AppOptions): App {
     const refused = error.code ?? 'unreadable';
     log.request({ id: '-', user: null, method: '-', path: '-', status, ms: 0, refused });
   };
-  plain.on('clientError', clientError);
-
   return {
     handler: (request, response) => answer(request, response, false),
     expectContinue: (request, response) => answer(request, response, true),
     upgrade: (request, socket, head) => {
-      if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-        // Java's client offers HTTP/2 with its first request; it takes HTTP/1.1 as well.
-        socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
-        plain.emit('connection', socket);
-        return;
-      }
       // Declared wider than it is: both of Node's servers give the socket itself.
       if (socket instanceof Socket) answerUpgrade(request, socket, head);
       else socket.destroy();

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openListener } from '@rackless/daemon/listener.js';
 import { createLog } from '@rackless/daemon/log.js';
 import { createApp, type App, type AppOptions } from '../../src/app.js';
 import type { Deployment } from '../../src/providers/deployment.js';
@@ -99,13 +100,19 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
   const log = createLog({ level: 'debug', format: 'json', write: (text) => (written += text) });
   const upstream: Upstream = createUpstream({ deployments: proxySettings.deployments, environment: {}, log });
   const app = createApp({ settings: proxySettings, upstream, log, version: '9.9.9', detailedDebug: false, ...more });
-  const server = createServer({ requireHostHeader: false }, app.handler);
-  server.on('checkContinue', app.expectContinue);
-  server.on('upgrade', app.upgrade);
-  server.on('clientError', app.clientError);
-  const port = await listening(server);
+  const listener = await openListener({
+    ip: '127.0.0.1',
+    port: 0,
+    handle: app.handler,
+    onClientError: app.clientError,
+    onUpgrade: app.upgrade,
+    onExpectContinue: app.expectContinue,
+    onError: () => undefined,
+  });
+  const [url = ''] = listener.addresses;
+  const port = Number(new URL(url).port);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     upstreamPort,
     app,
@@ -123,7 +130,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
       return lines.map((line) => JSON.parse(line) as Record<string, unknown>); // what the log wrote
     },
     async close() {
-      await closed(server);
+      await listener.close(0);
       await upstream.close();
       await closed(upstreamServer);
       app.close();
