@@ -85,6 +85,11 @@ class Loader {
   /** The checked value, or undefined where there is a fault, which is then noted. */
   check(key: SettingKey, candidate: Candidate): { value: unknown } | undefined {
     const row = definition(key);
+    const unusable = pathToUnusableKey(candidate.value);
+    if (unusable !== undefined) {
+      this.faults.push(`${candidate.place(unusable)}: ${candidate.name}: '${UNUSABLE_KEY}' cannot be a key`);
+      return undefined;
+    }
     const result = row.type.safeParse(this.respelled(row, candidate));
     if (result.success)
       return { value: row.path === true ? resolvePaths(result.data, candidate.directory) : result.data };
@@ -109,6 +114,20 @@ class Loader {
       }),
     );
   }
+}
+
+/** The schemas drop this key without a word, because it would change an object's prototype. */
+const UNUSABLE_KEY = '__proto__';
+
+/** Where in a value the first mapping with such a key has it; undefined: nowhere. */
+function pathToUnusableKey(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === UNUSABLE_KEY) return [key];
+    const below = pathToUnusableKey(member);
+    if (below !== undefined) return [key, ...below];
+  }
+  return undefined;
 }
 
 function resolvePaths(value: unknown, directory: string): unknown {

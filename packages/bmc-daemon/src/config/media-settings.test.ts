@@ -37,6 +37,17 @@ EMULATOR_VMEDIA_ALLOWED_HOSTS = ['images.example.org', '*.lab.example.org', '10.
     });
   });
 
+  it('cannot name a drive __proto__, which would vanish without a word, and can name it constructor', () => {
+    const drive = "{'Name': 'CD', 'MediaTypes': ['CD']}";
+    const { faults } = load(`EMULATOR_VMEDIA_DEVICES = {\n'__proto__': ${drive}}`);
+    expect(faults).toEqual([
+      `${join(folder, 'emulator.conf')}:2: EMULATOR_VMEDIA_DEVICES: '__proto__' cannot be a key`,
+    ]);
+    const { settings } = load(`EMULATOR_VMEDIA_DEVICES = {'constructor': ${drive}}`);
+    expect(Object.keys(settings.vmediaDevices)).toEqual(['constructor']);
+    expect(load("EMULATOR_STORAGE_POOL = os.environ.get('constructor')").settings.storagePool).toBeNull();
+  });
+
   it.each([
     `EMULATOR_VMEDIA_DEVICES = {'Cd': {'MediaTypes': ['Tape']}}`,
     `EMULATOR_VMEDIA_DEVICES = {'Cd': {'Name': 'x'}}`,

@@ -8,6 +8,7 @@ import {
   combine,
   PathFault,
   type PathContext,
+  variableOf,
 } from './python-paths.js';
 import type { Token } from './python-tokens.js';
 import type { DictEntry, PythonValue } from './python-values.js';
@@ -178,7 +179,7 @@ export class ExpressionReader extends Cursor {
 
   private environmentVariable(opening: Token, depth: number): PythonValue {
     const [key] = this.items(opening, ']', depth).items;
-    const value = key?.kind === 'string' ? this.context.environment[key.value] : undefined;
+    const value = key?.kind === 'string' ? variableOf(this.context.environment, key.value) : undefined;
     if (value !== undefined) return { kind: 'string', line: opening.line, value };
     throw new LiteralFault(
       opening.line,

@@ -80,8 +80,13 @@ const variable: Signature = {
   gives: 'string',
   least: 1,
   most: 2,
-  run: ([name = '', fallback], { environment }) => environment[name] ?? fallback ?? null,
+  run: ([name = '', fallback], { environment }) => variableOf(environment, name) ?? fallback ?? null,
 };
+
+/** A variable of that name; undefined for what every object has (`constructor`). */
+export function variableOf(environment: PathContext['environment'], name: string): string | undefined {
+  return Object.hasOwn(environment, name) ? environment[name] : undefined;
+}
 
 /** By qualified name. */
 const functions = new Map<string, Signature>(
