@@ -5,6 +5,7 @@ import { LoginRefused } from '../redfish/authenticate.js';
 import { accountUri } from '../redfish/authorize.js';
 import { refuse } from '../redfish/errors.js';
 import { message } from '../redfish/messages.js';
+import type { JsonObject } from '../redfish/resource.js';
 import { telling } from './account-faults.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
@@ -20,6 +21,7 @@ const sessionService = defineResource({
   render: ({ sessionTimeoutSeconds }) => ({
     Id: 'SessionService',
     Name: 'Session Service',
+    Description: 'Sessions of users, and how long an unused one lasts',
     ServiceEnabled: true,
     SessionTimeout: sessionTimeoutSeconds,
     Status: enabled,
@@ -41,11 +43,13 @@ const sessionCollection = defineResource({
   odataType: '#SessionCollection.SessionCollection',
   uri: sessionsUri,
   load: ({ services }) => services.access.sessions.list(),
-  render: (sessions) =>
-    renderCollection(
+  render: (sessions): JsonObject => ({
+    ...renderCollection(
       'Session Collection',
       sessions.map(({ id }) => `${sessionsUri}/${id}`),
     ),
+    Description: 'Open sessions, those of SSH consoles included',
+  }),
   post: {
     open: true,
     // Null: what sushycli sends for no user and no password.

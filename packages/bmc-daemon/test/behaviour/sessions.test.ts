@@ -110,6 +110,7 @@ describe('a session', () => {
       '@odata.id': service,
       '@odata.type': '#SessionService.v1_2_0.SessionService',
       '@odata.context': '/redfish/v1/$metadata#SessionService.SessionService',
+      Description: 'Sessions of users, and how long an unused one lasts',
       Id: 'SessionService',
       Name: 'Session Service',
       ServiceEnabled: true,
