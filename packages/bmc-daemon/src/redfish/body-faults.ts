@@ -11,7 +11,12 @@ type Path = readonly PropertyKey[];
 /** Whose body it is. */
 export type BodyOwner =
   /** A PATCH or a POST on a collection. `shown` is the resource as GET sends it: what it shows and does not take is read-only. */
-  | { readonly kind: 'resource'; readonly shown: () => JsonObject | undefined }
+  | {
+      readonly kind: 'resource';
+      readonly shown: () => JsonObject | undefined;
+      /** @see PatchDefinition.readOnly */
+      readonly readOnly?: ReadonlyMap<string, string> | undefined;
+    }
   /** `ComputerSystem.Reset`, without the `#`. */
   | { readonly kind: 'action'; readonly action: string };
 
@@ -27,7 +32,7 @@ export function bodyFaults(issues: readonly Issue[], body: JsonObject, owner: Bo
 function renderedOnce(owner: BodyOwner): BodyOwner {
   if (owner.kind === 'action') return owner;
   let rendered: { readonly shown: JsonObject | undefined } | undefined;
-  return { kind: 'resource', shown: () => (rendered ??= { shown: owner.shown() }).shown };
+  return { ...owner, shown: () => (rendered ??= { shown: owner.shown() }).shown };
 }
 
 /** One after the other, so that those which are not listed cost nothing. */
@@ -67,7 +72,9 @@ function unknown(path: Path, owner: BodyOwner): Message {
   const name = nameOf(path);
   if (owner.kind === 'action') return about(message('ActionParameterUnknown', owner.action, name), pointer(path));
   const key = valueAt(owner.shown(), path) === undefined ? 'PropertyUnknown' : 'PropertyNotWritable';
-  return about(message(key, name), pointer(path));
+  const why = key === 'PropertyNotWritable' ? owner.readOnly?.get(name) : undefined;
+  const fault = message(key, name);
+  return about(why === undefined ? fault : withDetail(fault, why), pointer(path));
 }
 
 function missing(path: Path, owner: BodyOwner): Message {

@@ -98,6 +98,8 @@ export interface PatchDefinition<Services, Params, Entity, Body> {
    * and nothing that may hold one (a URL). Default: none.
    */
   readonly tells?: readonly string[];
+  /** Why properties that GET shows cannot be set, by name. A client reads it beside PropertyNotWritable. Default: no reason. */
+  readonly readOnly?: ReadonlyMap<string, string>;
   /** What its properties are to a driver, for the errors of `apply`. Default: none; the error is about no property then. */
   readonly properties?: PropertyNames;
   apply(entity: Entity, body: Body, request: ResourceRequest<Services, Params>): Awaitable<WriteResult | undefined>;

@@ -51,7 +51,11 @@ function patchOperation<Services>(
     const shown = () => renderer.body(entity, params, view);
     return translating(exchange, { body, properties: patch.properties }, async () => {
       const schema = typeof patch.body === 'function' ? patch.body(entity) : patch.body;
-      const result = await patch.apply(entity, validate(schema, body, { kind: 'resource', shown }), request);
+      const result = await patch.apply(
+        entity,
+        validate(schema, body, { kind: 'resource', shown, readOnly: patch.readOnly }),
+        request,
+      );
       if (result?.task !== undefined) return writeAnswer(result, exchange, options);
       // Before the answer is made: that may fail, and the change has happened all the same.
       const detail = changesOf(body, patch.tells ?? []).join(', ');

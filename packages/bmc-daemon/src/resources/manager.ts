@@ -56,6 +56,14 @@ const manager = defineResource({
       'ManagerForChassis@odata.count': 1,
     },
   }),
+  patch: {
+    body: z.strictObject({}),
+    readOnly: new Map([
+      ['DateTime', 'The clock is that of the host of this service; set it there, for example by NTP.'],
+      ['DateTimeLocalOffset', 'The clock is shown in UTC.'],
+    ]),
+    apply: () => undefined,
+  },
   actions: {
     // Whichever manager is reset, it is the one service behind them all: it reads its configuration again, as on SIGHUP.
     '#Manager.Reset': {

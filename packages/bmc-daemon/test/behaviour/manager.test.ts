@@ -33,6 +33,17 @@ describeSpec('the manager', (spec) => {
     });
   });
 
+  it('says why its clock cannot be set', async () => {
+    const answer = await spec().call('PATCH', path(), {
+      DateTime: '2030-01-01T00:00:00Z',
+      DateTimeLocalOffset: '+01:00',
+    });
+    expect([answer.status, spec().messageIds(answer)]).toEqual([400, ['PropertyNotWritable', 'PropertyNotWritable']]);
+    expect(JSON.stringify(answer.body)).toContain('The clock is that of the host of this service');
+    expect(JSON.stringify(answer.body)).toContain('The clock is shown in UTC.');
+    expect(await spec().get(path())).not.toHaveProperty(['@Redfish.WriteableProperties']);
+  });
+
   it('lets SSDP be set, and says of the ports of HTTP and HTTPS that they can not be (D1)', async () => {
     const self = `${path()}/NetworkProtocol`;
     const changed = await spec().call('PATCH', self, { SSDP: { ProtocolEnabled: true, NotifyTTL: 5 } });
