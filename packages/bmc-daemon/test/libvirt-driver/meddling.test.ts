@@ -49,7 +49,8 @@ describe('a definition that somebody changes', () => {
     const machine = await find(parts, guest);
     // Between the look at the definition and its change QEMU is told the machine's own order.
     before(machine, 'qemuMonitorCommand', () => host.virsh('change-media', guest.name, 'sda', '--eject', '--config'));
-    await new BootControl({ host: parts, bootLoaderMap: {} }).reconcile(machine);
+    const boot = new BootControl({ host: parts, bootLoaderMap: {} });
+    await boot.reconcile(machine, await readDefinition(machine, 30_000));
     const definition = await host.inactiveXml(guest);
     expect(readMetadata(definition).boot?.enabled).toBe('disabled');
     expect(definition).not.toContain('.iso');

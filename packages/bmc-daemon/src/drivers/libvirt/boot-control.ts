@@ -45,6 +45,8 @@ export class BootControl {
   readonly #variables: string | null;
   /** Machines whose QEMU has been told a once-order. */
   readonly #armed = new Set<string>();
+  /** Machines whose QEMU {@link reconcile} has looked at: what it was told since is known. */
+  readonly #reconciled = new Set<string>();
   /** Machines that were reset, and whose once-order is being used if they have one. */
   readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
@@ -73,6 +75,7 @@ export class BootControl {
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
+    if (this.#reconciled.has(uuid) && !this.#armed.has(uuid)) return;
     const resetting = new AbortController();
     this.#resetting.set(uuid, resetting);
     this.#inBackground(uuid, 'taking the one-time boot order back', async (machine) => {
@@ -113,7 +116,15 @@ export class BootControl {
   }
 
   /** Takes up what an earlier daemon, or one that was cut off, has left of a machine that runs. */
-  async reconcile(machine: Machine): Promise<void> {
+  async reconcile(machine: Machine, known: Definition): Promise<void> {
+    const { xml, instance } = known;
+    if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
+      await this.#reconcile(machine);
+    }
+    this.#reconciled.add(machine.uuid);
+  }
+
+  async #reconcile(machine: Machine): Promise<void> {
     await this.#host.edits.run(machine.uuid, async () => {
       const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
       if (instance === null) return;

@@ -15,6 +15,7 @@ import {
   readInactiveXml,
   saveDefinition,
   saveProcess,
+  type Definition,
 } from './definition.js';
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
@@ -96,7 +97,9 @@ export class ColdStart {
   }
 
   /** Finishes what a daemon that ended in the middle of a start has left: a paused guest, or another's boot order. */
-  async reconcile(machine: Machine): Promise<void> {
+  async reconcile(machine: Machine, known: Definition): Promise<void> {
+    const isPaused = known.instance !== null && isStarting(known.instance);
+    if (!isPaused && (readMetadata(known.xml).boot?.saved ?? null) === null) return;
     await this.#host.edits.run(machine.uuid, async () => {
       const { hypervisor, timeoutMs } = this.#host;
       const { xml, instance } = await readDefinition(machine, timeoutMs);

@@ -17,6 +17,7 @@ import {
   readMetadata,
   renderMetadata,
   withMetadata,
+  withRecord,
   type MachineRecord,
 } from './xml/metadata.js';
 
@@ -70,7 +71,21 @@ export async function editRecord(
   machine: Machine,
   edit: (record: MachineRecord) => MachineRecord,
 ): Promise<void> {
-  await editDefinition(host, machine, (xml) => withMetadata(xml, edit(readMetadata(xml))));
+  await editDefinition(host, machine, (xml) => withRecord(xml, edit));
+}
+
+/**
+ * Removes the names of operations that are done. Never rejects: the operations are done, and the next daemon removes the names.
+ * The caller holds the machine's turn in `edits`.
+ */
+export async function forgetDone(
+  host: Pick<Host, 'hypervisor' | 'timeoutMs' | 'log'>,
+  machine: Machine,
+  edit: (record: MachineRecord) => MachineRecord,
+): Promise<void> {
+  await editRecord(host, machine, edit).catch((error: unknown) => {
+    host.log.warn(`the record of machine ${machine.name} still names an operation that is done`, { error });
+  });
 }
 
 /**

@@ -169,10 +169,9 @@ class LibvirtDriver implements HypervisorDriver {
       ofHost: [
         { doing: 'looking for what happened without a connection', run: () => this.#changes.catchUp() },
         { doing: 'tidying the image store', run: () => this.#store.tidy() },
+        { doing: 'removing pools that are left over', run: () => variables.removeLeftPools() },
       ],
-      ofMachine: [this.#systemChanges, this.#coldStart, this.#boot, this.#power, this.#disks].map(
-        (part) => (machine) => part.reconcile(machine),
-      ),
+      ofMachine: [this.#systemChanges, this.#coldStart, this.#boot, this.#power, this.#disks],
     });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };

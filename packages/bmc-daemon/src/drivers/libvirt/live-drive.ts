@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
 import type { MediaDevice } from '../media-drive.js';
-import { readDefinition } from './definition.js';
+import { readDefinition, type Definition } from './definition.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import { isStreamFault } from './image-stream.js';
@@ -60,9 +60,13 @@ export async function plugIn(
   }
 }
 
-/** Takes the image from the running guest; one without a drive of that name has none. */
-export async function takeImageOut(host: Host, machine: Machine, target: string): Promise<void> {
-  const { xml, instance } = await readDefinition(machine, host.timeoutMs);
+/** Takes the image out of a drive of the running guest; ignores a drive that the guest does not have. */
+export async function takeImageOut(
+  host: Host,
+  machine: Machine,
+  { xml, instance }: Definition,
+  target: string,
+): Promise<void> {
   const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
   if (instance === null || drive === undefined) return;
   // A USB stick has no tray, and neither has what was hot-plugged.
@@ -70,21 +74,20 @@ export async function takeImageOut(host: Host, machine: Machine, target: string)
     await unplug(host, machine, instance, drive);
     return;
   }
-  await changeDrive(host, machine, target, null);
+  await changeDrive(host, machine, instance, { target, media: null });
 }
 
 /** Changes what the running guest finds in a drive. */
 export async function changeDrive(
   { timeoutMs }: Host,
   machine: Machine,
-  target: string,
-  media: MediaSource | null,
+  instance: Instance,
+  { target, media }: { readonly target: string; readonly media: MediaSource | null },
 ): Promise<void> {
   const doing = media === null ? 'taking the image out of' : 'putting the image into';
-  await attempt(`${doing} the drive of machine ${machine.name}`, async () => {
-    const xml = await machine.domain.getXmlDesc(0, { timeoutMs });
-    await machine.domain.updateDeviceFlags(driveMarkup(xml, target, media), LIVE, { timeoutMs });
-  });
+  await attempt(`${doing} the drive of machine ${machine.name}`, () =>
+    machine.domain.updateDeviceFlags(driveMarkup(instance.xml, target, media), LIVE, { timeoutMs }),
+  );
 }
 
 /**

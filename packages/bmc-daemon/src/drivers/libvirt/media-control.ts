@@ -5,11 +5,12 @@ import { DriverError, type InsertOptions, type OperationOptions } from '../drive
 import type { MediaChange, MediaDevice } from '../media-drive.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
-import { readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
+import { editRecord, readDefinition, saveDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { ImagePlace } from './image-shelf.js';
 import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
+import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
@@ -19,7 +20,8 @@ import { readDomain } from './xml/domain.js';
 import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from './xml/media-drive.js';
 import { mediaRecord } from './xml/media-record.js';
 import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
-import { readMetadata } from './xml/metadata.js';
+import { withIntent, withoutIntent } from './xml/intent-record.js';
+import { readMetadata, withRecord } from './xml/metadata.js';
 
 /** What images are inserted by. */
 export interface MediaControlOptions {
@@ -58,10 +60,12 @@ export class MediaControl {
       try {
         await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
       } catch (error) {
-        throw image.stream === true ? this.#options.streams.translate(error) : error;
-      } finally {
         lease.release();
+        // The image that was fetched goes with the insert that failed.
+        await this.#options.store.removeUnused();
+        throw image.stream === true ? this.#options.streams.translate(error) : error;
       }
+      lease.release();
     };
     await this.#options.turns.insert(machine, device, insert, options);
   }
@@ -78,14 +82,12 @@ export class MediaControl {
 
   /** @see HypervisorDriver.setMedia */
   async set(machine: Machine, device: MediaDevice, change: MediaChange): Promise<void> {
-    const { hypervisor, edits, timeoutMs } = this.#host;
-    await edits.run(machine.uuid, async () => {
-      const { xml } = await readDefinition(machine, timeoutMs);
-      const record = readMetadata(xml);
-      const settings = change(mediaSettings(record.mediaSettings, device));
-      const changed = { ...record, mediaSettings: withMediaSettings(record.mediaSettings, device, settings) };
-      await saveRecord(hypervisor, machine, xml, changed, timeoutMs);
-    });
+    await this.#host.edits.run(machine.uuid, () =>
+      editRecord(this.#host, machine, (record) => {
+        const settings = change(mediaSettings(record.mediaSettings, device));
+        return { ...record, mediaSettings: withMediaSettings(record.mediaSettings, device, settings) };
+      }),
+    );
   }
 
   /**
@@ -123,68 +125,86 @@ export class MediaControl {
 
   async #insert(machine: Machine, device: MediaDevice, image: ImageRequest, place: ImagePlace): Promise<void> {
     const definition = await readDefinition(machine, this.#host.timeoutMs);
-    // Somebody with virsh may have been there while the image was on its way.
+    // Another client of libvirt may have filled the drive during the download.
     if (this.#holds(machine, device, definition, image)) return;
     const { xml, instance } = definition;
     const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
     const stick = device === 'usb' ? stickTarget(domains) : '';
     const insertion: Insertion = { device, image, place, stick };
-    const { target } = withInsertion(machine, definition, insertion);
-    const plugged = await this.#give(machine, definition, target, insertion);
-    try {
-      await this.#keep(machine, insertion);
-    } catch (error) {
-      if (plugged !== null) await takeImageOut(this.#host, machine, plugged).catch(() => undefined);
-      throw error;
-    }
-    await this.#options.boot.tell(machine);
-  }
-
-  /**
-   * Gives the image to the running guest.
-   * @param target name of the definition's drive, which one that is plugged in gets too.
-   * @returns name of the guest's drive; null where there is no guest, or none that a drive can be plugged into.
-   */
-  async #give(
-    machine: Machine,
-    definition: Definition,
-    target: string,
-    { device, image, place }: Insertion,
-  ): Promise<string | null> {
-    const { instance } = definition;
-    if (instance === null) return null;
-    const { running } = driveOf(definition, device, undefined);
-    if (running === null) {
-      const drive = { device, target, readonly: image.writeProtected };
-      return await plugIn(this.#host, machine, instance, drive, place.source);
-    }
-    await changeDrive(this.#host, machine, running.target, place.source);
-    return running.target;
-  }
-
-  /** Puts the image, and where it came from, into the definition. */
-  async #keep(machine: Machine, insertion: Insertion): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const definition = await readDefinition(machine, timeoutMs);
-    const { xml: to } = withInsertion(machine, definition, insertion);
-    await saveDefinition(hypervisor, machine, { from: definition.xml, to }, timeoutMs);
+    const { target, xml: to } = withInsertion(machine, definition, insertion);
+    await this.#carryOut(machine, { definition, to, device }, async () => {
+      if (instance !== null) await this.#give(machine, { ...definition, instance }, target, insertion);
+    });
   }
 
   async #eject(machine: Machine, device: MediaDevice): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    const { xml, instance } = await readDefinition(machine, timeoutMs);
+    const definition = await readDefinition(machine, this.#host.timeoutMs);
+    const { xml, instance } = definition;
     const media = mediaRecord(readMetadata(xml).media, device);
-    const { running } = driveOf({ xml, instance }, device, media);
+    const { running } = driveOf(definition, device, media);
     const full = (instance?.domain.devices.disks ?? []).filter(
       (disk) =>
         isStick(disk, device === 'cdrom' ? undefined : media) ||
         (disk.device === device && isFull(disk) && (disk.key === running?.key || disk.source.name === media?.source)),
     );
-    for (const { target } of full) await takeImageOut(this.#host, machine, target);
-    // Read again: the guest may have taken its time.
-    const { xml: from } = await readDefinition(machine, timeoutMs);
-    const to = withEjection(machine, from, device);
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
+    await this.#carryOut(machine, { definition, to: withEjection(machine, xml, device), device }, async () => {
+      for (const { target } of full) await takeImageOut(this.#host, machine, definition, target);
+    });
+  }
+
+  /**
+   * Changes the definition and then the running guest. The definition names the guest's drive meanwhile, so that the next daemon
+   * finishes the change. A failure puts the definition back.
+   */
+  async #carryOut(
+    machine: Machine,
+    { definition, to, device }: { readonly definition: Definition; readonly to: string; readonly device: MediaDevice },
+    changeGuest: () => Promise<void>,
+  ): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#host;
+    const { xml: from, instance } = definition;
+    const save = (change: { readonly from: string; readonly to: string }): Promise<void> =>
+      saveDefinition(hypervisor, machine, change, timeoutMs);
+    if (instance === null || !machine.persistent) {
+      await changeGuest();
+      await save({ from, to });
+      if (instance !== null) await this.#options.boot.tell(machine);
+      return;
+    }
+    const intent = { kind: 'drive', device } as const;
+    const marked = withRecord(to, (record) => ({ ...record, intents: withIntent(record.intents, intent) }));
+    await save({ from, to: marked });
+    try {
+      await changeGuest();
+    } catch (error) {
+      await save({ from: marked, to: from }).catch((reason: unknown) => {
+        this.#host.log.warn(`putting the definition of machine ${machine.name} back failed`, { error: reason });
+      });
+      throw error;
+    }
+    // Reads again: the guest may have taken its time, and a drive that was plugged in may be what the machine boots from next.
+    const present = await readDefinition(machine, timeoutMs);
+    const done = withRecord(present.xml, (record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
+    await save({ from: present.xml, to: done }).catch((error: unknown) => {
+      this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });
+    });
+    if (present.instance !== null) await this.#options.boot.tellWhileItRuns(machine, present.instance, done);
+  }
+
+  /** Gives the image to the running guest. @param target name of the definition's drive, which one that is plugged in gets too. */
+  async #give(
+    machine: Machine,
+    definition: Definition & { readonly instance: Instance },
+    target: string,
+    { device, image, place }: Insertion,
+  ): Promise<void> {
+    const { instance } = definition;
+    const { running } = driveOf(definition, device, undefined);
+    if (running === null) {
+      await plugIn(this.#host, machine, instance, { device, target, readonly: image.writeProtected }, place.source);
+      return;
+    }
+    await changeDrive(this.#host, machine, instance, { target: running.target, media: place.source });
   }
 }
 

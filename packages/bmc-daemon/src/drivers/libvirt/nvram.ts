@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
+import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
 import { readDefinition, saveRecord } from './definition.js';
 import type { FirmwareKnowledge } from './firmware-catalogue.js';
 import { variablesOf } from './xml/firmware.js';
@@ -33,6 +33,9 @@ export interface VariablesOptions {
 
 /** A store is half a MiB; more is no store. */
 const longestStore = 64 * 1024 * 1024;
+
+/** Pools of ours that are there while variables are read and written. */
+const POOL_PREFIX = 'rackless-variables-';
 
 /** UEFI variables of the machines of one host. */
 export class Variables {
@@ -74,6 +77,14 @@ export class Variables {
         error,
       });
       return false;
+    }
+  }
+
+  /** Removes the pools that a daemon which ended in between has left. @throws {LibvirtError} */
+  async removeLeftPools(): Promise<void> {
+    const { hypervisor, timeoutMs } = this.#options.host;
+    for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
+      if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });
     }
   }
 
@@ -123,7 +134,7 @@ async function withDirectory<Result>(
     await present.refresh({ timeoutMs });
     return await use(present);
   }
-  const xml = `<pool type='dir'><name>rackless-variables-${randomUUID()}</name><target><path>${encodeText(directory)}</path></target></pool>`;
+  const xml = `<pool type='dir'><name>${POOL_PREFIX}${randomUUID()}</name><target><path>${encodeText(directory)}</path></target></pool>`;
   const own = await hypervisor.storagePoolCreateXml(xml, 0, { timeoutMs });
   try {
     return await use(own);

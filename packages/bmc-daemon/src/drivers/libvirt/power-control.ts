@@ -11,7 +11,7 @@ import { lostWith, planPower, type PowerStep } from '../power.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
-import { editRecord, readDefinition, saveRecord } from './definition.js';
+import { editRecord, readDefinition, saveRecord, type Definition } from './definition.js';
 import { attempt } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
@@ -89,7 +89,8 @@ export class PowerControl {
   }
 
   /** Goes on with a start or a restart that an earlier daemon has begun. */
-  async reconcile(machine: Machine): Promise<void> {
+  async reconcile(machine: Machine, known: Definition): Promise<void> {
+    if (powerIntent(readMetadata(known.xml).intents) === null) return;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
     const intent = powerIntent(readMetadata(xml).intents);
     if (intent === null) return;
@@ -97,7 +98,8 @@ export class PowerControl {
       await this.#start(machine, { fresh: intent.kind === 'start' && intent.fresh });
     } else if (intent.kind === 'restart' && intent.instance === instance.id) {
       if (intent.force) await this.#startAnew(machine);
-      else this.#restarts.watch(machine, { newProcess: true });
+      // A guest that was asked already does not mind to be asked again.
+      else await this.#askToRestart(machine);
     } else {
       const fresh = intent.kind === 'restart' || intent.fresh;
       await this.#host.edits.run(machine.uuid, () => this.#options.coldStart.settle(machine, { fresh }));
@@ -270,16 +272,28 @@ export class PowerControl {
 
   async #rebootGracefully(machine: Machine): Promise<void> {
     const { boot } = this.#options;
-    const newProcess = machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }));
-    const wait = this.#restarts.watch(machine, { newProcess });
+    if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }))) {
+      await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine, { force: false }));
+      await this.#askToRestart(machine);
+      return;
+    }
+    // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
+    await this.#watching(machine, { newProcess: false }, () => this.#reboot(machine.domain));
+  }
+
+  /** Asks a guest to shut down, and starts it anew then. */
+  async #askToRestart(machine: Machine): Promise<void> {
+    await this.#watching(machine, { newProcess: true }, () => this.#pressButton(machine.domain));
+  }
+
+  async #watching(
+    machine: Machine,
+    options: { readonly newProcess: boolean },
+    ask: () => Promise<void>,
+  ): Promise<void> {
+    const wait = this.#restarts.watch(machine, options);
     try {
-      if (newProcess) {
-        await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine, { force: false }));
-        await attempt(`restarting machine ${machine.name}`, () => this.#pressButton(machine.domain));
-      } else {
-        // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
-        await attempt(`restarting machine ${machine.name}`, () => this.#reboot(machine.domain));
-      }
+      await attempt(`restarting machine ${machine.name}`, ask);
     } catch (error) {
       wait.abort();
       throw error;

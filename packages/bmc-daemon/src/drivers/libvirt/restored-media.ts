@@ -10,6 +10,7 @@ import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
+import { isHotplugged } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import { mediaSourceOf } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
@@ -38,18 +39,22 @@ export async function catchUpMedia(host: Host, machine: Machine): Promise<void> 
  * @throws {DriverError}
  */
 export async function bringDriveUpToDate(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
-  if (device !== 'cdrom') await unplugEjected(host, machine);
+  await unplugEjected(host, machine);
   await catchUpDrive(host, machine, device);
 }
 
-/** A USB stick is there only with its image, so that one which was ejected stands nowhere any more. */
+/** Takes out the images in drives that are there only with them, and no longer in the definition: a stick, a plugged-in drive. */
 async function unplugEjected(host: Host, machine: Machine): Promise<void> {
-  const { xml, instance } = await readDefinition(machine, host.timeoutMs);
-  const wanted = new Set(readDomain(xml).devices.disks.map(({ source }) => source.name));
-  const isEjected = ({ device, bus, source }: Disk): boolean =>
-    device === 'disk' && bus === 'usb' && isOurs(source.name) && !wanted.has(source.name);
+  const definition = await readDefinition(machine, host.timeoutMs);
+  const { xml, instance } = definition;
+  const defined = readDomain(xml);
+  const wanted = new Set(defined.devices.disks.map(({ source }) => source.name));
+  const isEjected = (disk: Disk): boolean =>
+    ((disk.device === 'disk' && disk.bus === 'usb') || isHotplugged(disk, defined)) &&
+    isOurs(disk.source.name) &&
+    !wanted.has(disk.source.name);
   for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
-    await takeImageOut(host, machine, target);
+    await takeImageOut(host, machine, definition, target);
   }
 }
 
@@ -61,14 +66,14 @@ async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): 
   if (instance === null || defined === null) return;
   const wanted = defined.source.name;
   if (wanted === null) {
-    if (running !== null && running.source.name !== null) await takeImageOut(host, machine, running.target);
+    if (running !== null && running.source.name !== null) await takeImageOut(host, machine, definition, running.target);
     return;
   }
   // A floppy disk may be on a USB stick there.
   if (instance.domain.devices.disks.some(({ source }) => source.name === wanted)) return;
   const source = mediaSourceOf(defined);
   if (source === null) return;
-  if (running !== null) await changeDrive(host, machine, running.target, source);
+  if (running !== null) await changeDrive(host, machine, instance, { target: running.target, media: source });
   else await plugIn(host, machine, instance, { device, target: defined.target, readonly: defined.readonly }, source);
 }
 

@@ -10,7 +10,7 @@ import { changesOverride } from '../boot-override.js';
 import type { Turns } from '../turns.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../system-change.js';
 import type { BootControl } from './boot-control.js';
-import { editRecord, readDefinition, readInactiveXml, saveDefinition, type Definition } from './definition.js';
+import { forgetDone, readDefinition, readInactiveXml, saveDefinition, type Definition } from './definition.js';
 import { attempt } from './failure.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
@@ -95,12 +95,13 @@ export class SystemChanges {
         this.#withImage(machine, { change, files }, { ...options, signal });
       await turns.insert(machine, 'cdrom', insert, options);
     }
-    if (cd !== undefined) await removeUnusedImages();
+    if (cd !== undefined && (cd.image === null || cd.replaces !== undefined)) await removeUnusedImages();
     if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
   }
 
   /** Finishes what an earlier daemon has begun. */
-  async reconcile(machine: Machine): Promise<void> {
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).intents === null) return;
     const { edits, timeoutMs } = this.#host;
     await edits.run(machine.uuid, async () => {
       const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
@@ -109,6 +110,7 @@ export class SystemChanges {
         else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
         else continue;
         await this.#forget(machine, [intent]);
+        if (intent.kind === 'drive') await this.#options.removeUnusedImages();
       }
     });
   }
@@ -153,9 +155,13 @@ export class SystemChanges {
     try {
       options.signal.throwIfAborted();
       await this.#commit(machine, { ...prepared, lease });
-    } finally {
+    } catch (error) {
       lease.release();
+      // The image that was fetched goes with the change that failed.
+      await this.#options.removeUnusedImages();
+      throw error;
     }
+    lease.release();
   }
 
   async #commit(machine: Machine, prepared: Prepared): Promise<void> {
@@ -163,7 +169,8 @@ export class SystemChanges {
     const { boot, bootOrder, cd } = prepared.change;
     const meetsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
     await edits.run(machine.uuid, async () => {
-      const definition = meetsGuest
+      const meets = meetsGuest && (await this.#host.inventory.state(machine)) !== 'shutoff';
+      const definition = meets
         ? await readDefinition(machine, timeoutMs)
         : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
       const plan = this.#plan(machine, definition, prepared);
@@ -171,7 +178,8 @@ export class SystemChanges {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
         if (definition.instance === null) return;
         // A drive that was plugged in has to be known to be booted from.
-        const { instance } = plan.steps.length === 0 ? definition : await readDefinition(machine, timeoutMs);
+        const plugs = plan.steps.some(({ intent }) => intent.kind === 'drive');
+        const { instance } = plugs ? await readDefinition(machine, timeoutMs) : definition;
         if (instance !== null) await this.#options.boot.tellWhileItRuns(machine, instance, plan.to);
       });
     });
@@ -236,7 +244,6 @@ export class SystemChanges {
     try {
       for (const { run } of steps) undo.unshift(await run());
       await after();
-      if (isMarked) await this.#forget(machine, intents);
     } catch (error) {
       for (const back of [...undo, () => save({ from: marked, to: from })]) {
         await back().catch((reason: unknown) => {
@@ -245,6 +252,7 @@ export class SystemChanges {
       }
       throw error;
     }
+    if (isMarked) await this.#forget(machine, intents);
   }
 
   #autostartStep({ name, domain }: Machine, on: boolean): Step {
@@ -263,24 +271,28 @@ export class SystemChanges {
   /** @param image null: the drive becomes empty. */
   #driveStep(machine: Machine, definition: Definition & { readonly instance: Instance }, image: NewImage | null): Step {
     const host = this.#host;
+    const { instance } = definition;
     const { running } = driveOf(definition, 'cdrom', undefined);
+    const put = (target: string, media: MediaSource | null): Promise<void> =>
+      changeDrive(host, machine, instance, { target, media });
     const run = async (): Promise<() => Promise<void>> => {
       if (running !== null) {
-        const before = mediaSourceOf(running);
-        if (image === null) await takeImageOut(host, machine, running.target);
-        else await changeDrive(host, machine, running.target, image.source);
-        return () => changeDrive(host, machine, running.target, before);
+        const { target } = running;
+        if (image === null) await takeImageOut(host, machine, definition, target);
+        else await put(target, image.source);
+        return () => put(target, mediaSourceOf(running));
       }
       if (image === null) return () => Promise.resolve();
       const drive = { device: 'cdrom', target: image.target, readonly: true } as const;
-      const plugged = await plugIn(host, machine, definition.instance, drive, image.source);
-      return plugged === null ? () => Promise.resolve() : () => takeImageOut(host, machine, plugged);
+      const plugged = await plugIn(host, machine, instance, drive, image.source);
+      if (plugged === null) return () => Promise.resolve();
+      return async () => takeImageOut(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
     };
     return { intent: { kind: 'drive', device: 'cdrom' }, run };
   }
 
   async #forget(machine: Machine, intents: readonly Intent[]): Promise<void> {
-    await editRecord(this.#host, machine, (record) => ({
+    await forgetDone(this.#host, machine, (record) => ({
       ...record,
       intents: intents.reduce(withoutIntent, record.intents),
     }));

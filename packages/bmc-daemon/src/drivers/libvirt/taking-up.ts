@@ -1,4 +1,5 @@
 /** Takes up what was under way when the last daemon ended or the connection broke: each machine once a connection. */
+import { readDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
@@ -7,8 +8,13 @@ export interface TakingUpOptions {
   readonly host: Host;
   /** Of the host as a whole, before its machines; each rejects on its own account. */
   readonly ofHost: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
-  /** Of one machine, in this order. */
-  readonly ofMachine: readonly ((machine: Machine) => Promise<void>)[];
+  /**
+   * Parts that finish something of one machine, in this order. Each is given the definition as it was before the first of them: it
+   * tells whether there is anything to finish.
+   */
+  readonly ofMachine: readonly {
+    readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
+  }[];
 }
 
 /** Machines at a time: one whose QEMU hangs must not keep the others waiting. */
@@ -69,7 +75,8 @@ export class TakingUp {
   async #takeUp(machine: Machine): Promise<void> {
     const { host, ofMachine } = this.#options;
     try {
-      for (const step of ofMachine) await step(machine);
+      const definition = await readDefinition(machine, host.timeoutMs);
+      for (const part of ofMachine) await part.reconcile(machine, definition);
     } catch (error) {
       host.log.warn(`taking up machine ${machine.name} failed`, { error });
     }

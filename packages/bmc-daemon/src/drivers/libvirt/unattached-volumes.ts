@@ -1,11 +1,12 @@
 /**
- * Volumes that are made and not attached yet. The machine's metadata names them meanwhile: what a daemon leaves that ends in
- * between is found by the next one, and nothing is ever deleted that a machine has had.
+ * Volumes on their way into a machine or out of it. The machine's metadata names them meanwhile, so that the next daemon finishes
+ * what one that ended in between has begun.
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
-import { machineTexts, readDefinition, saveRecord } from './definition.js';
+import { editRecord, machineTexts, readInactiveXml } from './definition.js';
 import { basedOn, deleteVolume } from './disk-volume.js';
 import { attempt } from './failure.js';
+import type { GuestDisks } from './guest-disks.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { namesVolume, volumeNames } from './volume-names.js';
@@ -17,11 +18,13 @@ type Records = readonly UnattachedRecord[] | null;
 /** The volumes of one host that are on their way to a machine. */
 export class UnattachedVolumes {
   readonly #host: Host;
+  readonly #guestDisks: GuestDisks;
   /** Names of those that are being made here. */
   readonly #underWay = new Set<string>();
 
-  constructor(host: Host) {
+  constructor(host: Host, guestDisks: GuestDisks) {
     this.#host = host;
+    this.#guestDisks = guestDisks;
   }
 
   /** Before a volume is made. Whoever attaches it takes it out of the record by the same change. @throws {DriverError} */
@@ -46,13 +49,23 @@ export class UnattachedVolumes {
   }
 
   /**
-   * Deletes what an earlier daemon has made for the machine, or this one before it lost its connection, and not attached.
-   * @throws {DriverError} where that can not be told: it is tried again with the next connection.
+   * Finishes what an earlier daemon has begun, or this one before it lost its connection.
+   * @throws {DriverError} where that fails: it is tried again with the next connection.
    */
   async reconcile(machine: Machine): Promise<void> {
-    const { xml } = await readDefinition(machine, this.#host.timeoutMs);
+    const { edits, timeoutMs } = this.#host;
+    const xml = await readInactiveXml(machine, timeoutMs);
     for (const volume of readMetadata(xml).unattached ?? []) {
       if (this.#underWay.has(volume.volume)) continue;
+      const { step } = volume;
+      if (step?.kind === 'attach') {
+        await edits.run(machine.uuid, () => this.#guestDisks.plugDefined(machine, step.target));
+        await this.forget(machine, volume);
+        continue;
+      }
+      if (step?.kind === 'detach') {
+        await edits.run(machine.uuid, () => this.#guestDisks.unplug(machine, step.target));
+      }
       if (await this.#isSettled(machine, volume)) await this.forget(machine, volume);
     }
   }
@@ -60,7 +73,7 @@ export class UnattachedVolumes {
   /** @returns false where a guest has it, and its definition does not: it is asked about again when that guest is gone. */
   async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;
-    const doing = `looking at volume ${name}, which was made for machine ${machine.name} and not attached`;
+    const doing = `looking at volume ${name}, which an interrupted operation of machine ${machine.name} left`;
     const volume = await attempt(doing, () => this.#find(pool, name));
     if (volume === null) return true;
     const names = await volumeNames(volume, timeoutMs);
@@ -71,7 +84,7 @@ export class UnattachedVolumes {
     }
     if ((await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs))) !== null) return true;
     await attempt(doing, () => deleteVolume(volume));
-    log.info(`volume ${name} was made for machine ${machine.name} and never attached: deleted`);
+    log.info(`deleted volume ${name}, which an interrupted operation of machine ${machine.name} left`);
     return true;
   }
 
@@ -88,11 +101,8 @@ export class UnattachedVolumes {
   }
 
   async #change(machine: Machine, change: (known: Records) => Records): Promise<void> {
-    const { edits, hypervisor, timeoutMs } = this.#host;
-    await edits.run(machine.uuid, async () => {
-      const { xml } = await readDefinition(machine, timeoutMs);
-      const record = readMetadata(xml);
-      await saveRecord(hypervisor, machine, xml, { ...record, unattached: change(record.unattached) }, timeoutMs);
-    });
+    await this.#host.edits.run(machine.uuid, () =>
+      editRecord(this.#host, machine, (record) => ({ ...record, unattached: change(record.unattached) })),
+    );
   }
 }

@@ -1,25 +1,25 @@
 /** Disks of real machines: volumes are made in a pool and plugged in, unplugged and deleted. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainDeviceModifyFlags, isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
+import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
 import type { NewVolume, PoolVolume } from '../volume-control.js';
-import { machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
+import { forgetDone, machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
 import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt } from './failure.js';
+import { GuestDisks } from './guest-disks.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { beneathOverride } from './kept-override.js';
 import { savedXml } from './saved-state.js';
 import { UnattachedVolumes } from './unattached-volumes.js';
 import { namesVolume, volumeNames } from './volume-names.js';
-import { diskLines, diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
-import { diskRecord, withDiskRecord, withoutDiskRecord } from './xml/disk-record.js';
+import { diskLines, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
+import { diskRecord, withDiskRecord, withoutDiskRecord, type DiskRecord } from './xml/disk-record.js';
 import { freeDiskTarget } from './xml/disk-target.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
-import { readMetadata, withMetadata } from './xml/metadata.js';
-import { withoutUnattached, type UnattachedRecord } from './xml/unattached-record.js';
+import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
+import { withoutUnattached, withUnattached, type UnattachedRecord } from './xml/unattached-record.js';
 
 /** Where volumes are made. */
 export interface LibvirtVolumesOptions {
@@ -31,20 +31,18 @@ export interface LibvirtVolumesOptions {
 /** Volumes of ours begin like this; the image store's names are others, so that it leaves these alone. */
 const NAME_PREFIX = 'rackless-volume-';
 
-/** A guest is asked to let go of a disk, and may take its time. */
-const UNPLUG_TIMEOUT_MS = 10_000;
-const UNPLUG_POLL_MS = 50;
-
 /** Disks of the machines of one host. */
 export class LibvirtVolumes {
   readonly #host: Host;
   readonly #openPool: () => Promise<StoragePool>;
+  readonly #guestDisks: GuestDisks;
   readonly #unattached: UnattachedVolumes;
 
   constructor({ host, openPool }: LibvirtVolumesOptions) {
     this.#host = host;
     this.#openPool = openPool;
-    this.#unattached = new UnattachedVolumes(host);
+    this.#guestDisks = new GuestDisks(host);
+    this.#unattached = new UnattachedVolumes(host, this.#guestDisks);
   }
 
   /** @see VolumeControl.createVolume */
@@ -81,8 +79,8 @@ export class LibvirtVolumes {
   }
 
   /** @see UnattachedVolumes.reconcile */
-  async reconcile(machine: Machine): Promise<void> {
-    await this.#unattached.reconcile(machine);
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).unattached !== null) await this.#unattached.reconcile(machine);
   }
 
   /** @see VolumeControl.removeVolume */
@@ -94,10 +92,37 @@ export class LibvirtVolumes {
       const doing = `removing disk ${target} of machine ${machine.name}`;
       const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
       await this.#refuseIfNeeded(volume, machine, doing);
-      await this.#unplug(machine, target);
-      await this.#forget(machine, target);
+      const place = { pool: volume.pool, volume: volume.name };
+      await this.#detach(machine, definition, target, place);
       await attempt(doing, () => deleteVolume(volume));
+      await forgetDone(this.#host, machine, (record) => ({
+        ...record,
+        unattached: withoutUnattached(record.unattached, place),
+      }));
     });
+  }
+
+  /** Takes the disk out of the definition, then out of the guest. The record names the volume until it is deleted. */
+  async #detach(
+    machine: Machine,
+    { xml: from }: Definition,
+    target: string,
+    place: Pick<UnattachedRecord, 'pool' | 'volume'>,
+  ): Promise<void> {
+    const record = readMetadata(from);
+    const without = machine.persistent ? beneathOverride(from, (own) => withoutDisk(own, target)) : from;
+    const to = withMetadata(without, {
+      ...readMetadata(without),
+      disks: withoutDiskRecord(record.disks, target),
+      unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
+    });
+    await this.#save(machine, from, to);
+    try {
+      await this.#guestDisks.unplug(machine, target);
+    } catch (error) {
+      await this.#save(machine, to, from);
+      throw error;
+    }
   }
 
   /** @see VolumeControl.setDriveIndicator */
@@ -161,86 +186,62 @@ export class LibvirtVolumes {
     }
   }
 
-  /** Plugs it into the guest where that can be done, and writes it into the definition. */
+  /** Writes the disk into the definition, and plugs it into the guest where that can be done. */
   async #attach(
     machine: Machine,
     volume: NewVolume,
     { unattached, ...disk }: Pick<NewDisk, 'format' | 'place'> & { readonly unattached: UnattachedRecord },
   ): Promise<string> {
-    const { hypervisor, timeoutMs } = this.#host;
+    const { timeoutMs } = this.#host;
     const definition = await readDefinition(machine, timeoutMs);
-    const { bus, name, capacityBytes, storage } = volume;
-    const added: NewDisk = { ...disk, bus, target: freeDiskTarget(domainsOf(definition), bus) };
+    const { xml: from, instance } = definition;
+    const added: NewDisk = { ...disk, bus: volume.bus, target: freeDiskTarget(domainsOf(definition), volume.bus) };
     const { target } = added;
-    const plugged = definition.instance !== null && (await this.#plugIn(machine, added));
+    const markup = diskLines(added).join('\n');
+    const withAdded = (xml: string, records: MachineRecord['unattached']): string =>
+      withMetadata(machine.persistent ? beneathOverride(xml, (own) => withDisk(own, added)) : xml, {
+        ...readMetadata(xml),
+        disks: withDiskRecord(readMetadata(xml).disks, { ...recordOf(volume), target, source: sourceName(added) }),
+        unattached: records,
+      });
+    const known = readMetadata(from).unattached;
+    const done = withoutUnattached(known, unattached);
+    if (instance === null) {
+      await this.#save(machine, from, withAdded(from, done));
+      return target;
+    }
+    if (!machine.persistent) {
+      await this.#guestDisks.plugIn(machine, markup);
+      await this.#orUnplug(machine, target, () => this.#save(machine, from, withAdded(from, done)));
+      return target;
+    }
+    const step = { kind: 'attach', target } as const;
+    const marked = withAdded(from, withUnattached(known, { ...unattached, step }));
+    await this.#save(machine, from, marked);
     try {
-      // Read again: libvirt writes addresses into it as devices come.
-      const { xml: from } = await readDefinition(machine, timeoutMs);
-      const xml = machine.persistent ? beneathOverride(from, (own) => withDisk(own, added)) : from;
-      const source = sourceName(added);
-      const record = readMetadata(xml);
-      const kept = {
-        ...record,
-        disks: withDiskRecord(record.disks, { target, source, indicator: null, name, capacityBytes, storage }),
-        unattached: withoutUnattached(record.unattached, unattached),
-      };
-      await saveDefinition(hypervisor, machine, { from, to: withMetadata(xml, kept) }, timeoutMs);
+      await this.#guestDisks.plugIn(machine, markup);
     } catch (error) {
-      if (plugged) await this.#unplug(machine, target).catch(() => undefined);
+      await this.#save(machine, marked, from);
       throw error;
     }
+    await forgetDone(this.#host, machine, (record) => ({
+      ...record,
+      unattached: withoutUnattached(record.unattached, unattached),
+    }));
     return target;
   }
 
-  /** @returns false where the guest gets it with its next power-on. */
-  async #plugIn(machine: Machine, disk: NewDisk): Promise<boolean> {
-    const { log, timeoutMs } = this.#host;
+  async #orUnplug(machine: Machine, target: string, work: () => Promise<void>): Promise<void> {
     try {
-      await attempt(`adding a disk to machine ${machine.name}`, () =>
-        machine.domain.attachDeviceFlags(diskLines(disk).join('\n'), DomainDeviceModifyFlags.LIVE, { timeoutMs }),
-      );
-      return true;
+      await work();
     } catch (error) {
-      // Without a definition there is no next power-on. One that does not answer may have it or not: nothing is known to be so.
-      if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
-      log.info(`machine ${machine.name} can not be given a disk while it runs: it is there from its next power-on`, {
-        error,
-      });
-      return false;
+      await this.#guestDisks.unplug(machine, target).catch(() => undefined);
+      throw error;
     }
   }
 
-  /**
-   * Returns when the guest has let go of it; at once where it does not have it.
-   * @throws {DriverError} unavailable, where it keeps it.
-   */
-  async #unplug(machine: Machine, target: string): Promise<void> {
-    const { timeoutMs } = this.#host;
-    const { instance } = await readDefinition(machine, timeoutMs);
-    const markup = instance === null ? undefined : diskMarkup(instance.xml, target);
-    if (instance === null || markup === undefined) return;
-    const doing = `unplugging disk ${target} of machine ${machine.name}`;
-    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
-    await attempt(doing, () =>
-      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
-    );
-    const isPlugged = async (): Promise<boolean> => {
-      const { instance: now } = await readDefinition(machine, timeoutMs);
-      return now?.id === instance.id && findDisk(now.domain, target) !== undefined;
-    };
-    while (await isPlugged()) {
-      if (performance.now() > deadline)
-        throw new DriverError('unavailable', `${doing}: its guest has not let go of it`);
-      await sleep(UNPLUG_POLL_MS);
-    }
-  }
-
-  async #forget(machine: Machine, target: string): Promise<void> {
+  async #save(machine: Machine, from: string, to: string): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
-    const { xml: from } = await readDefinition(machine, timeoutMs);
-    const xml = beneathOverride(from, (own) => withoutDisk(own, target));
-    const record = readMetadata(xml);
-    const to = withMetadata(xml, { ...record, disks: withoutDiskRecord(record.disks, target) });
     await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
   }
 
@@ -264,6 +265,10 @@ export class LibvirtVolumes {
     const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
     if (based !== null) throw new DriverError('conflict', `${doing}: volume ${based} is based on its volume`);
   }
+}
+
+function recordOf({ name, capacityBytes, storage }: NewVolume): Omit<DiskRecord, 'target' | 'source'> {
+  return { indicator: null, name, capacityBytes, storage };
 }
 
 function domainsOf({ xml, instance }: Definition) {

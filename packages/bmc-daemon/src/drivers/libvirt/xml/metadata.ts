@@ -112,6 +112,13 @@ export function withMetadata(xml: string, record: MachineRecord): string {
   return applySplices(xml, [insertChild(document, document.root, lines, after ?? null)]);
 }
 
+/** Returns the definition with a change of its record; the same text where nothing changes. */
+export function withRecord(xml: string, edit: (record: MachineRecord) => MachineRecord): string {
+  const record = readMetadata(xml);
+  const changed = edit(record);
+  return changed === record ? xml : withMetadata(xml, changed);
+}
+
 /** Whether there is nothing to keep. */
 function isEmpty({ resetNvram, unknown, ...others }: MachineRecord): boolean {
   return !resetNvram && unknown.length === 0 && Object.values(others).every((value) => value === null);

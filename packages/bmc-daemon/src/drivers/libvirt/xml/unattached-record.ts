@@ -1,14 +1,26 @@
-/** Volumes that are being made for a machine, as its metadata keeps them until they are attached: one element, in JSON. */
+/** Volumes on their way into a machine or out of it, as its metadata keeps them: one element, in JSON. */
 import { z } from 'zod';
 import { attribute, type XmlElement } from './parse.js';
 
-/** A volume that stands in no definition yet. Whoever finds one that nobody is making any more may delete it. */
+/**
+ * A volume that is on its way into a machine or out of it.
+ * - Without `step` it is being made and no definition names it.
+ * - `attach`: the definition names it, and the guest has to get it.
+ * - `detach`: the definition names it no longer, the guest has to lose it, and the volume has to be deleted.
+ */
 export interface UnattachedRecord {
   readonly pool: string;
   readonly volume: string;
+  readonly step?: { readonly kind: 'attach' | 'detach'; readonly target: string };
 }
 
-const schema = z.array(z.object({ pool: z.string(), volume: z.string() }));
+const schema = z.array(
+  z.object({
+    pool: z.string(),
+    volume: z.string(),
+    step: z.object({ kind: z.enum(['attach', 'detach']), target: z.string() }).exactOptional(),
+  }),
+);
 
 /** Null: none; also for what is not as this version writes it. */
 export function readUnattachedRecords(element: XmlElement): readonly UnattachedRecord[] | null {
@@ -25,18 +37,18 @@ export function renderUnattachedRecords(records: readonly UnattachedRecord[]): R
   return { kept: JSON.stringify(records) };
 }
 
-/** The records with one more. */
+/** Returns the records with one more, in the place of an earlier one of the same volume. */
 export function withUnattached(
   records: readonly UnattachedRecord[] | null,
   record: UnattachedRecord,
 ): readonly UnattachedRecord[] {
-  return [...(records ?? []), record];
+  return [...(withoutUnattached(records, record) ?? []), record];
 }
 
 /** The records without one; null where none is left. */
 export function withoutUnattached(
   records: readonly UnattachedRecord[] | null,
-  { pool, volume }: UnattachedRecord,
+  { pool, volume }: Pick<UnattachedRecord, 'pool' | 'volume'>,
 ): readonly UnattachedRecord[] | null {
   const left = (records ?? []).filter((record) => record.pool !== pool || record.volume !== volume);
   return left.length === 0 ? null : left;

@@ -1,0 +1,78 @@
+/** Disks of running guests: plugged in and unplugged. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DomainDeviceModifyFlags } from '@rackless/libvirt';
+import { DriverError } from '../driver.js';
+import { readDefinition } from './definition.js';
+import { attempt } from './failure.js';
+import type { Host } from './host.js';
+import type { Machine } from './inventory.js';
+import { diskMarkup, findDisk } from './xml/disk.js';
+
+/** A guest is asked to release a disk, and may take its time. */
+const UNPLUG_TIMEOUT_MS = 10_000;
+const UNPLUG_POLL_MS = 50;
+
+/** Disks of the guests of one host. Callers hold the machine's turn in `edits`. */
+export class GuestDisks {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /**
+   * Plugs a disk into the running guest.
+   * @returns false where the guest gets the disk with its next power-on.
+   * @throws {DriverError} unavailable; anything, for a transient machine, which has no next power-on.
+   */
+  async plugIn(machine: Machine, markup: string): Promise<boolean> {
+    const { log, timeoutMs } = this.#host;
+    try {
+      await attempt(`adding a disk to machine ${machine.name}`, () =>
+        machine.domain.attachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs }),
+      );
+      return true;
+    } catch (error) {
+      // A machine that does not answer may have the disk or not.
+      if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
+      log.info(`machine ${machine.name} can not be given a disk while it runs: it is there from its next power-on`, {
+        error,
+      });
+      return false;
+    }
+  }
+
+  /** Plugs in a disk of the definition that the running guest does not have. @throws {DriverError} */
+  async plugDefined(machine: Machine, target: string): Promise<void> {
+    const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
+    const markup = diskMarkup(xml, target);
+    if (instance === null || markup === undefined || findDisk(instance.domain, target) !== undefined) return;
+    await this.plugIn(machine, markup);
+  }
+
+  /**
+   * Returns when the guest has released a disk; at once where it does not have it.
+   * @throws {DriverError} unavailable, where the guest keeps it.
+   */
+  async unplug(machine: Machine, target: string): Promise<void> {
+    const { timeoutMs } = this.#host;
+    const { instance } = await readDefinition(machine, timeoutMs);
+    const markup = instance === null ? undefined : diskMarkup(instance.xml, target);
+    if (instance === null || markup === undefined) return;
+    const doing = `unplugging disk ${target} of machine ${machine.name}`;
+    const deadline = performance.now() + UNPLUG_TIMEOUT_MS;
+    await attempt(doing, () =>
+      machine.domain.detachDeviceFlags(markup, DomainDeviceModifyFlags.LIVE, { timeoutMs: UNPLUG_TIMEOUT_MS }),
+    );
+    const isPlugged = async (): Promise<boolean> => {
+      const { instance: now } = await readDefinition(machine, timeoutMs);
+      return now?.id === instance.id && findDisk(now.domain, target) !== undefined;
+    };
+    while (await isPlugged()) {
+      if (performance.now() > deadline) {
+        throw new DriverError('unavailable', `${doing}: its guest has not released it`);
+      }
+      await sleep(UNPLUG_POLL_MS);
+    }
+  }
+}

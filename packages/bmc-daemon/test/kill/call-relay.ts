@@ -1,0 +1,136 @@
+/**
+ * Stands between a daemon and libvirtd: forwards every message and counts the calls that change something. A test kills the daemon
+ * before one of them, and the call never reaches libvirtd.
+ */
+import { rm } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { authProcedures } from '../../../libvirt/src/protocol/auth.js';
+import { connectProcedures } from '../../../libvirt/src/protocol/connect.js';
+import { domainProcedures } from '../../../libvirt/src/protocol/domain.js';
+import { MessageSplitter } from '../../../libvirt/src/protocol/message-splitter.js';
+import {
+  MessageStatus,
+  MessageType,
+  openMessage,
+  readHeader,
+  remoteError,
+  type Header,
+} from '../../../libvirt/src/protocol/message.js';
+import { PROGRAM, type Procedure } from '../../../libvirt/src/protocol/procedure.js';
+import { qemuProcedures } from '../../../libvirt/src/protocol/qemu.js';
+import { storagePoolProcedures, storageVolumeProcedures } from '../../../libvirt/src/protocol/storage.js';
+import { XdrReader, XdrWriter } from '../../../libvirt/src/xdr.js';
+
+const names = new Map(
+  [
+    authProcedures,
+    connectProcedures,
+    domainProcedures,
+    qemuProcedures,
+    storagePoolProcedures,
+    storageVolumeProcedures,
+  ].flatMap((table) =>
+    Object.values<Pick<Procedure<unknown, unknown>, 'program' | 'number' | 'name'>>(table).map(
+      ({ program, number, name }) => [`${program} ${number}`, name] as const,
+    ),
+  ),
+);
+
+/** Calls that change nothing; every other one does. */
+const READS =
+  /^auth|^connect|Lookup|Get|List|^domain(Is|Has|MemoryStats|BlockStats)|NumOf|^storage(Pool|Vol)(Refresh|Download)$/;
+
+/** VIR_ERR_SYSTEM_ERROR. */
+const SYSTEM_ERROR = 38;
+
+/** A call as the relay sees it: `domainCreateXml`, `domainQemuMonitorCommand`. */
+export interface SeenCall {
+  readonly name: string;
+  readonly changes: boolean;
+}
+
+/**
+ * Decides about a call. `drop`: it and everything after it is lost, on all connections. `refuse`: the relay answers with an error in
+ * libvirtd's place.
+ */
+export type Decide = (call: SeenCall) => 'forward' | 'drop' | 'refuse';
+
+/** Relays a unix socket until it is closed. */
+export class CallRelay {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #decide: Decide = () => 'forward';
+  #dropping = false;
+
+  private constructor(
+    readonly path: string,
+    target: string,
+  ) {
+    this.#server = createServer((client) => this.#relay(client, connect(target)));
+  }
+
+  /** @param path of the socket that the daemon connects to. @param target libvirtd's. */
+  static async listen(path: string, target: string): Promise<CallRelay> {
+    const relay = new CallRelay(path, target);
+    await new Promise<void>((resolve) => relay.#server.listen(path, resolve));
+    return relay;
+  }
+
+  /** Forwards again, and asks this about every call from now on. */
+  decideBy(decide: Decide): void {
+    this.#dropping = false;
+    this.#decide = decide;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rm(this.path, { force: true });
+  }
+
+  #relay(client: Socket, libvirtd: Socket): void {
+    const both = [client, libvirtd];
+    for (const socket of both) {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined); // Its end says it all.
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        for (const other of both) other.destroy();
+      });
+    }
+    libvirtd.pipe(client);
+    const splitter = new MessageSplitter((buffer, start, end) => {
+      const message = Buffer.from(buffer.subarray(start, end));
+      const header = readHeader(new XdrReader(message));
+      const decision = this.#decideOn(header, message);
+      if (decision === 'forward') libvirtd.write(message);
+      else if (decision === 'refuse') client.write(refusal(header));
+      else for (const socket of this.#sockets) socket.destroy();
+      return true;
+    });
+    client.on('data', (chunk) => {
+      if (Buffer.isBuffer(chunk)) splitter.push(chunk);
+    });
+  }
+
+  #decideOn({ program, procedure, type }: Header, message: Buffer): ReturnType<Decide> {
+    if (this.#dropping) return 'drop';
+    if (type !== MessageType.call || program === PROGRAM.keepalive) return 'forward';
+    const name = names.get(`${program} ${procedure}`) ?? `${program} ${procedure}`;
+    // QEMU is asked and told by the same call.
+    const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
+    const decision = this.#decide({ name, changes });
+    this.#dropping = decision === 'drop';
+    return decision;
+  }
+}
+
+/** An error as libvirtd sends it. */
+function refusal(header: Header): Buffer {
+  const writer = new XdrWriter();
+  openMessage(writer, { ...header, type: MessageType.reply, status: MessageStatus.error });
+  const nothing = { str1: null, str2: null, str3: null, dom: null, net: null, int1: 0, int2: 0 };
+  remoteError.encode(writer, { ...nothing, code: SYSTEM_ERROR, domain: 0, level: 2, message: 'refused by the test' });
+  writer.closeFrame();
+  return writer.finish();
+}

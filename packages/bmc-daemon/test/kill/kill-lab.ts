@@ -1,0 +1,294 @@
+/** A daemon in a process of its own that is killed before a chosen call to libvirtd, and what a host looks like afterwards. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
+import { DaemonProcess } from '../daemon/process.js';
+import { Bmc } from '../e2e/bmc.js';
+import { ImageServer } from '../e2e/image-server.js';
+import { bootableDisk, bootableIso, SerialLine } from '../libvirt-driver/tiny-guest.js';
+import { until } from '../libvirt-driver/host.js';
+import { CallRelay } from './call-relay.js';
+
+const name = 'killed';
+const uuid = '00000000-0000-4000-8000-00000000dead';
+const POOL = 'rackless-images';
+
+/** Everything of a machine and its host that an operation may change. */
+export interface Fingerprint {
+  readonly power: string;
+  readonly definition: string;
+  /** Target and source of each disk of the running guest. */
+  readonly guestDisks: readonly string[];
+  readonly autostart: string;
+  readonly system: unknown;
+  readonly settings: unknown;
+  readonly drives: unknown;
+  readonly volumes: readonly string[];
+  readonly pools: readonly string[];
+  /** Operations and volumes that the machine's metadata still names. */
+  readonly unfinished: readonly string[];
+}
+
+/** What a call to libvirtd was, and whether the daemon was killed before it. */
+export interface Run {
+  /** Names of the calls that change something, in order. */
+  readonly calls: readonly string[];
+  readonly killed: boolean;
+}
+
+export class KillLab {
+  readonly path = `/redfish/v1/Systems/${uuid}`;
+  readonly manager = `/redfish/v1/Managers/${uuid}`;
+  #daemon: DaemonProcess | undefined;
+  #bmc: Bmc | undefined;
+  #xml = '';
+
+  private constructor(
+    readonly libvirtd: PrivateLibvirtd,
+    readonly images: ImageServer,
+    readonly relay: CallRelay,
+    readonly serial: SerialLine,
+  ) {}
+
+  static async start(): Promise<KillLab> {
+    const libvirtd = await startLibvirtd({ driver: 'qemu' });
+    const relay = await CallRelay.listen(join(libvirtd.dir, 'tmp', 'relay.sock'), libvirtd.socket);
+    const lab = new KillLab(libvirtd, await ImageServer.start(), relay, await SerialLine.listen());
+    await lab.#prepare();
+    // The first image makes the pool, which stays.
+    await lab.reset();
+    for (const [action, body] of [
+      ['InsertMedia', { Image: lab.images.url('a.iso') }],
+      ['EjectMedia', {}],
+    ] as const) {
+      await lab.done('POST', `${lab.manager}/VirtualMedia/Cd/Actions/VirtualMedia.${action}`, body);
+    }
+    return lab;
+  }
+
+  async stop(): Promise<void> {
+    await this.#daemon?.dispose();
+    await this.relay.close();
+    await this.images.stop();
+    await this.libvirtd.stop();
+    await this.serial.close();
+  }
+
+  get uuid(): string {
+    return uuid;
+  }
+
+  get bmc(): Bmc {
+    if (this.#bmc === undefined) throw new Error('there is no daemon');
+    return this.#bmc;
+  }
+
+  /** Brings the host back to its first state, and starts a daemon. */
+  async reset(): Promise<void> {
+    await this.#daemon?.dispose();
+    await this.#quietly('destroy', name);
+    await this.#quietly('undefine', name, '--managed-save', '--nvram');
+    for (const pool of await this.#pools()) {
+      if (pool !== POOL) await this.#quietly('pool-destroy', pool);
+    }
+    for (const volume of await this.#volumes()) await this.#quietly('vol-delete', volume, '--pool', POOL);
+    for (const label of ['disk', 'data']) await writeFile(this.file(`${label}.img`), bootableDisk({ label }));
+    await this.virsh('define', this.#xml);
+    this.relay.decideBy(() => 'forward');
+    await this.startDaemon();
+  }
+
+  async startDaemon(): Promise<void> {
+    this.#daemon = new DaemonProcess(['--config', this.file('bmc-daemon.conf')]);
+    this.#bmc = new Bmc(await this.#daemon.address());
+    // A daemon finishes what it finds before it changes anything else of the machine.
+    const path = `${this.manager}/VirtualMedia/Cd`;
+    await until('the daemon to take the machine up', async () => {
+      const { status } = await this.bmc.send('PATCH', path, { VerifyCertificate: true });
+      return status === 200;
+    });
+  }
+
+  /** Sends a request that is expected to be done. */
+  async done(method: string, path: string, body?: unknown): Promise<void> {
+    const answer = await this.bmc.finish(await this.bmc.send(method, path, body));
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
+
+  async resetSystem(type: string): Promise<void> {
+    await this.done('POST', `${this.path}/Actions/ComputerSystem.Reset`, { ResetType: type });
+  }
+
+  /**
+   * Runs an operation and kills the daemon before its change number `kill`, counted from 0.
+   * @param kill Infinity: the daemon goes on.
+   */
+  async run(operation: () => Promise<void>, kill: number): Promise<Run> {
+    const calls: string[] = [];
+    const isKilled = (): boolean => calls.length > kill;
+    this.relay.decideBy(({ name: call, changes }) => {
+      if (!changes) return 'forward';
+      calls.push(call);
+      if (calls.length - 1 !== kill) return 'forward';
+      this.#daemon?.signal('SIGKILL');
+      return 'drop';
+    });
+    try {
+      await operation();
+    } catch (error) {
+      // The client of a daemon that is killed gets no answer.
+      if (!isKilled()) throw error;
+    }
+    if (isKilled()) await this.#daemon?.dispose();
+    this.relay.decideBy(() => 'forward');
+    return { calls, killed: isKilled() };
+  }
+
+  /**
+   * Runs an operation, and answers its change number `refuse` with an error.
+   * @returns whether the operation was done all the same.
+   */
+  async runRefused(
+    operation: () => Promise<void>,
+    refuse: number,
+  ): Promise<{ readonly call: string; readonly done: boolean }> {
+    let [changed, refused] = [0, ''];
+    this.relay.decideBy(({ name: call, changes }) => {
+      if (!changes || changed++ !== refuse) return 'forward';
+      refused = call;
+      return 'refuse';
+    });
+    try {
+      await operation();
+      return { call: refused, done: true };
+    } catch {
+      // What the client is told is for other tests.
+      return { call: refused, done: false };
+    } finally {
+      this.relay.decideBy(() => 'forward');
+    }
+  }
+
+  async fingerprint(): Promise<Fingerprint> {
+    const inactive = await this.virsh('dumpxml', '--inactive', name);
+    const power = (await this.virsh('domstate', name)).trim();
+    const live = power === 'shut off' ? '' : await this.virsh('domblklist', name);
+    const system = (await this.bmc.get(this.path)) as Record<string, unknown>; // An object by its schema.
+    const bios = (await this.bmc.get(`${this.path}/Bios/Settings`)) as Record<string, unknown>; // As above.
+    const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
+    return {
+      power,
+      definition: plain(inactive),
+      guestDisks: lines(plain(live)),
+      autostart: lines(await this.virsh('dominfo', name)).find((line) => line.startsWith('Autostart')) ?? '',
+      system: { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary },
+      settings: bios['Attributes'],
+      drives: await Promise.all(['Cd', 'Usb'].map((id) => this.#drive(id))),
+      volumes: (await this.#volumes()).map(plain).sort(),
+      pools: await this.#pools(),
+      unfinished: inactive.match(/<\w+:(intent|unattached)\b[^>]*>/g) ?? [],
+    };
+  }
+
+  /** What virsh prints. */
+  async virsh(...words: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
+      timeout: 60_000,
+    });
+    return stdout;
+  }
+
+  /** Starts the machine without the daemon, and waits until it has booted. */
+  async boot(): Promise<void> {
+    const told = this.serial.story.length;
+    await this.virsh('start', name);
+    await this.serial.reaches(told + 2);
+  }
+
+  file(file: string): string {
+    return join(this.libvirtd.dir, 'tmp', file);
+  }
+
+  get name(): string {
+    return name;
+  }
+
+  async #drive(id: string): Promise<unknown> {
+    const drive = (await this.bmc.get(`${this.manager}/VirtualMedia/${id}`)) as Record<string, unknown>; // As above.
+    return [drive['Inserted'], drive['Image']];
+  }
+
+  async #prepare(): Promise<void> {
+    for (const label of ['a', 'b']) {
+      await writeFile(this.file(`${label}.iso`), bootableIso({ label }));
+      await this.images.publish(`${label}.iso`, this.file(`${label}.iso`));
+    }
+    this.#xml = this.file('machine.xml');
+    const drive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
+    await writeFile(
+      this.#xml,
+      `<domain type='qemu'>
+  <name>${name}</name>
+  <uuid>${uuid}</uuid>
+  <memory unit='MiB'>16</memory>
+  <vcpu current='1'>2</vcpu>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <features><acpi/></features>
+  <devices>
+    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('disk.img')}'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    ${drive}
+    <controller type='usb' model='qemu-xhci'/>
+    <controller type='scsi' model='virtio-scsi'/>
+    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('data.img')}'/><target dev='sdx' bus='scsi'/></disk>
+    <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${this.serial.port}'/></serial>
+    <memballoon model='none'/>
+  </devices>
+</domain>`,
+    );
+    await writeFile(
+      this.file('bmc-daemon.conf'),
+      [
+        `EMULATOR_LISTEN_IP = '127.0.0.1'`,
+        `EMULATOR_LISTEN_PORT = 0`,
+        `EMULATOR_LIBVIRT_URI = 'qemu+unix:///system?socket=${this.relay.path}'`,
+        `EMULATOR_STATE_DIR = 'state'`,
+        `EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 60`,
+        `EMULATOR_TASK_AFTER_SECONDS = 120`,
+        `EMULATOR_VMEDIA_DEVICES = {'Cd': {'Name': 'CD', 'MediaTypes': ['CD']}, 'Usb': {'Name': 'USB', 'MediaTypes': ['USBStick']}}`,
+        '',
+      ].join('\n'),
+    );
+  }
+
+  async #pools(): Promise<readonly string[]> {
+    return lines(await this.virsh('pool-list', '--all', '--name'));
+  }
+
+  async #volumes(): Promise<readonly string[]> {
+    if (!(await this.#pools()).includes(POOL)) return [];
+    await this.virsh('pool-refresh', POOL);
+    return lines(await this.virsh('vol-list', POOL)).map((line) => line.split(/\s+/)[0] ?? '');
+  }
+
+  async #quietly(...words: readonly string[]): Promise<void> {
+    await this.virsh(...words).catch(() => undefined);
+  }
+}
+
+/** A text without what libvirt, QEMU or chance adds to it: addresses, metadata, random names. */
+function plain(text: string): string {
+  return text
+    .replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '')
+    .replaceAll(/\s*<(address|alias|backingStore)\b[^>]*\/>/g, '')
+    .replaceAll(/(rackless-volume-[0-9a-f-]{36})-[0-9a-f]{8}/g, '$1')
+    .replaceAll(/(rackless-[0-9a-f]{16})-[0-9a-f]{16}/g, '$1');
+}
+
+function lines(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,96 @@
+/**
+ * Operations of several steps. A daemon that is killed (SIGKILL) before any call to libvirtd leaves the machine as it was before the operation, or the next daemon
+ * finishes the operation. Each case is an operation and a call. RACKLESS_KILL=all runs every case; by default a part of them runs.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KillLab, type Fingerprint } from './kill-lab.js';
+import { atomicOperations, operations, type Operation } from './operations.js';
+
+const all = process.env['RACKLESS_KILL'] === 'all';
+/** More calls than any operation makes. */
+const MOST_CALLS = 60;
+const SETTLE_MS = 60_000;
+
+const chosen = (some: readonly Operation[]): readonly Operation[] => some.filter(({ always }) => all || always);
+
+let lab: KillLab;
+beforeAll(async () => {
+  lab = await KillLab.start();
+});
+afterAll(() => lab.stop());
+
+/** Runs an operation from its first state on. @returns the state before it. */
+async function prepared({ before }: Operation): Promise<Fingerprint> {
+  await lab.reset();
+  await before?.(lab);
+  return await lab.fingerprint();
+}
+
+/** Waits until the host looks like one of these. @returns the last look. */
+async function settled(
+  expected: readonly Fingerprint[],
+  look: () => Promise<Fingerprint> = () => lab.fingerprint(),
+): Promise<Fingerprint> {
+  const deadline = Date.now() + SETTLE_MS;
+  for (;;) {
+    const seen = await look();
+    if (expected.some((one) => JSON.stringify(one) === JSON.stringify(seen)) || Date.now() > deadline) return seen;
+    await sleep(100);
+  }
+}
+
+describe.each(chosen(operations).map((operation) => [operation.title, operation] as const))(
+  '%s',
+  (_title, operation) => {
+    it('leaves the machine in the state before or after, whenever the daemon is killed', async () => {
+      const before = await prepared(operation);
+      const { calls } = await lab.run(() => operation.run(lab), Infinity);
+      const after = await lab.fingerprint();
+      expect(after.unfinished).toEqual([]);
+      expect(calls.length).toBeGreaterThan(0);
+      expect(calls.length).toBeLessThan(MOST_CALLS);
+      const kills = calls
+        .map((_call, index) => index)
+        .filter((index) => all || index === Math.min(1, calls.length - 1));
+      for (const kill of kills) {
+        expect({ kill, call: calls[kill], state: await prepared(operation) }).toEqual({
+          kill,
+          call: calls[kill],
+          state: before,
+        });
+        const run = await lab.run(() => operation.run(lab), kill);
+        expect(run.killed).toBe(true);
+        await lab.startDaemon();
+        const seen = await settled([before, after]);
+        const nearest = JSON.stringify(seen) === JSON.stringify(before) ? before : after;
+        expect({ kill, call: run.calls.at(-1), state: seen }).toEqual({ kill, call: run.calls.at(-1), state: nearest });
+      }
+    });
+  },
+);
+
+describe.each(chosen(atomicOperations).map((operation) => [operation.title, operation] as const))(
+  '%s',
+  (_title, operation) => {
+    it('leaves the machine in the state before when it fails, whichever call libvirt refuses', async () => {
+      const before = await prepared(operation);
+      const { calls } = await lab.run(() => operation.run(lab), Infinity);
+      const after = await lab.fingerprint();
+      // A device that cannot be plugged in is there from the next start, and the operation is done.
+      const refusable = calls.flatMap((call, index) => (call === 'domainAttachDeviceFlags' ? [] : [index]));
+      const refusals = all ? refusable : refusable.slice(-2, -1);
+      for (const refuse of refusals) {
+        await prepared(operation);
+        const { call, done } = await lab.runRefused(() => operation.run(lab), refuse);
+        const expected = done ? after : before;
+        // The name of an operation that is done may be left, for the next daemon to remove.
+        const look = async (): Promise<Fingerprint> => {
+          const seen = await lab.fingerprint();
+          return done ? { ...seen, unfinished: [] } : seen;
+        };
+        expect({ refuse, call, state: await settled([expected], look) }).toEqual({ refuse, call, state: expected });
+      }
+    });
+  },
+);

@@ -1,0 +1,143 @@
+/** Operations of several steps, each with the state that it starts from. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KillLab } from './kill-lab.js';
+
+/** An operation whose daemon is killed. */
+export interface Operation {
+  readonly title: string;
+  /** Brings the machine into the state before; default: it is off and untouched. */
+  readonly before?: (lab: KillLab) => Promise<void>;
+  /** The requests of the operation. Each is expected to be done when its promise resolves. */
+  readonly run: (lab: KillLab) => Promise<void>;
+  /** A case of the ordinary suite. */
+  readonly always?: boolean;
+}
+
+const once = { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' };
+const running = (lab: KillLab): Promise<void> => lab.boot();
+const reset = (type: string) => (lab: KillLab) => lab.resetSystem(type);
+const patch = (body: object) => (lab: KillLab) => lab.done('PATCH', lab.path, body);
+const pending = (lab: KillLab): Promise<void> =>
+  lab.done('PATCH', `${lab.path}/Bios/Settings`, { Attributes: { NumCores: 2 } });
+const update = (lab: KillLab): Promise<void> =>
+  lab.done('POST', '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate', {
+    ImageURI: 'http://127.0.0.1:1/firmware-2.0.0.bin',
+    Targets: [lab.path],
+  });
+const inOrder =
+  (...steps: readonly ((lab: KillLab) => Promise<void>)[]) =>
+  async (lab: KillLab): Promise<void> => {
+    for (const step of steps) await step(lab);
+  };
+const save = async (lab: KillLab): Promise<void> => {
+  await lab.virsh('managedsave', lab.name);
+};
+const saved = inOrder(running, save);
+const media = (lab: KillLab, drive: string, action: string): string =>
+  `${lab.manager}/VirtualMedia/${drive}/Actions/VirtualMedia.${action}`;
+const insert = (drive: string) => (lab: KillLab) =>
+  lab.done('POST', media(lab, drive, 'InsertMedia'), { Image: lab.images.url('a.iso') });
+const eject = (drive: string) => (lab: KillLab) => lab.done('POST', media(lab, drive, 'EjectMedia'), {});
+const isRunning = async (lab: KillLab): Promise<boolean> =>
+  (await lab.virsh('domstate', lab.name)).trim() === 'running';
+
+/** Waits for a restart that installs firmware; rejects at once when the daemon is gone. */
+const restarted = async (lab: KillLab): Promise<void> => {
+  for (let looks = 0; looks < 600; looks += 1) {
+    const { BiosVersion } = (await lab.bmc.get(lab.path)) as { BiosVersion: unknown };
+    if (BiosVersion === '2.0.0' && (await isRunning(lab))) return;
+    await sleep(100);
+  }
+  throw new Error('the machine did not restart');
+};
+
+/** Power, by Redfish's reset types. */
+const power: readonly Operation[] = [
+  { title: 'On', run: reset('On') },
+  {
+    title: 'On with a one-time boot',
+    before: inOrder(insert('Cd'), patch({ Boot: once })),
+    run: reset('On'),
+    always: true,
+  },
+  {
+    title: 'On with settings and firmware that wait',
+    before: inOrder(pending, update),
+    run: reset('On'),
+    always: true,
+  },
+  { title: 'On from a saved state, with an image since', before: inOrder(saved, insert('Cd')), run: reset('On') },
+  { title: 'ForceOff', before: running, run: reset('ForceOff') },
+  { title: 'PowerCycle', before: running, run: reset('PowerCycle'), always: true },
+  { title: 'PowerCycle of a saved machine', before: saved, run: reset('PowerCycle') },
+  {
+    title: 'ForceRestart into a new process',
+    before: inOrder(running, update),
+    run: reset('ForceRestart'),
+    always: true,
+  },
+  {
+    title: 'GracefulRestart into a new process',
+    before: inOrder(running, update),
+    run: inOrder(reset('GracefulRestart'), restarted),
+  },
+];
+
+const httpBoot = (image: string) => (lab: KillLab) =>
+  lab.done('PATCH', lab.path, {
+    ...parts,
+    Boot: {
+      ...once,
+      BootSourceOverrideTarget: 'UefiHttp',
+      BootSourceOverrideMode: 'UEFI',
+      HttpBootUri: lab.images.url(image),
+    },
+  });
+const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
+
+/** Changes of several parts. */
+const changes: readonly Operation[] = [
+  { title: 'PATCH of one part', run: patch({ AssetTag: 'shelf 1' }) },
+  { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
+  { title: 'PATCH of an HTTP boot, off', run: httpBoot('a.iso') },
+  { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso') },
+  { title: 'PATCH of another HTTP boot, running', before: inOrder(httpBoot('a.iso'), running), run: httpBoot('b.iso') },
+  { title: 'PATCH of settings', run: pending },
+  { title: 'SimpleUpdate', run: update },
+];
+
+/** Images in drives. */
+const images: readonly Operation[] = ['Cd', 'Usb'].flatMap((drive) => [
+  { title: `InsertMedia ${drive}, off`, run: insert(drive) },
+  { title: `InsertMedia ${drive}, running`, before: running, run: insert(drive), always: drive === 'Cd' },
+  { title: `EjectMedia ${drive}, off`, before: insert(drive), run: eject(drive) },
+  {
+    title: `EjectMedia ${drive}, running`,
+    before: inOrder(running, insert(drive)),
+    run: eject(drive),
+    always: drive === 'Cd',
+  },
+]);
+
+const volumes = (lab: KillLab): string => `${lab.path}/Storage/scsi/Volumes`;
+const create = (lab: KillLab): Promise<void> =>
+  lab.done('POST', volumes(lab), { CapacityBytes: 1_048_576, Name: 'data' });
+const remove = async (lab: KillLab): Promise<void> => {
+  const { Members: members } = (await lab.bmc.get(volumes(lab))) as { Members: readonly { '@odata.id': string }[] };
+  // `sdx` is the machine's own.
+  const made = members.find(({ '@odata.id': path }) => !path.endsWith('/sdx'));
+  await lab.done('DELETE', made?.['@odata.id'] ?? '');
+};
+
+/** Volumes of a pool. */
+const disks: readonly Operation[] = [
+  { title: 'POST of a volume, off', run: create },
+  { title: 'POST of a volume, running', before: running, run: create },
+  { title: 'DELETE of a volume, off', before: create, run: remove },
+  { title: 'DELETE of a volume, running', before: inOrder(create, running), run: remove },
+];
+
+/** Operations that are made as a whole or not at all, even when libvirt refuses one of their calls. */
+export const atomicOperations: readonly Operation[] = [...changes, ...images, ...disks];
+
+export const operations: readonly Operation[] = [...power, ...atomicOperations];
