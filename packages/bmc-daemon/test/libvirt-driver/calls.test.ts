@@ -1,0 +1,160 @@
+/** The calls to libvirtd that each operation makes, counted on the wire and compared with the table of docs/libvirt-calls.md. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HypervisorDriver, PowerAction } from '../../src/drivers/driver.js';
+import type { SystemChange } from '../../src/drivers/system-change.js';
+import { CallRelay } from '../kill/call-relay.js';
+import { reaches, TestHost, until, type Guest } from './host.js';
+
+const page = join(import.meta.dirname, '../../../../docs/libvirt-calls.md');
+
+let host: TestHost;
+let relay: CallRelay;
+let driver: HypervisorDriver;
+let image: URL;
+beforeAll(async () => {
+  host = await TestHost.start();
+  relay = await CallRelay.listen(host.file('relay.sock'), host.libvirtd.socket);
+  driver = await host.driver({ uri: `qemu+unix:///system?socket=${relay.path}` });
+  ({ url: image } = await host.serveImage('a'));
+  // The first image makes the pool.
+  const guest = await host.guest();
+  await insert(guest);
+  await driver.ejectMedia(guest.uuid, 'cdrom');
+});
+afterAll(async () => {
+  await driver.close();
+  await relay.close();
+  await host.stop();
+});
+
+interface Operation {
+  readonly title: string;
+  /** The machine runs when the operation begins. */
+  readonly running?: boolean;
+  readonly before?: (guest: Guest) => Promise<void>;
+  readonly run: (guest: Guest) => Promise<void>;
+}
+
+const insert = ({ uuid }: Guest): Promise<void> =>
+  driver.insertMedia(uuid, 'cdrom', { url: image, writeProtected: true, verifyCertificate: false });
+const change =
+  (parts: SystemChange) =>
+  ({ uuid }: Guest): Promise<void> =>
+    driver.change(uuid, parts);
+const power =
+  (action: PowerAction) =>
+  ({ uuid }: Guest): Promise<void> =>
+    driver.power(uuid, action);
+const once = { enabled: 'once', target: 'cdrom' } as const;
+const httpBoot = ({ uuid }: Guest): Promise<void> =>
+  driver.change(uuid, {
+    boot: { ...once, target: 'http', httpUri: image.href },
+    cd: { image: { url: image, writeProtected: true, verifyCertificate: false } },
+  });
+const several = { indicator: 'lit', assetTag: 'shelf 1', autostart: true, boot: once } as const;
+const running = true;
+
+const operations: readonly Operation[] = [
+  { title: 'PATCH AssetTag and IndicatorLED', run: change({ assetTag: 'shelf 1', indicator: 'off' }) },
+  { title: 'PATCH AssetTag and IndicatorLED', running, run: change({ assetTag: 'shelf 1', indicator: 'off' }) },
+  { title: 'PATCH PowerRestorePolicy', run: change({ autostart: true }) },
+  { title: 'PATCH Boot, once', run: change({ boot: once }) },
+  { title: 'PATCH Boot, once', running, run: change({ boot: once }) },
+  { title: 'PATCH Boot, continuous', running, run: change({ boot: { ...once, enabled: 'continuous' } }) },
+  { title: 'PATCH BootOrder', running, run: change({ bootOrder: ['disk:sda', 'disk:vda'] }) },
+  { title: 'PATCH of four parts', run: change(several) },
+  { title: 'PATCH of four parts', running, run: change(several) },
+  { title: 'PATCH HttpBootUri', run: httpBoot },
+  { title: 'PATCH HttpBootUri', running, run: httpBoot },
+  { title: 'PATCH Bios/Settings', run: change({ settings: { memoryMiB: 16 } }) },
+  { title: 'SimpleUpdate', run: change({ firmwareVersion: '1.0.1' }) },
+  { title: 'InsertMedia', run: insert },
+  { title: 'InsertMedia', running, run: insert },
+  { title: 'EjectMedia', before: insert, run: ({ uuid }) => driver.ejectMedia(uuid, 'cdrom') },
+  { title: 'EjectMedia', running, before: insert, run: ({ uuid }) => driver.ejectMedia(uuid, 'cdrom') },
+  { title: 'On', run: power('create') },
+  { title: 'On with a one-time boot', before: change({ boot: once }), run: power('create') },
+  { title: 'On with settings that wait', before: change({ settings: { memoryMiB: 16 } }), run: power('create') },
+  { title: 'ForceOff', running, run: power('destroy') },
+  { title: 'GracefulShutdown', running, run: power('shutdown') },
+  { title: 'PowerCycle', running, run: power('cycle') },
+  { title: 'ForceRestart', running, run: power('reset') },
+  {
+    title: 'ForceRestart into a new process',
+    running,
+    before: change({ firmwareVersion: '1.0.1' }),
+    run: power('reset'),
+  },
+  { title: 'GracefulRestart', running, run: power('reboot') },
+  { title: 'Nmi', running, run: power('injectNmi') },
+  { title: 'Pause', running, run: power('suspend') },
+];
+
+/** Runs an operation on a new machine. @returns its row of the table. */
+async function rowOf(
+  table: readonly string[],
+  { title, running: runs = false, before, run }: Operation,
+): Promise<string> {
+  const guest = await host.guest({ cdrom: await host.drive('cd') });
+  if (runs) {
+    await driver.power(guest.uuid, 'create');
+    await guest.serial.reaches(2);
+  }
+  if (/Media|Http/.test(title)) await host.virsh('change-media', guest.name, 'sda', '--eject', '--config');
+  if (/Media|Http/.test(title) && runs) await host.virsh('change-media', guest.name, 'sda', '--eject', '--live');
+  await before?.(guest);
+  // The first change of a machine looks for what an earlier daemon has left.
+  await driver.change(guest.uuid, {});
+  await driver.getSystem(guest.uuid);
+  const calls: string[] = [];
+  const changes: string[] = [];
+  relay.decideBy((call) => {
+    calls.push(call.name);
+    if (call.changes) changes.push(call.name);
+    return 'forward';
+  });
+  await run(guest);
+  const row = (): string => rendered({ title, state: runs ? 'running' : 'off', calls, changes });
+  // An event may lead to a read after the answer.
+  for (let looks = 0; looks < 100 && !table.includes(row()); looks += 1) await sleep(50);
+  const last = row();
+  relay.decideBy(() => 'forward');
+  await host.virsh('destroy', guest.name).catch(() => undefined);
+  await reaches(driver, guest, 'shutoff');
+  await until('the machine to be gone', async () => {
+    await host.virsh('undefine', guest.name);
+    return true;
+  });
+  return last;
+}
+
+interface Counted {
+  readonly title: string;
+  readonly state: 'running' | 'off';
+  readonly calls: readonly string[];
+  readonly changes: readonly string[];
+}
+
+function rendered({ title, state, calls, changes }: Counted): string {
+  const count = (name: string): string => String(calls.filter((call) => call === name).length);
+  const others = changes.filter((name) => name !== 'domainDefineXmlFlags' && !name.startsWith('storage'));
+  const steps = [...new Set(others)].map((name) => {
+    const times = others.filter((other) => other === name).length;
+    return `${name.replace(/^domain/, '')}${times === 1 ? '' : ` × ${times}`}`;
+  });
+  const cells = [title, state, count('domainGetXmlDesc'), count('domainDefineXmlFlags'), steps.join(', ')];
+  return `| ${cells.join(' | ')} |`.replace('|  |', '| |');
+}
+
+describe('the calls of an operation', () => {
+  it('are those of the table in the documentation', async () => {
+    const lines = (await readFile(page, 'utf8')).split('\n').map((line) => line.replaceAll(/ +/g, ' '));
+    const table = lines.filter((line) => /^\| .* \| (off|running) \|/.test(line));
+    const rows: string[] = [];
+    for (const operation of operations) rows.push(await rowOf(table, operation));
+    expect(rows).toEqual(table);
+  });
+});
