@@ -1,6 +1,7 @@
 /** A private certificate authority and what it issues, made by openssl when they are needed: no key lies in the repository. */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -16,7 +17,7 @@ export interface CertificateFiles {
 export interface CertificateOptions {
   /** Names and IP addresses that the certificate is for. */
   readonly hosts?: readonly string[];
-  /** Its last day was yesterday. */
+  /** Issues a certificate whose last day is in the past. */
   readonly expired?: boolean;
 }
 
@@ -56,14 +57,43 @@ export async function createAuthority(folder: string, name = 'ca'): Promise<Auth
         ...['req', '-new', ...NEW_KEY, '-keyout', keyFile, '-out', csr, '-subj', `/CN=${hosts[0] ?? issued}`],
         ...['-addext', `subjectAltName=${names.join(',')}`, '-addext', 'basicConstraints=CA:FALSE'],
       );
-      // `req -x509` would do both at once, but knows of no day that is over.
-      await openssl(
-        ...['x509', '-req', '-in', csr, '-CA', caFile, '-CAkey', caKey, '-out', certFile],
-        ...['-days', expired ? '-1' : '30', '-copy_extensions', 'copy'],
-      );
+      if (expired) await signExpired({ caFile, caKey }, csr, certFile);
+      else {
+        const by = ['-CA', caFile, '-CAkey', caKey, '-days', '30', '-copy_extensions', 'copy'];
+        await openssl('x509', '-req', '-in', csr, '-out', certFile, ...by);
+      }
       return { certFile, keyFile };
     },
   };
+}
+
+/** Signs a request for a day of the year 2020. OpenSSL 3.5 refuses a negative `-days`; every version of `ca` accepts dates. */
+async function signExpired(
+  { caFile, caKey }: { readonly caFile: string; readonly caKey: string },
+  csr: string,
+  certFile: string,
+): Promise<void> {
+  const [config, index] = [`${csr}.conf`, `${csr}.index`];
+  await writeFile(index, '');
+  const files = [`certificate = ${caFile}`, `private_key = ${caKey}`, `database = ${index}`];
+  const rules = ['copy_extensions = copy', 'default_md = sha256', 'rand_serial = yes', 'policy = policy'];
+  const folder = `new_certs_dir = ${dirname(csr)}`;
+  await writeFile(config, ['[signer]', ...files, folder, ...rules, '[policy]', 'commonName = supplied', ''].join('\n'));
+  const dates = ['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'];
+  await openssl(
+    'ca',
+    '-batch',
+    '-notext',
+    '-config',
+    config,
+    '-name',
+    'signer',
+    ...dates,
+    '-in',
+    csr,
+    '-out',
+    certFile,
+  );
 }
 
 async function openssl(...words: readonly string[]): Promise<void> {
