@@ -81,14 +81,21 @@ proxy_environment() {
   done
 }
 
-# Gives the system in $1 this machine's names, package sources, certificate authorities and npm settings. They are read here and
-# now and stand nowhere in the repository.
+# Gives the system in $1 the names, package sources, certificate authorities and npm settings of this machine. The script reads
+# them at run time, so that none of them is in the repository.
+# $2: the codename of that system
 copy_machine_settings() {
-  local root=$1 config
+  local root=$1 codename=$2 config
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
   rm -rf "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d"
-  cp -r /etc/apt/sources.list.d "$root/etc/apt/"
-  if [ -e /etc/apt/sources.list ]; then cp /etc/apt/sources.list "$root/etc/apt/"; fi
+  mkdir "$root/etc/apt/sources.list.d"
+  if [ "$codename" = "$(host_codename)" ]; then
+    cp -r /etc/apt/sources.list.d "$root/etc/apt/"
+    if [ -e /etc/apt/sources.list ]; then cp /etc/apt/sources.list "$root/etc/apt/"; fi
+  else
+    # The sources of this machine are for its own release; the mirror has the other releases too.
+    printf 'deb %s %s main\n' "$(host_mirror)" "$codename" >"$root/etc/apt/sources.list"
+  fi
   for config in /etc/apt/apt.conf.d/*; do
     # The hooks of docker's images and of desktop programs call what is not there.
     if grep -qE '^Acquire' "$config"; then cp "$config" "$root/etc/apt/apt.conf.d/"; fi
