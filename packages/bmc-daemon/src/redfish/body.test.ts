@@ -31,6 +31,12 @@ describe('readBody', () => {
     },
   );
 
+  it('rejects the body of a client that went away before', async () => {
+    const incoming = request('{}');
+    incoming.destroy();
+    expect(await refusal(incoming)).toEqual([400, 'Base.1.22.UnrecognizedRequestBody', {}]);
+  });
+
   it('leaves out @odata members at any depth (B13)', async () => {
     const body = '{"@odata.id":"/x","a":[{"b@odata.count":1,"c":2}]}';
     expect(await readBody(request(body))).toEqual({ a: [{ c: 2 }] });

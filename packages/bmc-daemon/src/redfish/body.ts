@@ -118,9 +118,14 @@ function collect(request: IncomingMessage, collector: Collector): Promise<Buffer
       else request.resume();
       reject(refusal);
     };
+    const fail = (error: unknown): void => {
+      reject(new RedfishError(400, [message('UnrecognizedRequestBody')], {}, error));
+    };
     request.on('data', add);
     request.on('end', () => resolve(collector.bytes));
-    request.on('error', (error) => reject(new RedfishError(400, [message('UnrecognizedRequestBody')], {}, error)));
+    request.on('error', fail);
+    // The client went away while its log-in was verified: no further event comes, and nothing would ever be logged or released.
+    if (request.destroyed) fail(request.errored);
   });
 }
 
