@@ -75,7 +75,8 @@ export class Turns {
           if (!hasBegun) reject(signal.reason as Error);
         };
         signal.addEventListener('abort', leave, { once: true });
-        turn.then(resolve, reject);
+        // Node keeps a signal that was combined from others in memory while it has a listener.
+        void turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
       });
     } finally {
       this.#insertions.delete(insertion);
