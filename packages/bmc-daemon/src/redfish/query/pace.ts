@@ -8,12 +8,18 @@ const sliceMs = 10;
  * whether it goes on in this turn.
  */
 export class Pace {
+  readonly #now: () => number;
   #began: number | undefined;
   #nextTurn: Promise<void> | undefined;
 
+  /** @param now milliseconds that only go forward. */
+  constructor(now = (): number => performance.now()) {
+    this.#now = now;
+  }
+
   /** Resolves in this turn while it has time left, otherwise in the next one, when what came in meanwhile has been handled. */
   async step(): Promise<void> {
-    const now = performance.now();
+    const now = this.#now();
     if (this.#began === undefined) {
       this.#began = now;
       // A turn that ends before its time is used up begins anew.
