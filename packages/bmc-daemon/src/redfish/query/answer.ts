@@ -75,8 +75,7 @@ export async function answerQuery(
   });
 }
 
-function notModified({ request }: Exchange, etag: string): Answer | undefined {
-  const ifNoneMatch = request.headers['if-none-match'];
+function notModified({ preconditions: { ifNoneMatch } }: Exchange, etag: string): Answer | undefined {
   return ifNoneMatch !== undefined && ifNoneMatchHolds(ifNoneMatch, etag)
     ? emptyAnswer(304, { ETag: etag })
     : undefined;
