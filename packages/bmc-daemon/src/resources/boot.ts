@@ -15,6 +15,7 @@ import type { PropertyNames } from '../redfish/driver-errors.js';
 import { message, withDetail, type Message } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { bootReference, bootSource, optionOf } from './boot-reference.js';
+import { LONGEST_URL } from './insert-media.js';
 import { reference } from './reference.js';
 
 /** Those that need no device of their own. The last three are UEFI's. */
@@ -51,9 +52,6 @@ export const bootProperties: PropertyNames = {
   image: 'Boot/HttpBootUri',
 };
 
-/** It is stored with the machine. */
-const LONGEST_URI = 2_048;
-
 /** What of a machine its `Boot` is about. */
 type Bootable = Pick<SystemSnapshot, 'boot' | 'architecture'>;
 
@@ -89,7 +87,7 @@ export const bootBody = ({ boot, architecture }: Bootable) =>
         .string()
         .transform((name, context) => named(namedOptions(boot), name, context))
         .nullish(),
-      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URI)]).nullish(),
+      HttpBootUri: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(LONGEST_URL)]).nullish(),
       BootOrder: z
         .array(z.string().transform((name, context) => named(namedOptions(boot), name, context)))
         .min(1)

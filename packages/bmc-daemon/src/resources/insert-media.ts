@@ -46,8 +46,8 @@ function protocolOf(image: string): string {
   return new URL(image).protocol.slice(0, -1).toUpperCase();
 }
 
-/** Signed URLs of object stores have 2,000 characters. It is stored with the machine, and stands in events. */
-const LONGEST_URL = 4_096;
+/** Signed URLs of object stores have 2,000 characters. A longer URL would fill the machine's metadata and the events. */
+export const LONGEST_URL = 4_096;
 const LONGEST_CREDENTIAL = 1_000;
 
 /** The URL of an image. @param faults of what it stands in. */
