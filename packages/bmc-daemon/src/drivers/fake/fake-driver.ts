@@ -143,13 +143,11 @@ export class FakeDriver implements HypervisorDriver {
   async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
-    const url = storedUrl(image.url);
-    // A CD is read-only by its nature.
-    const writeProtected = device === 'cdrom' || image.writeProtected;
     const insert = async (signal: AbortSignal): Promise<void> => {
       const present = this.#drive(uuid, device);
       if (present.inserted) {
-        if (present.image === url && present.writeProtected === writeProtected) return;
+        const wanted = filled(present, image);
+        if (present.image === wanted.image && present.writeProtected === wanted.writeProtected) return;
         throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
       }
       await this.#fetchImage(image, { ...options, signal });
