@@ -44,11 +44,14 @@ describe('allowed_ips', () => {
 });
 
 describe('allowed_routes', () => {
-  const settings = { ...open, allowedRoutes: ['/v1/chat/completions', '/vllm/*'] };
+  const settings = { ...open, allowedRoutes: ['/v1/chat/completions', '/vllm/*', '/v1/audio*'] };
 
-  it.each(['/v1/chat/completions', '/vllm/x', '/vllm/v1/score', '/health/liveness'])('serves %s', (path) => {
-    expect(ask(settings, path, '::1')).toBeUndefined();
-  });
+  it.each(['/v1/chat/completions', '/v1/audio/speech', '/vllm/x', '/vllm/v1/score', '/health/liveness'])(
+    'serves %s',
+    (path) => {
+      expect(ask(settings, path, '::1')).toBeUndefined();
+    },
+  );
 
   it.each(['/chat/completions', '/v1/models', '/vllm', '/vllmx', '/metrics', '/', '/V1/chat/completions'])(
     'refuses %s',

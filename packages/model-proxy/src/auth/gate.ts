@@ -30,10 +30,10 @@ export function createGate({
   };
 }
 
-/** `/v1/models` is that path, `/vllm/*` every path below. */
+/** `/v1/models` is that path, `/vllm/*` every path that begins with `/vllm/`. */
 function routeTest(routes: readonly string[]): (path: string) => boolean {
   const exact = new Set(routes);
-  const prefixes = routes.filter((route) => route.endsWith('/*')).map((route) => route.slice(0, -1));
+  const prefixes = routes.filter((route) => route.endsWith('*')).map((route) => route.slice(0, -1));
   return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
 }
 

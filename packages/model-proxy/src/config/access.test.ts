@@ -43,6 +43,7 @@ describe('who may ask for what', () => {
     ['allowed_ips: 10.0.0.1', 'allowed_ips: must be a list of IP addresses'],
     ['allowed_routes: [chat]', 'allowed_routes[0]: must be a path such as /v1/chat/completions or /vllm/*'],
     ['allowed_routes: ["/a/*/b"]', 'allowed_routes[0]: must be a path such as'],
+    ['admin_only_routes: ["/*"]', 'admin_only_routes[0]: must be a path such as /metrics, without *'],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
   ])('is refused if it cannot be kept: %s', (line, message) => {

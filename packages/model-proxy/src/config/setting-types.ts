@@ -133,6 +133,15 @@ export const routes = (given: Row) =>
     'a path such as /v1/chat/completions or /vllm/*',
   );
 
+/** Paths without a wildcard. */
+export const plainRoutes = (given: Row) =>
+  row(
+    z.array(z.string().regex(/^\/[^\s?#*]*$/)).min(1),
+    'a list of paths that is not empty',
+    given,
+    'a path such as /metrics, without *',
+  );
+
 /** Addresses, and subnets in CIDR notation. */
 export const addresses = (given: Row) =>
   row(

@@ -14,6 +14,7 @@ import {
   key,
   optionalKey,
   paths,
+  plainRoutes,
   routes,
   seconds,
   text,
@@ -214,7 +215,7 @@ export const generalTable = {
     protects: true,
     doc: 'Paths to serve, each as clients spell it: `[/v1/chat/completions, /vllm/*]`. All others get 403, except the health probes.',
   }),
-  adminOnlyRoutes: routes({
+  adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
     doc: 'Paths that need `master_key`. Only pages that are open to all by default are concerned: `/`, `/routes`, `/metrics`, the probes.',
