@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { privilegeNames, type Privilege } from '../auth/privileges.js';
 import { ROLE_ID, type Role } from '../auth/roles.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
+import type { Requester } from '../redfish/resource.js';
 import { message, withDetail } from '../redfish/messages.js';
 import { telling } from './account-faults.js';
 import { renderCollection } from './reference.js';
@@ -30,6 +31,21 @@ function findRole({ access }: Services, roleId: string): Role {
   return role;
 }
 
+/**
+ * Rejects a privilege that the requester's own account does not have. The registry lets ConfigureManager alone write roles, so an
+ * account could otherwise add ConfigureUsers to its own role and become an administrator.
+ * @param added privileges that the role does not have yet.
+ * @throws {RedfishError} 403.
+ */
+function checkGrant(added: readonly Privilege[], { access }: Services, { user }: Requester): void {
+  if (access.accounts === null || user === null) return;
+  const own = access.accounts.find(user)?.who.privileges;
+  const missing = added.filter((privilege) => own?.has(privilege) !== true);
+  if (missing.length === 0) return;
+  const reason = `The account does not have ${missing.join(', ')}, and cannot give it to a role.`;
+  throw new RedfishError(403, [withDetail(message('InsufficientPrivilege'), reason)]);
+}
+
 const roleCollection = defineResource({
   entity: 'RoleCollection',
   odataType: '#RoleCollection.RoleCollection',
@@ -46,8 +62,9 @@ const roleCollection = defineResource({
       AssignedPrivileges: assignedPrivileges,
       OemPrivileges: oemPrivileges,
     }),
-    run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services }) =>
+    run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
       telling({ roleId }, () => {
+        checkGrant(AssignedPrivileges, services, requester);
         services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),
@@ -70,8 +87,10 @@ const role = defineResource({
   patch: {
     body: ({ predefined }) => (predefined ? nothingToChange : roleChange),
     shape: ({ predefined }) => (predefined ? 'predefined' : 'own'),
-    apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services }) =>
+    apply: ({ id, privileges }, { AssignedPrivileges = privileges }, { services, requester }) =>
       telling({ roleId: id }, () => {
+        const added = AssignedPrivileges.filter((privilege) => !privileges.includes(privilege));
+        checkGrant(added, services, requester);
         services.access.roles.change(id, [...new Set(AssignedPrivileges)]);
         return undefined;
       }),

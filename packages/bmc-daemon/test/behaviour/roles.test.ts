@@ -56,9 +56,30 @@ describe('roles', () => {
     expect(outcome(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
   });
 
+  it('take only privileges that the requester has, so that ConfigureManager does not lead to ConfigureUsers', async () => {
+    const deployer = ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager'];
+    const uri = `${roles}/Deployer`;
+    expect((await send('POST', roles, { RoleId: 'Deployer', AssignedPrivileges: deployer })).status).toBe(201);
+    expect((await send('PATCH', `${accounts}/rick`, { RoleId: 'Deployer' })).status).toBe(200);
+    const asDeployer = (method: string, target: string, body: object) =>
+      fixture.client.send(method, target, { headers: as('rick'), body });
+    const all = [...deployer, 'ConfigureUsers'];
+    const grown = await asDeployer('PATCH', uri, { AssignedPrivileges: all });
+    expect(outcome(grown)).toBe('403 InsufficientPrivilege');
+    const made = await asDeployer('POST', roles, { RoleId: 'Root', AssignedPrivileges: all });
+    expect(outcome(made)).toBe('403 InsufficientPrivilege');
+    expect((await fixture.client.get(uri, as('admin'))).json).toMatchObject({ AssignedPrivileges: deployer });
+    // A role keeps a privilege that the requester does not have.
+    await send('POST', roles, { RoleId: 'Clerk', AssignedPrivileges: ['ConfigureUsers'] });
+    const kept = await asDeployer('PATCH', `${roles}/Clerk`, { AssignedPrivileges: ['ConfigureUsers', 'Login'] });
+    expect(kept.status).toBe(200);
+    expect((await asDeployer('PATCH', uri, { AssignedPrivileges: ['Login'] })).status).toBe(200);
+  });
+
   it.each([
     [{ RoleId: 'readonly', AssignedPrivileges: [] }, '400 ResourceAlreadyExists'],
     [{ RoleId: 'a/b', AssignedPrivileges: [] }, '400 PropertyValueFormatError'],
+    [{ RoleId: 'Members', AssignedPrivileges: [] }, '400 PropertyValueFormatError'],
     [{ RoleId: 'Nurse', AssignedPrivileges: ['Everything'] }, '400 PropertyValueNotInList'],
     [{ RoleId: 'Nurse', AssignedPrivileges: [], OemPrivileges: ['x'] }, '400 ArraySizeTooLong'],
     [{ AssignedPrivileges: ['Login'] }, '400 PropertyMissing'],
