@@ -79,6 +79,7 @@ describe('setting a password', () => {
     ['a\ud800', 'x', "a user's name is whole characters"],
     ['\ufeffa', 'x', "a user's name does not begin with a byte order mark"],
     ['..', 'x', "a user's name is neither . nor ..: clients take them out of the account's URI"],
+    ['Members', 'x', "a user's name is not Members: that URI belongs to the collection of accounts"],
     ['#a', 'x', "a user's name does not begin with #: the line would be a comment"],
     ['a', 'x\0y', 'a password has no NUL'],
     ['a', 'ä'.repeat(37), 'the password has 74 bytes, and bcrypt looks at the first 72 only'],

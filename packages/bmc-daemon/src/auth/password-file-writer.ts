@@ -44,6 +44,9 @@ export function checkUser(user: string): void {
     throw new CredentialsError('user', "a user's name does not begin with a byte order mark");
   if (user === '.' || user === '..')
     throw new CredentialsError('user', "a user's name is neither . nor ..: clients take them out of the account's URI");
+  // POST to Accounts/Members creates an account, so no client could read or delete an account at that URI.
+  if (user === 'Members')
+    throw new CredentialsError('user', "a user's name is not Members: that URI belongs to the collection of accounts");
 }
 
 /** @throws {CredentialsError} for a password of which a part would not count. */
