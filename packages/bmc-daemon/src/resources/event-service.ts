@@ -142,6 +142,9 @@ export const eventStream = streamDefiner<Services>()({
   contentType: 'text/event-stream',
   query: ['$filter'],
   open: async ({ services, requester, peer, headers, query }) => {
+    const { accounts } = services.access;
+    const accountNow = () => (requester.user === null ? undefined : accounts?.find(requester.user));
+    const passwordAtOpening = accountNow()?.hash;
     const wants = filterOf(await withUuids(query.get('$filter'), services));
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
@@ -149,10 +152,12 @@ export const eventStream = streamDefiner<Services>()({
       lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
       actor: { user: requester.user, address: requester.address },
       peer,
-      // The end of a session does not end the stream (DSP0266, Server-Sent Events); that of the account does.
+      // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when the account could not open
+      // it again with the same password. Otherwise, whoever knows an old password would read events without a limit.
       isWelcome: () => {
-        const { accounts } = services.access;
-        return accounts === null || requester.user === null || accounts.find(requester.user)?.enabled === true;
+        if (accounts === null || requester.user === null) return true;
+        const account = accountNow();
+        return account?.enabled === true && account.hash === passwordAtOpening && account.who.privileges.has('Login');
       },
     });
   },

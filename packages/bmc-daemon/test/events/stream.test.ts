@@ -209,6 +209,32 @@ describe('the stream of events', () => {
     expect(lab.services.subscriptions.list()).toEqual([]);
   });
 
+  it('ends when the password of its account changes, or has to be changed', async () => {
+    await lab.close();
+    const file = join(folder.path, 'htpasswd');
+    const access = accessWithAccount(file);
+    lab = await openLab(driver, folder.path, { access });
+    const openAs = async (password: string) =>
+      open('', { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` });
+    const first = await openAs('secret');
+    await access.accounts?.change('admin', { password: 'another secret' });
+    await until('the end of the first stream', () => {
+      publish(1);
+      return first.ended;
+    });
+    const second = await openAs('another secret');
+    await access.accounts?.change('admin', { enabled: true });
+    publish(1);
+    await until('an event', () => second.ids.length === 2);
+    expect(second.ended).toBe(false);
+    await access.accounts?.change('admin', { passwordChangeRequired: true });
+    await until('the end of the second stream', () => {
+      publish(1);
+      return second.ended;
+    });
+    expect(lab.services.subscriptions.list()).toEqual([]);
+  });
+
   it('ends with the service (S10)', async () => {
     const stream = await open();
     lab.services.subscriptions.closeStreams();
