@@ -124,7 +124,9 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
     const network = networkOf(address);
     const ofOne = [...strangers.keys()].filter((other) => networkOf(other.remoteAddress ?? '') === network).length;
     const name = endOf(address, remotePort);
-    if (sockets.size >= limits.connections || strangers.size >= limits.strangers || ofOne >= limits.strangersOfOne) {
+    const isFull = sockets.size >= limits.connections || strangers.size >= limits.strangers;
+    const victim = isFull ? oldestOfCrowd([...strangers.keys()], ofOne) : undefined;
+    if (ofOne >= limits.strangersOfOne || (isFull && victim === undefined)) {
       log.debug('an SSH connection was refused: there are too many', { address });
       socket.destroy();
       return;
@@ -134,6 +136,11 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
       log.debug('an SSH connection was refused: its other end has one already', { address });
       socket.destroy();
       return;
+    }
+    if (victim !== undefined) {
+      log.debug('an SSH connection without a log-in made room for another', { address: victim.remoteAddress });
+      isNoStranger(victim);
+      victim.destroy();
     }
     sockets.set(name, socket);
     strangers.set(
@@ -183,6 +190,22 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
       clearTimeout(timer);
     },
   };
+}
+
+/**
+ * Chooses the connection that makes room for a new one: the oldest of the network with the most strangers. A few networks that
+ * connect and never log in would otherwise keep every other client out.
+ * @param strangers connections without a log-in, the oldest first.
+ * @param ofOne strangers in the network of the new connection. A network makes no room for one that has as many.
+ */
+function oldestOfCrowd(strangers: readonly Socket[], ofOne: number): Socket | undefined {
+  const networks = new Map<string, Socket[]>();
+  for (const socket of strangers) {
+    const network = networkOf(socket.remoteAddress ?? '');
+    networks.set(network, [...(networks.get(network) ?? []), socket]);
+  }
+  const [crowd = []] = [...networks.values()].sort((left, right) => right.length - left.length);
+  return crowd.length > ofOne ? crowd[0] : undefined;
 }
 
 function endOf(address: string | undefined, port: number | undefined): string {

@@ -437,6 +437,28 @@ describe('a console', () => {
     await next.says('Connected');
   });
 
+  it('takes the room for a client from the network that connects most and does not log in', async () => {
+    await start({ limits: { strangers: 4 } });
+    const connectFrom = async (localAddress: string) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });
+      // The greeting: the server has accepted it.
+      await once(socket, 'data');
+      return socket.resume();
+    };
+    const alone = await connectFrom('127.0.0.3');
+    const crowd = [await connectFrom('127.0.0.2'), await connectFrom('127.0.0.2'), await connectFrom('127.0.0.2')];
+    const oldest = once(crowd[0] ?? alone, 'close');
+    const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
+    await client.says('Connected to node-2');
+    await oldest;
+    expect([alone, ...crowd].map(({ closed }) => closed)).toEqual([false, true, false, false]);
+    // Its own network has no more room than the others.
+    const next = await connectFrom('127.0.0.3');
+    const full = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.2' }).resume();
+    await once(full, 'close');
+    for (const socket of [alone, next, ...crowd]) socket.destroy();
+  });
+
   it('says goodbye when the service ends (D2)', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
