@@ -142,8 +142,8 @@ const manager = defineResource({
   odataType: '#Manager.v1_24_0.Manager',
   uri: '/redfish/v1/Managers/{managerId}',
   load: ({ params, services }) => find(services, params.managerId),
-  render: ({ id }, { services }) => ({ Id: id, DateTime: String((services.clock += 1)) }),
-  volatile: ['DateTime'],
+  render: ({ id }) => ({ Id: id }),
+  volatile: (services) => ({ DateTime: String((services.clock += 1)) }),
 });
 
 const monitor = defineResource({

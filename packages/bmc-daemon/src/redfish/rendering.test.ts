@@ -35,6 +35,29 @@ function patchable(shape: { readonly shape?: (machine: Machine) => string }) {
 }
 
 describe('rendering', () => {
+  it('renders an entity once for all GETs and queries of it, and its volatile properties each time', () => {
+    const times = { rendered: 0, read: 0 };
+    const resource = resourceDefiner<object>()({
+      entity: 'Manager',
+      odataType: '#Manager.v1_24_0.Manager',
+      uri: '/redfish/v1/Managers/{managerId}',
+      load: () => ({}),
+      render: () => ({ Id: String((times.rendered += 1)) }),
+      volatile: () => ({ DateTime: String((times.read += 1)) }),
+    });
+    const renderer = createRenderer(resource, options);
+    const entity = {};
+    const [params, other] = [{ managerId: '1' }, { managerId: '2' }];
+    const first = renderer.body(entity, params, view);
+    const second = renderer.body(entity, params, view);
+    expect([first['Id'], second['Id'], first['DateTime'] === second['DateTime']]).toEqual(['1', '1', false]);
+    expect(renderer.etag(entity, params, view)).toBe(renderer.etag(entity, params, view));
+    expect(JSON.parse(renderer.answer(entity, params, view).body ?? '')).toMatchObject({ Id: '1' });
+    expect(times.rendered).toBe(1);
+    expect(renderer.body(entity, other, view)['Id']).toBe('2');
+    expect(renderer.body({}, params, view)['Id']).toBe('3');
+  });
+
   it('makes the schema of a PATCH once for each shape of the resource', () => {
     const { made, render } = patchable({ shape: ({ hasTag }) => String(hasTag) });
     const target = { Target: 'Cd', '@Redfish.WriteableProperties': ['Target'] };

@@ -27,10 +27,15 @@ export interface Renderer<Services> {
   answer(entity: object, params: Params, view: View<Services>): Answer;
 }
 
-/** What is kept of an entity, by `@odata.id` and view: one entity (a machine's snapshot) is shown at several. */
+/**
+ * The cached results of an entity, by `@odata.id` and view: one entity (a machine's snapshot) is shown at several. They go with the
+ * entity, which a driver replaces when anything of the machine changes.
+ */
 interface Kept {
   etag?: string;
   answer?: Answer;
+  /** For queries, which build new objects from it and never change it. */
+  body?: JsonObject;
 }
 
 export interface RendererOptions extends AnnotateOptions {
@@ -44,7 +49,7 @@ export function createRenderer<Services>(
   resource: Resource<Services>,
   { allow, isServed, ...annotateOptions }: RendererOptions,
 ): Renderer<Services> {
-  const { entity: entityName, odataType, volatile = [] } = resource;
+  const { entity: entityName, odataType } = resource;
   const fill = compileTemplate(resource.uri);
   const context = `/redfish/v1/$metadata#${contextOf(odataType)}`;
   const describedBy = `<http://redfish.dmtf.org/schemas/v1/${schemaOf(odataType)}.json>; rel=describedby`;
@@ -65,6 +70,7 @@ export function createRenderer<Services>(
         ? { '@odata.type': odataType }
         : { '@odata.id': self, '@odata.type': odataType, '@odata.context': context }),
       ...resource.render(entity, { self, params, services, isServed }),
+      ...resource.volatile?.(services),
       ...(actions.length > 0 ? { Actions: actionsBlock(entity, self) } : {}),
     };
     return annotate(withWriteableProperties(rendered, writeable(entity)), entityName, annotateOptions);
@@ -93,14 +99,21 @@ export function createRenderer<Services>(
     return fresh;
   };
 
-  const etagOf = (body: JsonObject): string => {
+  /** The body of an entity, rendered once; its volatile properties are of this moment. */
+  const bodyOf = (entity: object, params: Params, self: string, services: Services, keep: Kept): JsonObject => {
+    keep.body ??= bodyAt(entity, params, self, services);
+    return resource.volatile === undefined ? keep.body : { ...keep.body, ...resource.volatile(services) };
+  };
+
+  const etagOf = (body: JsonObject, services: Services): string => {
+    const volatile = Object.keys(resource.volatile?.(services) ?? {});
     if (volatile.length === 0) return entityTag(stringify(body));
     return entityTag(stringify({ ...body, ...Object.fromEntries(volatile.map((name) => [name, undefined])) }));
   };
 
   const fresh = (entity: object, params: Params, self: string, services: Services, keep: Kept): Answer => {
-    const body = bodyAt(entity, params, self, services);
-    const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body)) };
+    const body = bodyOf(entity, params, self, services, keep);
+    const headers = { ...fixed, ETag: (keep.etag ??= etagOf(body, services)) };
     const special = resource.status?.(entity);
     if (special?.status === 204) return emptyAnswer(204, { ...headers, ...special.headers });
     return jsonAnswer(special?.status ?? 200, stringify(special?.body ?? body), { ...headers, ...special?.headers });
@@ -109,20 +122,22 @@ export function createRenderer<Services>(
   return {
     headers: fixed,
     self: (entity, params) => fill(canonical(entity, params)),
-    body(entity, params, { services }) {
+    body(entity, params, { services, scope }) {
       const own = canonical(entity, params);
-      return bodyAt(entity, own, fill(own), services);
+      const self = fill(own);
+      return bodyOf(entity, own, self, services, keptOf(entity, self, scope));
     },
     etag(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
-      return (keptOf(entity, self, scope).etag ??= etagOf(bodyAt(entity, own, self, services)));
+      const keep = keptOf(entity, self, scope);
+      return (keep.etag ??= etagOf(bodyOf(entity, own, self, services, keep), services));
     },
     answer(entity, params, { services, scope }) {
       const own = canonical(entity, params);
       const self = fill(own);
       const keep = keptOf(entity, self, scope);
-      if (volatile.length > 0) return fresh(entity, own, self, services, keep);
+      if (resource.volatile !== undefined) return fresh(entity, own, self, services, keep);
       return (keep.answer ??= fresh(entity, own, self, services, keep));
     },
   };

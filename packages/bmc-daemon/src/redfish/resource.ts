@@ -155,12 +155,15 @@ interface ResourceHead<Services, Uri extends string, Params, Entity> {
   /** Parameters as `@odata.id` spells them (a UUID where the request gave a name). Default: as requested. */
   canonicalParams?(entity: Entity, params: Params): Params;
   /**
-   * Everything but `@odata.id/type/context`, the annotations of annotate.ts and `Actions`, which the pipeline adds. A function
-   * of the entity and constants only, volatile properties excepted: it is not called again for the same entity object.
+   * Everything but `@odata.id/type/context`, the annotations of annotate.ts, `Actions` and the volatile properties, which the
+   * pipeline adds. A function of the entity and constants only: it is not called again for the same entity object.
    */
   render(entity: Entity, context: RenderContext<Services, Params>): JsonObject;
-  /** Top-level properties that an ETag leaves out: `DateTime`. They are rendered anew for every request. */
-  readonly volatile?: readonly string[];
+  /**
+   * Top-level properties that change without the entity: `DateTime`. They are worked out for every request, and an ETag leaves them
+   * out. The names are always the same.
+   */
+  volatile?(services: Services): Readonly<Record<string, string>>;
   /** Of a collection: members that one answer shows at most, with a link to the next ones. Default: all. */
   readonly pageSize?: number;
   /** Default: 200. */

@@ -9,6 +9,7 @@ import { refuse } from '../redfish/errors.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { logServiceBase } from './log-service-base.js';
 import { reference } from './reference.js';
+import { serviceTime } from './service-time.js';
 import { defineResource, type Services } from './services.js';
 
 const service = '/redfish/v1/Systems/{systemId}/LogServices/ConsoleLog' as const;
@@ -42,9 +43,9 @@ const consoleLog = defineResource({
   uri: service,
   load: ({ params, services }) => machineOf(services, params.systemId),
   canonicalParams: ({ uuid }) => ({ systemId: uuid }),
-  volatile: ['DateTime'],
+  volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
   render: (_machine, { self, services }): JsonObject => ({
-    ...logServiceBase(self, services.now()),
+    ...logServiceBase(self),
     Id: consoleLogId,
     Name: 'Console Log',
     Description: 'What the serial port printed: a boot an entry, with its whole text attached, and its last lines.',

@@ -4,12 +4,11 @@ import { reference } from './reference.js';
 import { enabled } from './status.js';
 
 /** @param self of the LogService. */
-export function logServiceBase(self: string, now: Date): JsonObject {
+export function logServiceBase(self: string): JsonObject {
   return {
     ServiceEnabled: true,
     OverWritePolicy: 'WrapsWhenFull',
     Persistency: true,
-    DateTime: now.toISOString().replace(/\.\d+Z$/, '+00:00'),
     DateTimeLocalOffset: '+00:00',
     Status: enabled,
     Entries: reference(`${self}/Entries`),

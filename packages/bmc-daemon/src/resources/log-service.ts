@@ -8,6 +8,7 @@ import type { JsonObject } from '../redfish/resource.js';
 import { consoleLogId, hasConsoleLog } from './console-log.js';
 import { logServiceBase } from './log-service-base.js';
 import { reference, renderCollection } from './reference.js';
+import { serviceTime } from './service-time.js';
 import { defineResource, type Services } from './services.js';
 
 /** Whose log: its place, and what it is called there. */
@@ -81,9 +82,9 @@ function logServiceAt({ collectionUri, id, name, purposes, log, others }: Owner)
       return load(services, params.ownerId);
     },
     canonicalParams: ({ uuid }, params) => ({ ...params, ownerId: uuid }),
-    volatile: ['DateTime'],
+    volatile: ({ now }) => ({ DateTime: serviceTime(now()) }),
     render: (_entity, { self, services }): JsonObject => ({
-      ...logServiceBase(self, services.now()),
+      ...logServiceBase(self),
       Id: id,
       Name: name,
       LogEntryType: 'Event',

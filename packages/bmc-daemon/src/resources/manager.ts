@@ -7,6 +7,7 @@ import { chassisReference } from './chassis-place.js';
 import { inOrder } from './members.js';
 import { reference, renderCollection } from './reference.js';
 import { renderManagerConsole } from './serial-console.js';
+import { serviceTime } from './service-time.js';
 import { defineResource } from './services.js';
 import { enabled } from './status.js';
 
@@ -30,7 +31,10 @@ const manager = defineResource({
   uri: '/redfish/v1/Managers/{managerId}',
   load: ({ params, services }) => services.driver.getSystem(params.managerId),
   canonicalParams: ({ uuid }) => ({ managerId: uuid }),
-  volatile: ['DateTime', 'LastResetTime'],
+  volatile: ({ now, controller }) => ({
+    DateTime: serviceTime(now()),
+    LastResetTime: serviceTime(controller.lastReset),
+  }),
   render: ({ uuid, name, sysinfo, ...system }, { self, services }): JsonObject => ({
     Id: uuid,
     UUID: uuid,
@@ -39,10 +43,8 @@ const manager = defineResource({
     ManagerType: 'BMC',
     ...renderIdentity(sysinfo),
     PowerState: 'On',
-    DateTime: timeOf(services.now()),
     DateTimeLocalOffset: '+00:00',
     ServiceEntryPointUUID: services.serviceUuid,
-    LastResetTime: timeOf(services.controller.lastReset),
     Status: enabled,
     ...renderManagerConsole(system, services.consoleSsh),
     NetworkProtocol: reference(`${self}/NetworkProtocol`),
@@ -77,11 +79,6 @@ const manager = defineResource({
     },
   },
 });
-
-/** The controller's clock runs on UTC, whatever the host's time zone; the offset is spelled as a number, not as Z. */
-function timeOf(time: Date): string {
-  return time.toISOString().replace(/\.\d+Z$/, '+00:00');
-}
 
 /**
  * Whose controller it is. A lab that gives its machines a vendor's SMBIOS wants the whole box to look like that vendor's, so
