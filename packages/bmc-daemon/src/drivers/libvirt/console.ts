@@ -8,7 +8,7 @@ import { attempt } from './failure.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { sendBreak } from './monitor.js';
-import { readDomain } from './xml/domain.js';
+import { readDomain, readInstanceId } from './xml/domain.js';
 
 export interface LibvirtConsoleOptions {
   readonly host: Pick<Host, 'timeoutMs'>;
@@ -50,7 +50,7 @@ export class LibvirtConsole implements ConsoleControl {
     const { domain, name } = await this.#options.find(id);
     const { timeoutMs } = this.#options.host;
     const doing = `looking at the run of machine ${name}`;
-    const domainId = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }))).id;
+    const domainId = readInstanceId(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
     if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
     // libvirt's numbers go up with each start of any machine, and begin again when the host does.
     return `${bootId()} ${domainId}`;
@@ -59,9 +59,9 @@ export class LibvirtConsole implements ConsoleControl {
   /** Alias of the running machine's port. */
   async #port({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;
-    const { id, serialPort } = readDomain(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
-    if (id === null) throw new DriverError('conflict', `${doing}: it is off`);
-    const alias = serialPort?.alias ?? null;
+    const xml = await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }));
+    if (readInstanceId(xml) === null) throw new DriverError('conflict', `${doing}: it is off`);
+    const alias = readDomain(xml).serialPort?.alias ?? null;
     if (alias === null) throw new DriverError('unsupported', `${doing}: it has no serial port that one can connect to`);
     return alias;
   }

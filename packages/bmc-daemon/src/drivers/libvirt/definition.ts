@@ -10,7 +10,7 @@ import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
 import { PROCESS_PREFIX, PROCESS_URI, renderProcess, type ProcessRecord } from './process-record.js';
 import { savedXml } from './saved-state.js';
-import { readDomain } from './xml/domain.js';
+import { readDomain, readInstanceId } from './xml/domain.js';
 import {
   METADATA_PREFIX,
   METADATA_URI,
@@ -36,8 +36,8 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
       domain.getXmlDesc(DomainXmlFlags.INACTIVE | DomainXmlFlags.SECURE, { timeoutMs }),
       domain.getXmlDesc(0, { timeoutMs }),
     ]);
-    const parsed = readDomain(present);
-    return { xml, instance: parsed.id === null ? null : { id: parsed.id, xml: present, domain: parsed } };
+    const id = readInstanceId(present);
+    return { xml, instance: id === null ? null : { id, xml: present, domain: readDomain(present) } };
   });
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
 import type { Disk } from './device.js';
-import { readDomain } from './domain.js';
+import { readDomain, readInstanceId } from './domain.js';
 import { parseXml } from './parse.js';
 import { readMemoryKiB } from './size.js';
 
@@ -264,5 +264,17 @@ describe('readMemoryKiB', () => {
 
   it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('refuses %s (B4)', (xml) => {
     expect(() => readMemoryKiB(parseXml(xml).root)).toThrow('is not one');
+  });
+});
+
+describe('readInstanceId', () => {
+  it.each([
+    ["<domain type='kvm' id='12'>\n  <name>a</name></domain>", 12],
+    ['<domain id="3" type=\'qemu\'><name>a</name></domain>', 3],
+    ["<domain type='kvm'>\n  <name>a</name><metadata><x id='4'/></metadata></domain>", null],
+    ["<?xml version='1.0'?>\n<domain type='kvm' id='5'><name>a</name></domain>", 5],
+  ])('reads %j as %j', (xml, id) => {
+    expect(readInstanceId(xml)).toBe(id);
+    expect(readDomain(xml).id).toBe(id);
   });
 });

@@ -70,9 +70,31 @@ export interface Domain {
   readonly serialPort: SerialPort | null;
 }
 
+/**
+ * Reads the id of the running instance from the start tag alone, as most machines of a large host are off.
+ * @returns null where the machine is off. @throws {DriverError} internal, where it is no domain.
+ */
+export function readInstanceId(xml: string): number | null {
+  const attributes = /^<domain\b([^>]*)>/.exec(xml)?.[1];
+  if (attributes === undefined) return readDomain(xml).id;
+  const id = /\sid\s*=\s*['"](\d+)['"]/.exec(attributes)?.[1];
+  return id === undefined ? null : Number(id);
+}
+
+/** What was read of a document, as long as the document is in use. */
+const domains = new WeakMap<XmlDocument, Domain>();
+
 /** Reads a domain's XML. @throws {DriverError} internal, where it is no domain. */
 export function readDomain(xml: string | XmlDocument): Domain {
-  const { root } = typeof xml === 'string' ? parseXml(xml) : xml;
+  const document = typeof xml === 'string' ? parseXml(xml) : xml;
+  const known = domains.get(document);
+  if (known !== undefined) return known;
+  const domain = readRoot(document);
+  domains.set(document, domain);
+  return domain;
+}
+
+function readRoot({ root }: XmlDocument): Domain {
   const uuid = textOf(child(root, 'uuid'));
   const name = textOf(child(root, 'name'));
   if (root.name !== 'domain' || name === null) {

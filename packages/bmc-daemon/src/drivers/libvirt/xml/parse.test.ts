@@ -97,3 +97,15 @@ describe('encoding', () => {
     );
   });
 });
+
+describe('documents that are parsed again', () => {
+  it('are the same object, until others have been parsed', () => {
+    const text = (index: number): string => `<domain><name>machine ${index}</name></domain>`;
+    const first = parseXml(text(0));
+    expect(parseXml(text(0))).toBe(first);
+    for (let index = 1; index <= 16; index += 1) parseXml(text(index));
+    const again = parseXml(text(0));
+    expect(again).not.toBe(first);
+    expect(again.source).toBe(text(0));
+  });
+});

@@ -122,8 +122,23 @@ export function encodeAttribute(text: string, quote: '"' | "'" = "'"): string {
   );
 }
 
+/** Documents that were parsed last, the newest first: one operation reads the same text in several ways. */
+const recent: XmlDocument[] = [];
+/** As many machines as are read at the same time, each with a definition and a running instance. */
+const MOST_RECENT = 16;
+
 /** Reads one domain (or metadata) document. @throws {DriverError} internal, with a line number, where it is not well-formed. */
 export function parseXml(source: string): XmlDocument {
+  // Texts of different machines differ within their first lines, so a comparison costs little.
+  const known = recent.find((document) => document.source === source);
+  if (known !== undefined) return known;
+  const document = parse(source);
+  recent.unshift(document);
+  if (recent.length > MOST_RECENT) recent.pop();
+  return document;
+}
+
+function parse(source: string): XmlDocument {
   let at = source.startsWith('\ufeff') ? 1 : 0;
   const tree: { root: OpenElement | null; open: OpenElement | null } = { root: null, open: null };
 
