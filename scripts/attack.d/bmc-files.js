@@ -1,0 +1,157 @@
+/** Attacks on what the daemon stores: damaged files, a full disk, and SIGKILL while it writes. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder } from './daemons.js';
+import { root } from './bmc-tree.js';
+
+const subscriptions = `${root}/EventService/Subscriptions`;
+const subscription = (Context) => ({
+  method: 'POST',
+  path: subscriptions,
+  body: { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', Context },
+});
+
+/** Without roles: a damaged file of roles stops the start, on purpose. */
+const mayBeDamaged = (name) => name.endsWith('.json') && name !== 'access.json';
+
+const damage = {
+  'bytes that are no UTF-8': (bytes) =>
+    Buffer.concat([bytes.subarray(0, 5), Buffer.from([0xff, 0xfe]), bytes.subarray(5)]),
+  'half of it': (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2)),
+  nothing: () => Buffer.alloc(0),
+  'random bytes': (_, random) => random.bytes(300),
+  'another kind of JSON': (_, random) =>
+    Buffer.from(random.pick(['null', '[]', '7', '"x"', '{"version":9}', '[{"a":{"length":1}}]'])),
+  'deep nesting': () => Buffer.from('['.repeat(100_000)),
+};
+
+async function storeSomething(arena, folder) {
+  const daemon = await arena.startBmc({ folder });
+  const { json } = await daemon.ask({ path: `${root}/Managers` });
+  const write = async (options) => {
+    const { status, text } = await daemon.ask(options);
+    if (status >= 300) throw new Error(`${options.method} ${options.path}: ${status} ${text.slice(0, 200)}`);
+  };
+  await write(subscription('before the damage'));
+  await write({ method: 'PATCH', path: `${root}/SessionService`, body: { SessionTimeout: 600 } });
+  await write({
+    method: 'PATCH',
+    path: `${json.Members[0]['@odata.id']}/NetworkProtocol`,
+    body: { SSDP: { ProtocolEnabled: false } },
+  });
+  await daemon.stop();
+}
+
+const damagedFiles = {
+  name: 'damaged state files',
+  holds: 'the daemon starts, and keeps the damaged file under another name',
+  seconds: 120,
+  run: async (arena) => {
+    const folder = makeFolder();
+    const state = join(folder, 'state');
+    await storeSomething(arena, folder);
+    const names = readdirSync(state).filter(mayBeDamaged);
+    if (names.length === 0) throw new Error('there is no state file to damage');
+    const good = new Map(names.map((name) => [name, readFileSync(join(state, name))]));
+    for (const [what, change] of arena.random.shuffle(Object.entries(damage)).slice(0, arena.rounds(3, 6))) {
+      for (const [name, bytes] of good) writeFileSync(join(state, name), change(bytes, arena.random));
+      const daemon = await arena.startBmc({ folder });
+      try {
+        await daemon.check();
+        const kept = readdirSync(state).filter((name) => name.endsWith('.broken'));
+        if (kept.length === 0) throw new Error(`${what} in ${names.join(', ')}: nothing was kept under another name`);
+        const { status } = await daemon.ask(subscription('after the damage'));
+        if (status !== 201) throw new Error(`a subscription after ${what}: ${status}`);
+      } finally {
+        await daemon.kill();
+      }
+    }
+  },
+};
+
+/** Fills a file system to its last byte. @returns what frees it. */
+function fill(folder) {
+  const filler = join(folder, 'filler');
+  for (let pages = 0; pages < 1000; pages += 1) {
+    try {
+      writeFileSync(filler, Buffer.alloc(4096, 'x'), { flag: 'a' });
+    } catch {
+      return () => rmSync(filler);
+    }
+  }
+  throw new Error('the file system is larger than 4 MiB');
+}
+
+const fullDisk = {
+  name: 'a full disk',
+  holds: '507 that names the file, nothing is changed, and the write works once there is room',
+  seconds: 60,
+  run: async (arena) => {
+    if (process.getuid() !== 0) return 'only root can mount a file system of its own';
+    const disk = join(makeFolder(), 'disk');
+    mkdirSync(disk);
+    const script = 'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && exec "$@"';
+    const through = ['unshare', '--mount', 'sh', '-c', script, disk];
+    const daemon = await arena.startBmc({ settings: { EMULATOR_STATE_DIR: join(disk, 'state') }, through });
+    try {
+      const count = async () => (await daemon.ask({ path: subscriptions })).json.Members.length;
+      const seen = join(`/proc/${daemon.pid}/root`, disk);
+      const free = fill(seen);
+      const { status, text } = await daemon.ask(subscription('on a full disk'));
+      if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
+      if ((await count()) !== 0) throw new Error('the subscription that was not stored is there');
+      free();
+      const again = await daemon.ask(subscription('with room'));
+      if (again.status !== 201 || (await count()) !== 1) throw new Error(`with room again: ${again.status}`);
+    } finally {
+      await daemon.kill();
+    }
+  },
+};
+
+/** Writes until it is killed. @returns the URIs of what was acknowledged. */
+async function writeUntilKilled(daemon, milliseconds) {
+  const acknowledged = [];
+  const writer = async () => {
+    for (;;) {
+      const { status, headers } = await daemon.ask(subscription('x'.repeat(200)));
+      if (status === 201) acknowledged.push(new URL(headers.location, 'http://x').pathname);
+    }
+  };
+  // The kill ends each of them with a connection that breaks.
+  const writers = Array.from({ length: 4 }, () => writer().catch(() => undefined));
+  await delay(milliseconds);
+  await daemon.kill();
+  await Promise.all(writers);
+  return acknowledged;
+}
+
+const killedWriter = {
+  name: 'SIGKILL at random moments of writes',
+  holds: 'the daemon starts; every acknowledged write is there; no unfinished file is left',
+  seconds: 120,
+  run: async (arena) => {
+    const folder = makeFolder();
+    const state = join(folder, 'state');
+    let acknowledged = [];
+    for (let left = arena.rounds(3, 200); left > 0; left -= 1) {
+      const daemon = await arena.startBmc({ folder });
+      const { json } = await daemon.ask({ path: subscriptions });
+      const there = new Set(json.Members.map((member) => member['@odata.id']));
+      const lost = acknowledged.filter((path) => !there.has(path));
+      const stored = existsSync(state) ? readdirSync(state) : [];
+      const known = stored.filter((name) => !/^[\w-]+(\.(json|broken|pem|key))*$/.test(name));
+      // The number of subscriptions is limited; each round begins without any.
+      for (const path of there) await daemon.ask({ method: 'DELETE', path });
+      acknowledged = await writeUntilKilled(daemon, arena.random.integer(400));
+      if (lost.length > 0) throw new Error(`${lost.length} acknowledged writes are gone: ${lost[0]}`);
+      if (known.length > 0) throw new Error(`left in the folder: ${known.join(', ')}`);
+      if (existsSync(`${state}/subscriptions.json`) && statSync(`${state}/subscriptions.json`).size === 0) {
+        throw new Error('an empty file was left');
+      }
+    }
+  },
+};
+
+export const files = [damagedFiles, fullDisk, killedWriter];

@@ -1,0 +1,132 @@
+/** Attacks on accounts: without credentials, with too small a role, and with guessed passwords. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { PASSWORD } from './daemons.js';
+import { crawl, root, writable } from './bmc-tree.js';
+
+const basic = (user, password = PASSWORD) => ({
+  Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+/** The address that half of the users share with guessers. */
+const NAT = '127.0.0.1';
+const USERS = Array.from({ length: 10 }, (_, index) => `user${index}`);
+
+const withAccounts = (arena) =>
+  arena.share('accounts', () =>
+    arena.startBmc({ users: ['admin', ...USERS], settings: { EMULATOR_CONSOLE_LOG: false } }),
+  );
+
+/** Open to everyone by Redfish's rules, or the creation of a session. */
+const isOpen = (path) => [root, '/redfish', `${root}/`, `${root}/$metadata`, `${root}/odata`].includes(path);
+
+const noCredentials = {
+  name: 'every resource and every write, without credentials or with wrong ones',
+  holds: '401 for all but the service root and the log-in',
+  seconds: 90,
+  run: async (arena) => {
+    const daemon = await withAccounts(arena);
+    const found = await crawl(daemon, { headers: basic('admin') });
+    const gets = [...found.keys()].filter((path) => !isOpen(path)).map((path) => ({ method: 'GET', path }));
+    const places = writable(found).filter(({ path }) => !path.endsWith('/Sessions'));
+    const tries = arena.random.shuffle([...gets, ...places]).slice(0, arena.rounds(150, 100_000));
+    const wrong = [
+      {},
+      { 'X-Auth-Token': 'x' },
+      { Authorization: 'Basic' },
+      { Authorization: 'Basic =' },
+      { Authorization: 'Bearer x' },
+    ];
+    for (const { method, path } of tries) {
+      const headers = arena.random.pick(wrong);
+      const { status } = await daemon.ask({ method, path, headers, body: method === 'GET' ? undefined : {} });
+      if (status !== 401) throw new Error(`${method} ${path} with ${JSON.stringify(headers)}: ${status}`);
+    }
+  },
+};
+
+const smallRole = {
+  name: 'every write by an account that may only read',
+  holds: '403 for all but what is its own',
+  seconds: 90,
+  run: async (arena) => {
+    const daemon = await withAccounts(arena);
+    const account = { UserName: 'reader', Password: PASSWORD, RoleId: 'ReadOnly' };
+    const made = await daemon.ask({
+      method: 'POST',
+      path: `${root}/AccountService/Accounts`,
+      body: account,
+      headers: basic('admin'),
+    });
+    if (made.status !== 201) throw new Error(`creating the account: ${made.status} ${made.text.slice(0, 200)}`);
+    const headers = basic('reader');
+    const places = writable(await crawl(daemon, { headers: basic('admin') }));
+    const own = (path) => path.endsWith('/reader') || path.endsWith('/Sessions') || path.includes('/Subscriptions/');
+    const passed = [];
+    for (const { method, path } of places.filter((place) => !own(place.path))) {
+      const { status } = await daemon.ask({ method, path, headers, body: { RoleId: 'Administrator' } });
+      if (status !== 403) passed.push(`${method} ${path}: ${status}`);
+    }
+    const role = {
+      method: 'PATCH',
+      path: `${root}/AccountService/Accounts/reader`,
+      headers,
+      body: { RoleId: 'Administrator' },
+    };
+    const { status } = await daemon.ask(role);
+    if (status < 400 || status >= 500) passed.push(`a role for itself: ${status}`);
+    if (passed.length > 0) throw new Error(passed.join('; '));
+  },
+};
+
+/** Logs in as a client that reads Retry-After. @throws {Error} it is refused, or too late. */
+async function logIn(daemon, user, from, seconds) {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const { status, headers } = await daemon.ask({
+      method: 'POST',
+      path: `${root}/SessionService/Sessions`,
+      body: { UserName: user, Password: PASSWORD },
+      from,
+    });
+    if (status === 201) return;
+    if (status !== 503) throw new Error(`the right password of ${user} from ${from}: ${status}`);
+    if (Date.now() > end) throw new Error(`${user} from ${from} is not in after ${seconds} s`);
+    await delay(Number(headers['retry-after']) * 1000);
+  }
+}
+
+const guessers = {
+  name: 'guessers at one address and at many, beside users who log in for the first time',
+  holds: 'every user gets in (the promise is 10 s, the limit here 60 s), and no right password is a 401',
+  seconds: 120,
+  run: async (arena) => {
+    const daemon = await withAccounts(arena);
+    let isOver = false;
+    const guess = async (index, from) => {
+      for (let attempt = 0; !isOver; attempt += 1) {
+        const names = ['root', 'admin', `name-${index}-${attempt}`];
+        // Who shares the address and the name with guessers shares their turns: a documented limit.
+        const user = arena.random.pick(from === NAT ? names : [...names, USERS[index % USERS.length]]);
+        const headers = basic(user, `guess ${index} ${attempt}`);
+        // A connection that fails is a guess without an answer.
+        const answer = await daemon.ask({ path: `${root}/Systems`, headers, from }).catch(() => delay(200));
+        if (answer?.status < 300) throw new Error(`a guess of the password of ${user}: ${answer.status}`);
+      }
+    };
+    const here = Array.from({ length: arena.rounds(40, 80) }, (_, index) => guess(index, NAT));
+    const others = Array.from({ length: arena.rounds(100, 1000) }, (_, index) =>
+      guess(index, `127.1.${Math.floor(index / 250)}.${(index % 250) + 1}`),
+    );
+    const guessing = Promise.all([...here, ...others]);
+    guessing.catch(() => undefined);
+    try {
+      // Some from the guessers' address, as behind NAT, and some from addresses of their own.
+      const users = USERS.map((user, index) => logIn(daemon, user, index % 2 === 0 ? NAT : `127.9.0.${index}`, 60));
+      await Promise.all(users);
+    } finally {
+      isOver = true;
+      await guessing;
+    }
+  },
+};
+
+export const rights = [noCredentials, smallRole, guessers];

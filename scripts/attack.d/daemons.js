@@ -1,0 +1,203 @@
+/** The built daemons as child processes: on loopback, at a free port, with folders of their own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ask, PATIENCE } from './wire.js';
+
+/** bcrypt hash of {@link PASSWORD}, cost 8: a starved machine verifies it soon. */
+const PASSWORD_HASH = '$2b$08$K9y/KIvz24jbdE2TXe5FGer/qBEwxZUFLuYBuMH9FVPOv4N1mmsB6';
+export const PASSWORD = 'the right password';
+/** The key of the proxy's upstreams: it must never be logged, nor sent to a client. */
+export const UPSTREAM_KEY = 'sk-upstream-key-of-the-attacks';
+
+/** Everything that runs, so that nothing is left when the attacks are interrupted. */
+const running = new Set();
+const folders = new Set();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export function makeFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'rackless-attack-'));
+  folders.add(folder);
+  return folder;
+}
+
+export class Daemon {
+  #child;
+  #exit;
+  #probe;
+  output = '';
+
+  /** @param probe path that a client beside the attack asks for; its answer is 200. */
+  constructor(command, env, probe) {
+    this.#probe = probe;
+    const [file, ...args] = command;
+    // Only what every program needs: the environment of the caller must not configure the daemon.
+    this.#child = spawn(file, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(this.#child);
+    const append = (text) => (this.output = `${this.output}${text}`.slice(-20_000_000));
+    this.#child.stdout.setEncoding('utf8').on('data', append);
+    this.#child.stderr.setEncoding('utf8').on('data', append);
+    this.#exit = once(this.#child, 'close').then(([code, signal]) => {
+      running.delete(this.#child);
+      return code ?? signal;
+    });
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  get isAlive() {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Waits until it serves. @throws {Error} it ended or took too long. */
+  async serving() {
+    const [, port] = await this.said(/serving .*?http:\/\/[^\s"]*?:(\d+)/);
+    this.port = Number(port);
+    return this;
+  }
+
+  /** Waits until something of that form is in its output. */
+  async said(pattern) {
+    for (const end = Date.now() + PATIENCE * 1000; Date.now() < end; await delay(20)) {
+      const found = pattern.exec(this.output);
+      if (found !== null) return found;
+      if (!this.isAlive) throw new Error(`it ended without saying ${pattern}: ${this.output.slice(-1000)}`);
+    }
+    throw new Error(`it did not say ${pattern} within ${PATIENCE} s: ${this.output.slice(-1000)}`);
+  }
+
+  /** @param options as of {@link ask}. */
+  ask(options) {
+    return ask(this.port, options);
+  }
+
+  /** Milliseconds of processor time so far, of all its threads; the kernel counts in steps of 10. */
+  cpuMs() {
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  memoryMiB() {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))[1]) / 1024;
+  }
+
+  /** What every attack must leave: a process that lives and answers. @throws {Error} it does not. */
+  async check(seconds = PATIENCE) {
+    if (!this.isAlive) throw new Error(`the process ended: ${this.output.slice(-1000)}`);
+    const { status } = await this.ask({ path: this.#probe, seconds });
+    if (status !== 200) throw new Error(`GET ${this.#probe} of a client beside the attack: ${status}`);
+  }
+
+  /**
+   * Runs an attack while another client sends GET after GET.
+   * @throws {Error} one of them is not 200 or takes longer than `seconds`.
+   */
+  async beside(seconds, attack) {
+    let isOver = false;
+    const bystander = async () => {
+      do {
+        await this.check(seconds);
+        await delay(50);
+      } while (!isOver);
+    };
+    const watched = bystander();
+    // The bystander's fault must not be an unhandled one while the attack still runs.
+    watched.catch(() => undefined);
+    try {
+      const value = await Promise.race([attack(), watched.then(() => undefined)]);
+      isOver = true;
+      await watched;
+      return value;
+    } finally {
+      isOver = true;
+    }
+  }
+
+  /** @returns its exit code, or the signal that ended it. @throws {Error} it does not end. */
+  async stop(signal = 'SIGTERM') {
+    this.#child.kill(signal);
+    const ended = await Promise.race([this.#exit, delay(PATIENCE * 1000, 'late', { ref: false })]);
+    if (ended !== 'late') return ended;
+    this.#child.kill('SIGKILL');
+    throw new Error(`it did not end within ${PATIENCE} s of ${signal}`);
+  }
+
+  signal(name) {
+    this.#child.kill(name);
+  }
+
+  kill() {
+    this.#child.kill('SIGKILL');
+    return this.#exit;
+  }
+}
+
+/** A Python literal, as the configuration has them. */
+function literal(value) {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return JSON.stringify(value);
+}
+
+/**
+ * A bmc-daemon with machines in memory.
+ * @param options `{settings, users, folder, through}`: `users` log in with {@link PASSWORD}; without them everything is open.
+ *   `through`: a command that starts another.
+ */
+export async function startBmc(tree, { settings = {}, users = [], folder = makeFolder(), through = [] } = {}) {
+  const all = {
+    EMULATOR_FAKE_DRIVER: true,
+    EMULATOR_LISTEN_IP: '127.0.0.1',
+    EMULATOR_LISTEN_PORT: 0,
+    EMULATOR_CONSOLE_SSH_PORT: null,
+    EMULATOR_STATE_DIR: join(folder, 'state'),
+    ...settings,
+  };
+  if (users.length > 0) {
+    all.EMULATOR_AUTH_FILE ??= join(folder, 'users');
+    writeFileSync(join(folder, 'users'), users.map((name) => `${name}:${PASSWORD_HASH}\n`).join(''), { mode: 0o600 });
+  }
+  const config = join(folder, 'bmc.conf');
+  writeFileSync(
+    config,
+    Object.entries(all)
+      .map(([key, value]) => `${key} = ${literal(value)}\n`)
+      .join(''),
+  );
+  const bin = join(tree, 'packages/bmc-daemon/bin/bmc-daemon.js');
+  return new Daemon([...through, process.execPath, bin, '--config', config], {}, '/redfish/v1').serving();
+}
+
+/** Starts a model-proxy; the configuration is the file's text. @returns the daemon, with `file`: the configuration's path. */
+export async function startProxy(tree, text, { env = {} } = {}) {
+  const file = join(makeFolder(), 'config.yaml');
+  writeFileSync(file, text);
+  const bin = join(tree, 'packages/model-proxy/bin/model-proxy.js');
+  const command = [process.execPath, bin, '--config', file, '--host', '127.0.0.1', '--port', '0'];
+  const daemon = await new Daemon(command, { JSON_LOGS: 'true', ...env }, '/health/liveliness').serving();
+  daemon.file = file;
+  return daemon;
+}
+
+/** Asks a model-proxy what it thinks of a configuration. @returns `{status, output}`. */
+export async function validate(tree, text, env = {}) {
+  const file = join(makeFolder(), 'config.yaml');
+  writeFileSync(file, text);
+  const bin = join(tree, 'packages/model-proxy/bin/model-proxy.js');
+  const daemon = new Daemon([process.execPath, bin, '--config', file, '--validate_config'], env, '');
+  return { status: await daemon.stop(0), output: daemon.output };
+}
+
+/** The text of a configuration: one model `m` at an upstream of ours, and what else is given. */
+export const oneModel = (port, params = '', more = '') =>
+  `model_list:\n  - model_name: m\n    litellm_params: {model: openai/m, api_base: "http://127.0.0.1:${port}/v1", ` +
+  `api_key: ${UPSTREAM_KEY}, timeout: 10${params}}\n${more}`;

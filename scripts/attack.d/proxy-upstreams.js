@@ -1,0 +1,270 @@
+/** Attacks by upstreams of the proxy: heads, bodies and silences that no server sends. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { oneModel } from './daemons.js';
+import { ask, exchange, listen, PATIENCE } from './wire.js';
+import { mutate } from './random.js';
+
+const good = (body) =>
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const probeAnswer = (id) => `{"object":"probe","model":null,"id":"${id}"}`;
+
+/** Whether a request has arrived whole. */
+function isWhole(text) {
+  const end = text.indexOf('\r\n\r\n');
+  if (end === -1) return false;
+  if (/^transfer-encoding: chunked$/im.test(text.slice(0, end))) return text.endsWith('\r\n0\r\n\r\n');
+  return text.length >= end + 4 + Number(/^content-length: (\d+)$/im.exec(text.slice(0, end))?.[1] ?? 0);
+}
+
+/** A proxy in front of an upstream that answers `hostile-N-` as `answers.get(N)` says, and `probe-N-` as it should. */
+const withUpstream = (arena) =>
+  arena.share('hostile upstream', async () => {
+    const answers = new Map();
+    const server = await listen((socket) => {
+      let text = '';
+      socket.on('data', (bytes) => {
+        text += bytes.toString('latin1');
+        const [, kind, id] = /(hostile|probe)-(\d+)-/.exec(text) ?? [];
+        if (kind === undefined || !isWhole(text)) return;
+        text = '';
+        if (kind === 'probe') socket.write(good(probeAnswer(id)));
+        else answers.get(id)?.(socket);
+      });
+    });
+    const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'));
+    return { daemon, answers, close: server.close };
+  });
+
+const length = (text) => `content-length: ${Buffer.byteLength(text)}\r\n`;
+const post = (path, body, more = '') =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n${more}${length(body)}\r\n${body}`;
+const chat = (id, more = '') =>
+  post('/v1/chat/completions', `{"model":"m","messages":[{"role":"user","content":"${id}"}]${more}}`);
+const form = (id) => {
+  const parts =
+    `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n${id}\r\n` +
+    `--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n${'s'.repeat(2000)}\r\n--b--\r\n`;
+  return post('/v1/audio/transcriptions', parts).replace('application/json', 'multipart/form-data; boundary=b');
+};
+const raw = (id, method = 'GET') => `${method} /openai/v1/${id} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+const handshake = 'upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
+/** The ways to an upstream: text of a request. */
+const ways = {
+  model: (id) => chat(id),
+  stream: (id) => chat(id, ',"stream":true'),
+  form,
+  raw: (id) => raw(id),
+  'raw HEAD': (id) => raw(id, 'HEAD'),
+  WebSocket: (id) =>
+    raw(`realtime?model=m&x=${id}`)
+      .replace('connection: close', `connection: Upgrade`)
+      .replace('\r\n\r\n', `\r\n${handshake}\r\n`),
+};
+
+/** Breaks Node's own clients from 16 KiB on. */
+const LARGEST_HEAD = 8192;
+
+/** Lets the upstream answer once on one way, then asks a probe. @throws {Error} one of them is not as it should be. */
+async function tryAnswer({ daemon, answers }, id, way, serve) {
+  answers.set(String(id), serve);
+  const isUpgraded = (text) => way === 'WebSocket' && text.includes('\r\n\r\n');
+  const { text, isClosed } = await exchange(daemon.port, ways[way](`hostile-${id}-`), { until: isUpgraded });
+  answers.delete(String(id));
+  if (!isClosed && !isUpgraded(text))
+    throw new Error(`${way}: no end within ${PATIENCE} s after ${JSON.stringify(text.slice(0, 200))}`);
+  const end = text.indexOf('\r\n\r\n');
+  const isAnswer = /^HTTP\/1\.1 (101|[2-5]\d\d) /.test(text) && end <= LARGEST_HEAD;
+  if (text !== '' && !isAnswer)
+    throw new Error(`${way}: the client is told ${JSON.stringify(text.slice(0, 200))}, a head of ${end} bytes`);
+  const probe = await exchange(daemon.port, chat(`probe-${id}-`));
+  if (!probe.text.endsWith(probeAnswer(id)))
+    throw new Error(`${way}: the next client is told ${probe.text.slice(0, 300)}`);
+}
+
+const statusLines = [
+  ...[
+    '000 X',
+    '099 X',
+    '100 X',
+    '101 X',
+    '199 X',
+    '204 X',
+    '304 X',
+    '600 X',
+    '999 X',
+    '1000 X',
+    '200 \x01',
+    '200 caf\xe9',
+    '-1 X',
+    ' X',
+  ],
+];
+
+const statusAttack = {
+  name: 'status lines of an upstream that no client can be sent',
+  holds: 'the process lives, clients get HTTP or a close, and the next client its own answer',
+  seconds: 90,
+  run: async (arena) => {
+    const upstream = await withUpstream(arena);
+    let id = 1;
+    for (const status of statusLines) {
+      for (const way of Object.keys(ways)) {
+        const head = arena.random.oneIn(2) ? '' : 'upgrade: h2c\r\nconnection: Upgrade\r\ncontent-length: 0\r\n';
+        await tryAnswer(upstream, (id += 1), way, (socket) =>
+          socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n`, 'latin1'),
+        );
+      }
+    }
+  },
+};
+
+const chatAnswer =
+  '{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"content":"hi"}}]}';
+const chunked = (text) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+const seeds = [
+  good(chatAnswer),
+  `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunked(`data: ${chatAnswer}\n\ndata: [DONE]\n\n`)}`,
+  `HTTP/1.1 429 No\r\nretry-after: 1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${chunked('{"error":{"message":"no","code":429}}')}`,
+  'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n\x81\x02hi',
+  'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello',
+  'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\nset-cookie: a=b\r\n__proto__: 1\r\n\r\n{"a":1}',
+];
+
+const mutationAttack = {
+  name: 'mutated answers of an upstream on every way',
+  holds: 'the process lives, clients get HTTP or a close, and the next client its own answer',
+  seconds: 90,
+  run: async (arena) => {
+    const upstream = await withUpstream(arena);
+    const one = (id) => {
+      const bytes = mutate(arena.random.pick(seeds), arena.random);
+      const way = arena.random.pick(Object.keys(ways));
+      return tryAnswer(upstream, id, way, (socket) => socket.end(bytes)).catch((error) => {
+        throw new Error(
+          `${error.message}; the upstream sent ${JSON.stringify(bytes.toString('latin1').slice(0, 400))}`,
+          { cause: error },
+        );
+      });
+    };
+    await upstream.daemon.beside(20, async () => {
+      for (let round = 0; round < arena.rounds(40, 10_000); round += 1) {
+        await Promise.all(Array.from({ length: 8 }, (_, index) => one(10_000 + round * 8 + index)));
+      }
+    });
+  },
+};
+
+const headers = (count, size) =>
+  Array.from({ length: count }, (_, index) => `x-${index}: ${'x'.repeat(size)}\r\n`).join('');
+const floods = {
+  '60 KB in one header': headers(1, 60_000),
+  '1,000 headers': headers(1000, 10),
+  '60 headers of 1 KB': headers(60, 1000),
+  'a content type of 30 KB': `content-type: application/${'x'.repeat(30_000)}\r\n`,
+  'a reason of 5 KB': '',
+};
+const floodAttack = {
+  name: 'floods of headers, and 5,000 early hints, from an upstream',
+  holds: `no client gets a head of more than ${LARGEST_HEAD} bytes`,
+  seconds: 90,
+  run: async (arena) => {
+    const upstream = await withUpstream(arena);
+    let id = 1000;
+    for (const way of Object.keys(ways)) {
+      for (const [name, text] of Object.entries(floods)) {
+        const reason = name.includes('reason') ? 'x'.repeat(5000) : 'OK';
+        await tryAnswer(upstream, (id += 1), way, (socket) =>
+          socket.end(`HTTP/1.1 200 ${reason}\r\n${text}content-length: 2\r\n\r\n{}`),
+        );
+      }
+      await tryAnswer(upstream, (id += 1), way, (socket) => socket.end('HTTP/1.1 103 X\r\n\r\n'.repeat(5000)));
+    }
+  },
+};
+
+const emptyAttack = {
+  name: '200 of an upstream with an empty body, a page, or half of a JSON text',
+  holds: '502, and not a success without an answer',
+  seconds: 60,
+  run: async (arena) => {
+    const { daemon, answers } = await withUpstream(arena);
+    for (const [index, body] of ['', '<html>Sign in</html>', '{"choices":[', 'null ', '\0\0\0'].entries()) {
+      const id = 2000 + index;
+      answers.set(String(id), (socket) =>
+        socket.end(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length(body)}connection: close\r\n\r\n${body}`,
+        ),
+      );
+      const { text } = await exchange(daemon.port, ways.model(`hostile-${id}-`));
+      // `null` is JSON: its first and last character look like it.
+      if (!/^HTTP\/1\.1 5\d\d /.test(text) && !body.startsWith('null'))
+        throw new Error(`${JSON.stringify(body)}: ${text.slice(0, 200)}`);
+    }
+  },
+};
+
+const lateAttack = {
+  name: 'unsolicited second answers on kept connections',
+  holds: 'no client gets an answer that belongs to another',
+  seconds: 60,
+  run: async (arena) => {
+    const upstream = await withUpstream(arena);
+    const stolen = '{"object":"stolen","model":"m"}';
+    for (let round = 0; round < arena.rounds(30, 2000); round += 1) {
+      const wait = round % 3 === 0 ? 0 : arena.random.integer(20);
+      const sent = new Promise((resolve) => {
+        upstream.answers.set('3000', (socket) => {
+          if (wait === 0) socket.write(good(chatAnswer) + good(stolen), resolve);
+          else socket.write(good(chatAnswer), () => setTimeout(() => socket.write(good(stolen), resolve), wait));
+        });
+      });
+      const way = arena.random.pick(['model', 'form', 'raw']);
+      const first = await exchange(upstream.daemon.port, ways[way]('hostile-3000-'));
+      if (!first.text.includes('chat.completion')) throw new Error(`${way}: ${first.text.slice(0, 200)}`);
+      // Bytes that arrive behind the next request cannot be told from its answer; these are there before it.
+      await sent;
+      await delay(20);
+      const probes = await Promise.all(
+        [chat('probe-1-'), raw('probe-1-'), form('probe-1-')].map((text) => exchange(upstream.daemon.port, text)),
+      );
+      const wrong = probes.find(({ text }) => text.includes('stolen'));
+      if (wrong !== undefined)
+        throw new Error(`${way}, ${wait} ms late: the next client is told ${wrong.text.slice(0, 200)}`);
+    }
+  },
+};
+
+const silentAttack = {
+  name: 'silent and slow upstreams',
+  holds: 'each request ends within its time limit, and other models answer meanwhile',
+  seconds: 60,
+  run: async (arena) => {
+    const upstream = await withUpstream(arena);
+    const silent = await listen((socket) => socket.resume());
+    const daemon = await arena.startProxy(oneModel(silent.port, ', request_timeout: 2, stream_timeout: 2'));
+    try {
+      const body = (stream) => ({
+        method: 'POST',
+        path: '/v1/chat/completions',
+        body: { model: 'm', messages: [], stream },
+      });
+      const requests = Array.from({ length: arena.rounds(50, 500) }, (_, index) =>
+        ask(daemon.port, { ...body(index % 2 === 0), seconds: 40 }),
+      );
+      const settled = daemon.beside(20, () => Promise.all(requests));
+      settled.catch(() => undefined);
+      const other = await exchange(upstream.daemon.port, chat('probe-5-'));
+      if (!other.text.endsWith(probeAnswer(5))) throw new Error(`another proxy: ${other.text.slice(0, 200)}`);
+      const told = new Set((await settled).map(({ status }) => status));
+      if ([...told].some((status) => ![408, 504].includes(status))) throw new Error(`statuses ${[...told].join(', ')}`);
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
+    } finally {
+      await daemon.kill();
+      silent.close();
+    }
+  },
+};
+
+export const upstreams = [statusAttack, mutationAttack, floodAttack, emptyAttack, lateAttack, silentAttack];

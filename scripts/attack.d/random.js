@@ -1,0 +1,68 @@
+/** Random values that the seed decides (mulberry32): the same seed makes the same attacks. */
+
+/** @param seed any number. @param salt keeps attacks independent of each other. */
+export function seededRandom(seed, salt) {
+  let state = [...salt].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0), 16777619), seed | 0);
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+  /** 0 to `below` - 1. */
+  const integer = (below) => Math.floor(next() * below);
+  const pick = (list) => list[integer(list.length)];
+  return {
+    integer,
+    pick,
+    oneIn: (count) => integer(count) === 0,
+    bytes: (length) => Buffer.from(Array.from({ length }, () => integer(256))),
+    /** The list in another order. */
+    shuffle: (list) =>
+      list
+        .map((value) => ({ value, order: next() }))
+        .toSorted((left, right) => left.order - right.order)
+        .map(({ value }) => value),
+  };
+}
+
+const noise = [
+  '\r\n',
+  '\r\n\r\n',
+  '\n',
+  '\r',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';',
+  '\xff',
+  '%00',
+  '0\r\n\r\n',
+  'HTTP/1.1 200 OK\r\n\r\n',
+];
+
+const changes = [
+  (bytes, at) => bytes.subarray(0, at),
+  (bytes, at, { integer }) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + integer(8))]),
+  (bytes, at, { pick, integer }) => {
+    const copy = Buffer.from(bytes);
+    copy[at] = pick([0, 9, 10, 13, 32, 58, 127, 128, 255, integer(256)]);
+    return copy;
+  },
+  (bytes, at, { pick }) =>
+    Buffer.concat([bytes.subarray(0, at), Buffer.from(pick(noise), 'latin1'), bytes.subarray(at)]),
+  (bytes, at, { bytes: make, integer }) =>
+    Buffer.concat([bytes.subarray(0, at), make(integer(40)), bytes.subarray(at)]),
+  (bytes) => Buffer.concat([bytes, bytes]),
+];
+
+/** The text with one to three places changed, most of them in its first 300 bytes: the head is what can be broken most. */
+export function mutate(text, random) {
+  let bytes = Buffer.from(text, 'latin1');
+  for (let left = 1 + random.integer(3); left > 0; left -= 1) {
+    const reach = random.oneIn(3) ? bytes.length : Math.min(bytes.length, 300);
+    bytes = random.pick(changes)(bytes, random.integer(reach + 1), random);
+  }
+  return bytes;
+}

@@ -1,0 +1,161 @@
+/** Runs the attacks that the command line asks for; see scripts/attack --help. Ends with status 1 if something does not hold. */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from './random.js';
+import { startBmc, startProxy, UPSTREAM_KEY } from './daemons.js';
+import { files } from './bmc-files.js';
+import { images } from './bmc-images.js';
+import { loads } from './bmc-loads.js';
+import { rights } from './bmc-rights.js';
+import { bodyAttacks } from './bmc-bodies.js';
+import { requests } from './bmc-requests.js';
+import { clients } from './proxy-clients.js';
+import { configurations } from './proxy-configurations.js';
+import { upstreams } from './proxy-upstreams.js';
+
+/**
+ * An attack: `name` says what is tried, `holds` what must hold. `run(arena)` throws where it does not hold. `seconds` is the limit of a
+ * short run, on a starved machine; a long run has ten times as much.
+ */
+const attacks = {
+  bmc: [...bodyAttacks, ...requests, ...images, ...rights, ...files, ...loads],
+  proxy: [...upstreams, ...clients, ...configurations],
+};
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    long: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    seed: { type: 'string' },
+    tree: { type: 'string' },
+  },
+});
+const fail = (message) => {
+  console.error(`scripts/attack: ${message} (see --help)`);
+  process.exit(2);
+};
+const seed = Number(flags.seed ?? (flags.long ? Date.now() % 1_000_000_000 : 20_261_122));
+if (!Number.isSafeInteger(seed)) fail(`--seed ${flags.seed} is no integer`);
+const unknown = positionals.find((name) => !Object.hasOwn(attacks, name));
+if (unknown !== undefined) fail(`${unknown} is none of ${Object.keys(attacks).join(', ')}`);
+const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const tree = resolve(flags.tree ?? repository);
+if (!existsSync(join(tree, 'packages/bmc-daemon/dist'))) fail(`${tree} has no build (npm run build)`);
+
+const targets = positionals.length > 0 ? [...new Set(positionals)] : Object.keys(attacks);
+const chosen = targets.flatMap((target) =>
+  attacks[target].filter(({ name }) => name.includes(flags.only)).map((attack) => ({ ...attack, target })),
+);
+if (chosen.length === 0) fail(`no attack has "${flags.only}" in its name`);
+
+/** What the attacks of one daemon share: daemons by name, started by the first attack that needs them. */
+function openArena(target) {
+  const shared = new Map();
+  const share = (name, start) => {
+    if (!shared.has(name)) shared.set(name, start());
+    return shared.get(name);
+  };
+  return {
+    of: (name) => ({
+      tree,
+      isLong: flags.long,
+      /** How many rounds: in a short run, in a long one. */
+      rounds: (short, long) => (flags.long ? long : short),
+      random: seededRandom(seed, `${target} ${name}`),
+      /** A bmc-daemon without accounts; attacks leave it as it was. */
+      bmc: () => share('bmc', () => startBmc(tree)),
+      startBmc: (options) => startBmc(tree, options),
+      startProxy: (text, options) => startProxy(tree, text, options),
+      share,
+    }),
+    /** @throws {Error} a shared daemon is not as it should be. */
+    check: async () => {
+      for (const { daemon = undefined, ...rest } of await Promise.all(shared.values())) {
+        await (daemon ?? rest).check?.();
+      }
+    },
+    /** Ends what an attack has broken; the next attack starts a daemon of its own. */
+    drop: async () => {
+      const entries = await Promise.all([...shared.values()].map((starting) => starting.catch(() => undefined)));
+      shared.clear();
+      for (const entry of entries.filter((started) => started !== undefined)) {
+        await (entry.daemon ?? entry).kill();
+        entry.close?.();
+      }
+    },
+    close: async () => {
+      const faults = [];
+      for (const [name, starting] of shared) {
+        const entry = await starting.catch(() => undefined);
+        const daemon = entry?.daemon ?? entry;
+        if (daemon === undefined) continue;
+        const code = await daemon.stop();
+        if (code !== 0) faults.push(`${name}: exit code ${code}: ${daemon.output.slice(-500)}`);
+        if (daemon.output.includes(UPSTREAM_KEY)) faults.push(`${name}: the log has the key of an upstream`);
+        entry.close?.();
+      }
+      if (faults.length > 0) throw new Error(faults.join('; '));
+    },
+  };
+}
+
+/** Runs one attack and prints its line. @returns whether it holds. */
+async function run({ target, name, holds, seconds }, attack) {
+  const started = Date.now();
+  const limit = seconds * (flags.long ? 10 : 1);
+  const late = delay(limit * 1000, undefined, { ref: false }).then(() => {
+    throw new Error(`not over within ${limit} s`);
+  });
+  const head = target.padEnd(5);
+  try {
+    const note = await Promise.race([attack(), late]);
+    const skipped = typeof note === 'string' ? note : undefined;
+    const time = `${((Date.now() - started) / 1000).toFixed(1)} s`;
+    console.log(`${skipped ? 'skip' : 'ok  '}  ${head}  ${name}: ${skipped ?? holds} (${time})`);
+    return skipped === undefined || process.env.CI !== 'true';
+  } catch (error) {
+    console.log(`FAIL  ${head}  ${name}: ${error.message.slice(0, 2000)}`);
+    console.log(`      must hold: ${holds}; again: scripts/attack ${target} --only '${name}' --seed ${seed}`);
+    return false;
+  } finally {
+    late.catch(() => undefined);
+  }
+}
+
+async function runAll(target) {
+  const arena = openArena(target);
+  let failed = 0;
+  for (const attack of chosen.filter((candidate) => candidate.target === target)) {
+    const holds = await run(attack, async () => {
+      const note = await attack.run(arena.of(attack.name));
+      await arena.check();
+      return note;
+    });
+    if (holds) continue;
+    failed += 1;
+    await arena.drop();
+  }
+  const end = {
+    target,
+    name: 'SIGTERM after all of that',
+    holds: 'every daemon ends with exit code 0, and logged no key',
+    seconds: 180,
+  };
+  if (!(await run(end, () => arena.close()))) failed += 1;
+  return failed;
+}
+
+if (flags.list) {
+  for (const { target, name, holds } of chosen) console.log(`${target.padEnd(5)}  ${name}: ${holds}`);
+} else {
+  console.log(`seed ${seed}, ${chosen.length} attacks`);
+  // Both daemons at once: most attacks wait.
+  const failed = (await Promise.all(targets.map(runAll))).reduce((sum, count) => sum + count, 0);
+  console.log(failed === 0 ? 'All of it holds.' : `${failed} do not hold.`);
+  process.exit(failed === 0 ? 0 : 1);
+}

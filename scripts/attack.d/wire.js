@@ -1,0 +1,124 @@
+/** Requests of the attackers and of the clients beside them. Everything goes to loopback, and everything has a time limit. */
+import { request as httpRequest } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** An honest answer comes long before, on a starved machine too; in seconds. */
+export const PATIENCE = 60;
+
+/**
+ * Sends one request on a connection of its own.
+ * @param options `{method, path, headers, body, seconds, from}`; a body that is no text is sent as JSON.
+ * @returns `{status, headers, text, json}`; json is undefined if the text is none.
+ * @throws {Error} no whole answer came in time.
+ */
+export function ask(port, { method = 'GET', path = '/', headers = {}, body, seconds = PATIENCE, from }) {
+  const text = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const own =
+    text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+  const name = `${method} ${path.slice(0, 80)}`;
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      { host: '127.0.0.1', port, method, path, agent: false, localAddress: from, headers: { ...own, ...headers } },
+      (response) => {
+        const pieces = [];
+        response.on('data', (piece) => pieces.push(piece));
+        response.once('error', reject);
+        response.once('end', () => {
+          const answer = Buffer.concat(pieces).toString();
+          resolve({ status: response.statusCode, headers: response.headers, text: answer, json: parse(answer) });
+        });
+      },
+    );
+    sent.once('error', (error) => reject(new Error(`${name}: ${error.message}`, { cause: error })));
+    void delay(seconds * 1000, undefined, { ref: false }).then(() =>
+      sent.destroy(new Error(`no whole answer within ${seconds} s`)),
+    );
+    sent.end(text);
+  });
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes bytes, and reads until the peer closes or nothing more comes. @returns `{text, isClosed}`, latin1. */
+export async function exchange(port, bytes, { seconds = PATIENCE, until = () => false } = {}) {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  let text = '';
+  let isClosed = false;
+  await new Promise((resolve) => {
+    const watch = (piece) => {
+      text += piece;
+      if (until(text)) resolve();
+    };
+    socket.setEncoding('latin1').on('data', watch);
+    socket.on('error', () => undefined);
+    for (const event of ['end', 'close']) {
+      socket.once(event, () => {
+        isClosed = true;
+        resolve();
+      });
+    }
+    void delay(seconds * 1000, undefined, { ref: false }).then(resolve);
+    socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+  });
+  socket.destroy();
+  return { text, isClosed };
+}
+
+/** The status of the first answer in a text; 0: none. */
+export const firstStatus = (text) => Number(/^HTTP\/1\.[01] (\d{3}) /.exec(text)?.[1] ?? 0);
+
+/** Every status in a text of pipelined answers. */
+export const statuses = (text) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+/** Opens connections that send `bytes` and read nothing. @returns what ends them. */
+export async function openMany(port, count, bytes = '') {
+  const sockets = [];
+  for (let opened = 0; opened < count; opened += 1) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    // A few hundred at a time: the kernel's queue of new connections has a limit, too.
+    if (opened % 200 === 199 && socket.connecting) await Promise.race([once(socket, 'connect'), delay(5000)]);
+    socket.pause();
+    if (bytes !== '') socket.write(bytes);
+  }
+  return () => {
+    for (const socket of sockets) socket.destroy();
+  };
+}
+
+/** A TCP server whose connections do what `serve(socket)` says. @returns `{port, close}`. */
+export async function listen(serve) {
+  const sockets = new Set();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => sockets.delete(socket));
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: server.address().port,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Writes the same bytes again and again until the peer is gone. */
+export function repeat(socket, bytes, pauseMs) {
+  const next = () => {
+    if (socket.writable) socket.write(bytes, () => setTimeout(next, pauseMs).unref());
+  };
+  next();
+}
