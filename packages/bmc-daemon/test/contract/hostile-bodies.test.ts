@@ -14,7 +14,7 @@ import { createRouter } from '../../src/redfish/router.js';
 import { resources, type Services } from '../../src/resources/index.js';
 import { certificatePem } from '../fixtures/certificate.js';
 import { serve, type Client } from '../support/client.js';
-import { seededRandom } from '../support/random.js';
+import { seededRandom } from '../../../daemon/test/support/random.js';
 import { accessWithAccount, testServices } from '../support/services.js';
 import { crawl } from './crawler.js';
 import { nearlyObject } from './hostile-values.js';

@@ -1,6 +1,6 @@
 /** Bodies that a schema nearly takes: its own names, with values of every wrong kind. */
 import { z } from 'zod';
-import type { Random } from '../support/random.js';
+import type { Random } from '../../../daemon/test/support/random.js';
 
 /**
  * JSON texts, not values: `__proto__` is a name like any other in JSON. Objects imitate strings, arrays, promises, and what

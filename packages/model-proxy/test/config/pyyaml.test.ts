@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from '../../src/config/yaml-document.js';
 import { toPlain } from '../../src/config/yaml-node.js';
-import { seededRandom, type Random } from '../faults/random.js';
+import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_123);
 const SAMPLES = 1500;

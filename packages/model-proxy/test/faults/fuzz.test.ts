@@ -7,7 +7,7 @@ import { call } from '../harness/call.js';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import type { Step } from '../harness/script.js';
 import { messages, useProxy } from './fixture.js';
-import { seededRandom, type Random } from './random.js';
+import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 /** RACKLESS_SEED repeats a failure. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_302);

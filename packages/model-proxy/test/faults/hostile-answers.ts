@@ -1,6 +1,6 @@
 /** Answers of a hostile upstream: HTTP that is almost right, changed in a few places. The same seed gives the same bytes. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { seededRandom, type Random } from './random.js';
+import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 export interface HostileAnswer {
   /** Written one after the other, each in a turn of its own. */

@@ -1,7 +1,7 @@
 /** Bodies that are no requests: each kind a function of chance. */
 import { gzipSync } from 'node:zlib';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
-import type { Random } from './random.js';
+import type { Random } from '../../../daemon/test/support/random.js';
 
 /** The proxy of the suite takes no more. */
 export const LARGEST_BODY = 2 ** 20;

@@ -1,7 +1,7 @@
 /** Requests whose HTTP is broken or ambiguous, as bytes: each kind a function of chance. */
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { LARGEST_BODY, WHOLE } from './malformed-bodies.js';
-import type { Random } from './random.js';
+import type { Random } from '../../../daemon/test/support/random.js';
 
 export interface Malformed {
   readonly bytes: Buffer;

@@ -5,7 +5,7 @@ import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { brokenRequests, CANARY, refusedRequests, type Malformed } from './malformed-heads.js';
 import { malformedBodies } from './malformed-bodies.js';
 import { errorOf, messages, useProxy, type Fixture } from './fixture.js';
-import { seededRandom, type Random } from './random.js';
+import { seededRandom, type Random } from '../../../daemon/test/support/random.js';
 
 /** RACKLESS_SEED repeats a failure. */
 const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_260_301);

@@ -1,14 +1,15 @@
-/** Chance that can be repeated. */
+/** Random numbers that a test can repeat: a failure names its seed. */
 
 export interface Random {
-  /** 0 to below `limit`. */
+  /** An integer from 0 to below `limit`. */
   integer(limit: number): number;
+  /** @throws {Error} for an empty list. */
   pick<Item>(items: readonly Item[]): Item;
   /** True in one of so many cases. */
   oneIn(cases: number): boolean;
 }
 
-/** The same numbers for the same seed (mulberry32). */
+/** Gives the same numbers for the same seed (mulberry32, 32 bits of state). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const integer = (limit: number): number => {
@@ -21,7 +22,7 @@ export function seededRandom(seed: number): Random {
     integer,
     pick: (items) => {
       const item = items[integer(items.length)];
-      if (item === undefined) throw new Error('picking one of nothing');
+      if (item === undefined) throw new Error('picking one of an empty list');
       return item;
     },
     oneIn: (cases) => integer(cases) === 0,
