@@ -11,12 +11,12 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { hash } from 'bcrypt';
+import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
   options: {
@@ -42,15 +42,6 @@ interface Round {
   readonly perSecond: number;
   /** CPU time of the server per request, in microseconds: less noisy than the rate where others use the machine. */
   readonly cpuUs: number;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // Listening on TCP.
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function startDaemon(folder: string, options: { readonly authenticated: boolean }): Promise<Server> {

@@ -1,6 +1,6 @@
 /**
- * What the worst requests cost: CPU time of the daemon for each, against a bare `node:http` server that reads and parses the same
- * bytes in the same run. Bodies are as large as the service takes them, 1 MiB, and once more just below each limit of their
+ * Measures the cost of the worst requests: CPU time of the daemon for each, against a bare `node:http` server that reads and
+ * parses the same bytes in the same run. Bodies are as large as the service takes them, 1 MiB, and once more just below each limit of their
  * structure, where the most work is done.
  *
  *     npm run bench:hostile -w @rackless/bmc-daemon [-- --requests N] [--only TEXT]
@@ -11,13 +11,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { hash } from 'bcrypt';
 import { bodies, headersAndPaths, type Shape } from './hostile-shapes.js';
+import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
   options: { requests: { type: 'string', default: '20' }, only: { type: 'string', default: '' } },
@@ -32,15 +32,6 @@ const parsingPath = fileURLToPath(new URL('parsing-server.js', import.meta.url))
 interface Server {
   readonly process: ChildProcess;
   readonly port: number;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // Listening on TCP.
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function startDaemon(folder: string, options: { readonly authenticated: boolean }): Promise<Server> {

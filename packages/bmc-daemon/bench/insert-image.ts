@@ -11,11 +11,11 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
+import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
   options: {
@@ -40,15 +40,6 @@ interface Measured {
   readonly plainMs: number;
   readonly insertMs: number;
   readonly attachMs: number;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // Listening on TCP.
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Polls for at most two minutes. */

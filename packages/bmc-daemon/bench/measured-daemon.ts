@@ -3,10 +3,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Hypervisor } from '@rackless/libvirt';
+import { freePort } from './free-port.js';
 
 const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
 
@@ -18,7 +18,7 @@ export interface MeasuredDaemon {
   stop(): Promise<void>;
 }
 
-/** What a request got. */
+/** Answer to a request. */
 export interface Reply {
   readonly status: number;
   readonly body: string;
@@ -109,15 +109,6 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
   await once(child, 'exit');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // Listening on TCP.
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Polls for at most two minutes. */

@@ -1,0 +1,13 @@
+/** A port for a daemon that a benchmark starts. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+/** Returns a port of this machine that no process listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // Listening on TCP.
+  server.close();
+  await once(server, 'close');
+  return port;
+}
