@@ -168,7 +168,7 @@ describe('a rule', () => {
     '0x7f.1',
     '127.1',
     'fe80::1%lo',
-  ])('may not be %j (S7)', (rule) => {
+  ])('may not be %j', (rule) => {
     expect(isHostRule(rule)).toBe(false);
   });
 });

@@ -145,7 +145,7 @@ describeSpec(
       }
     });
 
-    it('refuses every PATCH and DELETE with a stale If-Match, and no POST (B14)', async () => {
+    it('refuses every PATCH and DELETE with a stale If-Match, and no POST', async () => {
       const stale = { 'If-Match': '"stale"' };
       const writes = [];
       for (const path of paths) {

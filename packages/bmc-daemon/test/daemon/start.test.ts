@@ -72,7 +72,7 @@ describe('the command line', () => {
       ['-i', '127.0.0.1', '--libvirt-uri', 'nonsense'],
       '--libvirt-uri: EMULATOR_LIBVIRT_URI can not be used: reading the connection URI "nonsense": a libvirt URI looks like qemu:///system',
     ],
-  ])('%s stops the start with one line and exit code 78 (B12)', async (_, args, line) => {
+  ])('%s stops the start with one line and exit code 78', async (_, args, line) => {
     expect(await run(args, { cwd: at('') })).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 });
@@ -154,7 +154,7 @@ describe('bmc-daemon check', () => {
   it.each([
     ['check', ['check'], 1],
     ['the start', [], 78],
-  ])('makes %s say everything that is wrong at once, and exit with its code (B12)', async (_, command, expected) => {
+  ])('makes %s say everything that is wrong at once, and exit with its code', async (_, command, expected) => {
     const file = config("EMULATOR_LISTEN_PORT = 'x'\nEMULATOR_OS_CLOUD = 'lab'\nEMULATOR_FOO = 1\n");
     const { code, stdout, stderr } = await run([...command, '--config', file]);
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });

@@ -57,7 +57,7 @@ describe('the command line', () => {
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
       'command line: --ssl_certfile_path needs --ssl_keyfile_path beside it: HTTPS needs both',
     ],
-  ])('%s stops the start with one line and exit code 78 (C2)', async (_what, args, line) => {
+  ])('%s stops the start with one line and exit code 78', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
