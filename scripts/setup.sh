@@ -118,7 +118,7 @@ need_node() {
     export PATH=$node/bin:$npm:$PATH
   fi
   hash -r
-  # For bin/bmc-daemon and bin/model-proxy. Not for a version that somebody tries once.
+  # For bin/bmc-daemon and bin/model-proxy. Not for a version that is tried once.
   if [ -z "${1:-}" ]; then link_node; fi
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whether deep expansions that nobody reads starve others: 300 connections ask for `/redfish/v1?$expand=*($levels=6)` and read
- * nothing. Beside them another client reads one system, again and again, and expands all systems once.
+ * Measures whether deep expansions without a reader starve other clients: 300 connections ask for
+ * `/redfish/v1?$expand=*($levels=6)` and read nothing. Beside them another client reads one system, again and again, and expands all systems once.
  *
  *     npm run bench:storm -w @rackless/bmc-daemon [-- --machines N] [--connections N] [--seconds N]
  *

@@ -35,7 +35,7 @@ interface Scenario {
   readonly about: string;
   /** The name that a guesser tries next. */
   readonly name: (guesser: number, attempt: number) => string;
-  /** Where a user logs in from. */
+  /** Address that the user logs in from. */
   readonly from: (user: number) => string;
 }
 
@@ -119,7 +119,7 @@ function startGuessers(port: number, { name }: Scenario): Guessers {
         const { status } = await ask(port, from, { authorization: `Basic ${credentials}` });
         own.set(status, (own.get(status) ?? 0) + 1);
       } catch {
-        // A connection that fails is a guess that was not answered; a loop without a pause would be none of the daemon's load.
+        // A connection that fails is a guess that was not answered; a loop without a pause would load the host, not the daemon.
         await delay(100);
       }
     }

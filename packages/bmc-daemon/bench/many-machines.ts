@@ -1,6 +1,6 @@
 /**
- * What large hosts cost: a machine in `$expand` and `$filter`, and a manager, beside plain GETs of one system; the start with many
- * machines; and whether the service answers while other processes take the processors. All ratios are of CPU time.
+ * Measures the cost of large hosts: a machine in `$expand` and `$filter`, and a manager, beside plain GETs of one system; the start
+ * with many machines; and whether the service answers while other processes take the processors. All ratios are of CPU time.
  *
  *     npm run bench:machines -w @rackless/bmc-daemon [-- --machines N] [--start-machines N] [--rounds N] [--busy-loops N]
  *

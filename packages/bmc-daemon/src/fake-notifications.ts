@@ -1,6 +1,6 @@
 /**
- * Tells a fake deploy agent what happens to the fake systems that ask for it, as sushy-tools does: PUT, the system as JSON. A power
- * action is told twice, first as what is pending and then as what holds, for agents act on `pending_power`.
+ * Notifies a fake deploy agent of changes of the fake systems that ask for it, as sushy-tools does: PUT, the system as JSON. A power
+ * action causes two notifications, one with the pending state and one with the final state: agents act on `pending_power`.
  */
 import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
@@ -12,7 +12,7 @@ import type { SystemSnapshot } from './drivers/driver.js';
 import type { MachineChange, MachineChangeKind } from './drivers/machine-change.js';
 import { notificationOf, type PendingPower, type SystemNotification } from './fake-systems.js';
 
-/** Where notifications go. */
+/** Destination of notifications. */
 export interface NotificationTarget {
   readonly url: string;
   /** PEM; without it the agent's certificate is verified only where `cert` and `key` are given, as in sushy-tools. */
@@ -55,7 +55,7 @@ export function startNotifications(
   );
   if (notified.size === 0) return () => undefined;
   const put = createPut(target);
-  /** By machine, the end of its last notification: they arrive in order. */
+  /** End of the last notification of each machine: they arrive in order. */
   const last = new Map<string, Promise<void>>();
   let waiting = 0;
   let dropped = false;

@@ -44,7 +44,7 @@ function withSecureBoot(machine: SystemSnapshot, enabled: boolean): SystemSnapsh
   };
 }
 
-/** What a power action is about to make of a system. */
+/** Power state that an action is about to set. */
 export interface PendingPower {
   readonly power_state: 'On' | 'Off' | 'ForceRestart';
   /** Unix time in seconds. */

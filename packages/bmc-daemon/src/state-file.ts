@@ -80,7 +80,7 @@ export function openStateFile<State>(options: StateFileOptions<State>): StateFil
   };
 }
 
-/** What changes with the file; empty if there is none. */
+/** Returns a text that changes with the file; empty if there is none. */
 function fingerprint(file: string): string {
   const found = attempt(`reading ${file}`, () => statSync(file, { bigint: true, throwIfNoEntry: false }));
   return found === undefined ? '' : [found.dev, found.ino, found.size, found.mtimeNs].join(':');

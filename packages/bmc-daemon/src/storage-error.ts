@@ -5,7 +5,7 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }
 
-/** No room on the disk, none of the quota, none below the limit of a file's size. */
+/** The disk is full, the quota is used up, or the file would exceed the limit of its size. */
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** Returns whether there was no room. */

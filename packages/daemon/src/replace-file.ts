@@ -156,7 +156,10 @@ function ownerOfFolder(file: string): { readonly uid: number; readonly gid: numb
   return process.getuid?.() === 0 ? statSync(path.dirname(file)) : undefined;
 }
 
-/** Of two processes that find the file unchanged at the same moment only one may replace it. @param file its name, for people. */
+/**
+ * Replaces the file unless it changed. If two processes try this at the same moment, one of them succeeds.
+ * @param file its name, for people.
+ */
 function replaceIfUnchanged(next: string, target: string, basedOn: string, file: string): void {
   const changed = new FileChangedError(`${file} was changed meanwhile`);
   const lock = path.join(path.dirname(target), `.${path.basename(target)}.lock`);

@@ -1,4 +1,4 @@
-/** What a command prints on standard error about its configuration, before there is a log. */
+/** The report of a command about its configuration, on standard error, before there is a log. */
 import { journalPrefix } from './journal.js';
 
 export interface StartReport {

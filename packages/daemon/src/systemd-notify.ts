@@ -40,7 +40,7 @@ export interface WatchdogOptions {
   /** `WATCHDOG_USEC` is the unit's `WatchdogSec=`, in microseconds; `WATCHDOG_PID` the process that it is for. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly notify: Notify;
-  /** Of this process. */
+  /** Id of this process. */
   readonly pid: number;
 }
 

@@ -159,7 +159,7 @@ describe('log-ins that wait for their turn', () => {
   });
 
   it('do not reveal by their times whether a user exists, however full the queue is', async () => {
-    /** What a guesser sees of one name among many. */
+    /** Answers that a guesser gets for one name among many. */
     const seen = async (exists: boolean): Promise<readonly Answer[]> => {
       const simulation = new Simulation();
       const answers: Answer[] = [];

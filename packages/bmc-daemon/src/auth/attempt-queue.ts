@@ -65,9 +65,9 @@ export interface AttemptClock {
 
 /** An address, a pair or an account. */
 interface Party {
-  /** Of the common lane. */
+  /** Pace in the common lane. */
   readonly pace: Pace;
-  /** Of the account lane. */
+  /** Pace in the account lane. */
   readonly earlyPace: Pace;
   /** Attempts that wait. */
   waiting: number;
@@ -90,7 +90,7 @@ interface Waiting {
   readonly settle: (verdict: Verdict | Promise<never>) => void;
 }
 
-/** What a lane finds: the next attempt, or when there may be one. */
+/** Result of a search in a lane: the next attempt, or when there may be one. */
 interface Pick {
   readonly next: Waiting | undefined;
   readonly soonest: number;
@@ -310,7 +310,7 @@ function readyEarly({ account, isEarlyDone, address, pair }: Waiting): number {
 }
 
 /**
- * Accounts in turn. Of those who name the same account, whoever has failed least; then the newest, since a guesser that fills the
+ * Accounts in turn. For one account, the pair with the fewest failures; then the newest, since a guesser that fills the
  * queue has been there for longer than a user who arrives.
  */
 function isBeforeEarly(left: Waiting, right: Waiting): boolean {

@@ -1,4 +1,4 @@
-/** What is known of passwords without bcrypt: keyed digests of those that were right, and of those that were wrong. */
+/** Remembers passwords without bcrypt: keyed digests of those that were right, and of those that were wrong. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Account } from './accounts.js';
 import { MAX_PASSWORD_BYTES } from './bcrypt-password.js';
@@ -10,7 +10,7 @@ const MAX_KNOWN_WRONG = 10_000;
 /** The passwords of one process. It is bounded, and a digest is useless without the process's key. */
 export class PasswordMemory {
   readonly #key = randomBytes(32);
-  /** By user, of whom only those with an account are here. */
+  /** Digest by user. Only users with an account are in it. */
   readonly #right = new Map<string, Buffer>();
   /** The reason, by digest and address. */
   readonly #wrong = new RecentMap<string, string>(MAX_KNOWN_WRONG);

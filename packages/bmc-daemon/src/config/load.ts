@@ -119,7 +119,7 @@ class Loader {
 /** The schemas drop this key without a word, because it would change an object's prototype. */
 const UNUSABLE_KEY = '__proto__';
 
-/** Where in a value the first mapping with such a key has it; undefined: nowhere. */
+/** Returns the path in a value to the first {@link UNUSABLE_KEY}; undefined: there is none. */
 function pathToUnusableKey(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, member] of Object.entries(value)) {

@@ -14,7 +14,7 @@ import type { Token } from './python-tokens.js';
 import type { DictEntry, PythonValue } from './python-values.js';
 import { KEYWORDS, MEANT, NOT_RUN, ONLY_LITERALS } from './python-words.js';
 
-/** What a file may refer to. */
+/** Names and folders that a file may refer to. */
 export interface SourceContext extends PathContext {
   /** Whether a name is a setting. A value of another name is a fault only where a setting uses it. */
   readonly isSetting: (name: string) => boolean;
@@ -34,7 +34,7 @@ const nothing: SourceContext = { environment: {}, workingDirectory: '/', isSetti
 export class ExpressionReader extends Cursor {
   /** Local name to qualified name. */
   protected readonly imports = new Map<string, string>();
-  /** What earlier lines have assigned; a fault: the value is not known. */
+  /** Values of earlier assignments; a fault: the value is not known. */
   protected readonly variables = new Map<string, PythonValue | LiteralFault>();
   protected readonly used = new Set<string>();
 
@@ -130,7 +130,7 @@ export class ExpressionReader extends Cursor {
     return { ...subject, line };
   }
 
-  /** What a name stands for. */
+  /** Returns the value or the function of a name. */
   private lookUp(token: Token): PythonValue | Reference {
     const { text, line } = token;
     if (KEYWORDS.has(text)) throw new LiteralFault(line, `'${text}' is Python code; ${ONLY_LITERALS}`);

@@ -34,7 +34,7 @@ export interface ParsedAssignments {
 
 /** Reads assignments and imports. */
 class FileReader extends ExpressionReader {
-  /** Whose value is being read. */
+  /** Name of the assignment whose value is being read. */
   private target: string | undefined;
 
   /** Everything in the file. */

@@ -7,7 +7,7 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { PythonValue } from './python-values.js';
 
-/** What the functions read. */
+/** Input of the functions beside their arguments. */
 export interface PathContext {
   /** Absolute path of the configuration file, Python's `__file__`; undefined: the text comes from no file. */
   readonly file?: string | undefined;
@@ -88,7 +88,7 @@ export function variableOf(environment: PathContext['environment'], name: string
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
 
-/** By qualified name. */
+/** Functions by qualified name. */
 const functions = new Map<string, Signature>(
   Object.entries({
     'os.path.join': { gives: 'string', least: 1, most: 100, run: join },
@@ -106,7 +106,7 @@ const functions = new Map<string, Signature>(
   } satisfies Record<string, Signature>),
 );
 
-/** Of a `pathlib.Path`: the first argument is the path itself. */
+/** Methods of a `pathlib.Path`: the first argument is the path itself. */
 const methods = new Map<string, Signature>(
   Object.entries({
     resolve: one(real, 'path'),

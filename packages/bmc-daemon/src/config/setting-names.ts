@@ -44,7 +44,7 @@ const knownStems = [...keyByStem.keys(), ...Object.keys(recognisedNames)];
 export function suggestion(name: string): string {
   const upper = name.toUpperCase();
   const stem = stemOf(upper);
-  // Somebody who left the prefix out meets the full name too.
+  // A name without its prefix is near to the full name too.
   const near = nearestName(stem?.stem ?? upper, knownStems);
   return near === undefined ? '' : `; the nearest known name is ${stem?.alias === true ? ALIAS_PREFIX : PREFIX}${near}`;
 }

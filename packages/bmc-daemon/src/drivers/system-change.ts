@@ -14,7 +14,7 @@ import { checkSettings } from './firmware-settings.js';
 /** `on`: vendor's keys, enforced. `off`: firmware without it, or without keys. `setup`: firmware that can, without keys. */
 export type SecureBootMode = 'on' | 'off' | 'setup';
 
-/** What the CD drive holds after a change. */
+/** Content of the CD drive after a change. */
 export interface CdChange {
   /** Null: the drive is empty. */
   readonly image: ImageRequest | null;

@@ -22,7 +22,7 @@ const always = ['OData-Version', '4.0', 'Cache-Control', 'no-cache'];
 
 const json = 'application/json; charset=utf-8';
 
-/** What a client may leave unread, in characters, and for how long. Smaller bodies fit into the buffers of a socket. */
+/** A body above this many characters must be read within this time. Smaller bodies fit into the buffers of a socket. */
 const largeBody = 64 * 1024;
 const stalledMs = 30_000;
 

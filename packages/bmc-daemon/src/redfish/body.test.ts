@@ -155,7 +155,7 @@ describe('readBody', () => {
     expect(await reading).toMatchObject({ status: 400 });
   });
 
-  it('takes 16 KiB and not more where it is told so', async () => {
+  it('takes no more than the given limit of 16 KiB', async () => {
     const filled = (size: number) => request(`{"a":1}${' '.repeat(size - 7)}`);
     expect(await readBody(filled(freeBodyBytes), freeBodyBytes)).toEqual({ a: 1 });
     expect((await refused(readBody(filled(freeBodyBytes + 1), freeBodyBytes))).status).toBe(413);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** What a request demands of the ETag of the resource that it is sent to. */
+/** Conditions of a request for the ETag of its resource. */
 export interface Preconditions {
   /** Value of If-Match. */
   readonly ifMatch?: string | undefined;

@@ -47,7 +47,7 @@ export interface PipelineOptions<Services> extends AnnotateOptions {
   readonly onChange?: ChangeListener;
   /** Default: every request sees everything. */
   readonly scoping?: Scoping<Services>;
-  /** What all answers to `$expand` and `$filter` may use. Default: {@link expansionLimits}. */
+  /** Limits for all answers to `$expand` and `$filter` together. Default: {@link expansionLimits}. */
   readonly expansion?: Partial<ExpansionLimits>;
 }
 

@@ -94,7 +94,7 @@ function wantedImage(
   if (wanted === undefined || (isOf(drive?.image, wanted) && !stale)) {
     return stale ? { image: null, replaces } : undefined;
   }
-  // What was sent may have credentials in it, which are neither stored nor shown.
+  // The URI as sent may have credentials in it, which are neither stored nor shown.
   const sent = typeof body.HttpBootUri === 'string' && body.HttpBootUri !== '' ? body.HttpBootUri : wanted;
   return { image: imageRequest({ Image: sent }, trustOf(drive, settings.vmediaVerifySsl)), replaces };
 }

@@ -38,7 +38,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rackless-hostile-'));
 const driver = new FakeDriver({ machines: sampleMachines(2) });
 let services: Services;
 let client: Client;
-/** What went wrong inside, by request. */
+/** Internal errors of the requests. */
 const failures: unknown[] = [];
 let targets: readonly Target[];
 
@@ -68,7 +68,7 @@ function targetsOf(path: string, resource: Resource<Services>, params: Readonly<
   ];
 }
 
-/** What is not there from the beginning, so that it can be changed. */
+/** Creates members of collections, so that they can be changed. */
 async function createMembers(): Promise<void> {
   const create = async (path: string, body: object): Promise<void> => {
     const { status, text } = await client.send('POST', `${root}${path}`, { body });

@@ -187,7 +187,7 @@ describe('a disk that is full', () => {
       expect([about, await shown(stays)]).toEqual([about, before]);
     }
     expect(files()).toEqual(present);
-    // Whoever could log in still can.
+    // Every account can still log in.
     expect(
       (await call('POST', `${root}/SessionService/Sessions`, { UserName: 'olga', Password: 'operates all' })).status,
     ).toBe(201);

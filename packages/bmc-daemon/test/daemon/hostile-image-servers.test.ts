@@ -38,7 +38,7 @@ const { start } = daemonFixture();
 const kept = new Set<Socket>();
 let servers: readonly Server[] = [];
 const urls = new Map<string, string>();
-/** By the URL of an attack: called with its next request. */
+/** Called with the next request of an attack, by its URL. */
 const asked = new Map<string, () => void>();
 
 beforeAll(async () => {

@@ -47,7 +47,7 @@ export class DaemonProcess {
     if (input !== undefined) this.#child.stdin.end(input);
   }
 
-  /** Of the process, 0 if it could not be started. */
+  /** Process id, 0 if it could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }

@@ -7,7 +7,7 @@ const open = { allowedRoutes: null, allowedIps: null, useXForwardedFor: false };
 /** 403 and its message, or undefined. */
 function ask(settings: Parameters<typeof createGate>[0], path: string, remoteAddress: string, forwarded?: string) {
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-  // What the gate reads of a request.
+  // The gate reads nothing else of a request.
   const request = { headers, socket: { remoteAddress } } as unknown as IncomingMessage;
   const refused = createGate(settings)?.(request, path);
   return refused === undefined ? undefined : [refused.status, refused.message];

@@ -1,4 +1,4 @@
-/** Who may connect and which paths are open at all, decided before the key is looked at. */
+/** Decides who may connect and which paths are open, before it is known whether the key is right. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { addressNotAllowed, routeNotAllowed, type ProxyError } from '../errors.js';

@@ -8,8 +8,8 @@ import { OTHER_NAMES } from '../providers/model-names.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 
 /**
- * Where each provider is asked for `<provider>/<model>`, for an entry that asks for `*`: at the entry's own address if it has one, else
- * at the provider's. A key goes to the provider whose variable it comes from, and to no other: a client chooses the provider.
+ * Returns where each provider is asked for `<provider>/<model>`, for an entry that asks for `*`: at the entry's own address if
+ * it has one, else at the provider's. A key goes to the provider whose variable it comes from, and to no other: a client chooses the provider.
  * @returns null for a provider whose API is not implemented, and for {@link OTHER_NAMES}; undefined: the entry names one provider for all.
  */
 export function targetsByProvider(

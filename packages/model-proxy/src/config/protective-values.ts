@@ -1,7 +1,7 @@
 /** Settings that are refused by what is in them: a guard among features. */
 import { toPlain, type YamlNode } from './yaml-node.js';
 
-/** What is refused in a value, and why; the rest of the value is ignored. */
+/** A part of a value that is refused, and why; the rest of the value is ignored. */
 export interface ProtectiveValue {
   readonly node: YamlNode;
   /** Below the setting. */

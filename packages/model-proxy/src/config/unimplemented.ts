@@ -9,7 +9,7 @@ export type Treatment = 'refused' | 'ignored' | 'fulfilled';
 /** Settings that are treated alike for the same reason. */
 export interface SettingGroup {
   readonly treatment: Treatment;
-  /** What they do; of fulfilled ones, why nothing is missing. For messages and the documentation, without a period. */
+  /** Their purpose; for fulfilled ones, why nothing is missing. For messages and the documentation, without a period. */
   readonly what: string;
   readonly names: ReadonlySet<string>;
 }
@@ -212,7 +212,7 @@ const environment: readonly SettingGroup[] = [
   ),
 ];
 
-/** By LiteLLM's name of the block; the top of the file is `''`. */
+/** Groups by LiteLLM's name of the block; the top of the file is `''`. */
 export const unimplemented = { top, entry, params, settings, general, router, environment } as const;
 
 /** The group of a setting; undefined: it is not in the table. */

@@ -107,7 +107,7 @@ function asksForNothing(key: string, node: YamlNode): boolean {
   return isPrometheus(key, node) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
 }
 
-/** Of a setting that restricts, 0 restricts most, and an empty list of what is allowed allows nothing. */
+/** As {@link asksForNothing} for a setting that restricts: 0 restricts most, and an empty list of what is allowed allows nothing. */
 function restrictsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'scalar') return node.value === null || node.value === false;
   return asksForNothing(key, node) && !key.startsWith('allowed_');

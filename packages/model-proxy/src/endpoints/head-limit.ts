@@ -14,7 +14,7 @@ const SEPARATOR_BYTES = 4;
 const essential = /^(?:content-(?:length|type|encoding|range)|location|sec-websocket-.*)$/;
 
 interface Header {
-  /** Where its name stands. */
+  /** Index of its name. */
   readonly index: number;
   readonly bytes: number;
   readonly isEssential: boolean;

@@ -101,7 +101,7 @@ export class JsonAnswer implements Answer {
     return /^\s*[[{]/.test(this.#edge(0)) && !/[}\]]\s*$/.test(this.#edge(this.#length - EDGE_BYTES));
   }
 
-  /** By its first and its last character, as reading all of it would take as long as the rest of the request. */
+  /** Compares the first and the last character: reading all of it would take as long as the rest of the request. */
   #looksLikeJson(): boolean {
     const [first, last] = [this.#chunks[0]?.[0], this.#chunks.at(-1)?.at(-1)];
     if (first === OPENING_BRACE && last === CLOSING_BRACE) return true;

@@ -10,7 +10,7 @@ const bedrockVendors =
 /** The first pattern that matches decides. */
 const names: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['text-completion-openai', /^(ft:)?(davinci|babbage)-002|^gpt-3\.5-turbo-instruct/],
-  // gpt-oss is no model of OpenAI's service: whoever has it names the server.
+  // gpt-oss is not served by OpenAI: its configuration names the server.
   ['openai', /^gpt-(?!oss)|^ft:(gpt|o\d)|^chatgpt-|^o\d(-|$)|^codex-|^computer-use-preview/],
   ['openai', /^text-embedding-(ada-|3-)|^(dall-e|whisper|tts|sora)-\d|^(omni|text)-moderation/],
   ['anthropic', /^claude-/],

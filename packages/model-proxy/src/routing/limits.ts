@@ -1,4 +1,4 @@
-/** How many requests deployments may get (`rpm`): counted in this process, by the minute, as LiteLLM counts without Redis. */
+/** Limits the requests of deployments (`rpm`): counted in this process, by the minute, as LiteLLM counts without Redis. */
 import { deploymentLimited, type ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 

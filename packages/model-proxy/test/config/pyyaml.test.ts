@@ -81,7 +81,7 @@ class Writer {
     }).join('');
   }
 
-  /** What stands behind a key's colon, with its line ends. */
+  /** Text behind a key's colon, with its line ends. */
   #value(indent: number, depth: number): string {
     const random = this.#random;
     const deeper = indent + random.pick([1, 2, 2, 4]);

@@ -5,7 +5,7 @@ import { seededRandom, type Random } from '../../../daemon/test/support/random.j
 export interface HostileAnswer {
   /** Written one after the other, each in a turn of its own. */
   readonly writes: readonly Buffer[];
-  /** What the upstream does next; `stay`: it leaves the connection open for a moment, so that it may be used again. */
+  /** The next act of the upstream; `stay`: it leaves the connection open for a moment, so that it may be used again. */
   readonly then: 'close' | 'reset' | 'stay';
   /** Whether it answers before it has read the whole request. */
   readonly early: boolean;

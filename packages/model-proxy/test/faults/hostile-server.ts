@@ -12,7 +12,7 @@ export interface HostileServer {
   close(): Promise<void>;
 }
 
-/** What a probe is answered. */
+/** Answer to a probe. */
 export const probeAnswer = (id: string) => `{"object":"probe","model":null,"id":"${id}"}`;
 
 export async function startHostileServer(): Promise<HostileServer> {

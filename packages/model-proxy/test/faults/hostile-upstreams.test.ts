@@ -19,7 +19,7 @@ const AT_ONCE = 8;
 const PATIENCE_MS = 60_000;
 /** A head of this length breaks clients that are built on Node. */
 const LARGEST_HEAD_BYTES = 16_384;
-/** What an upstream writes at once up to here is read at once: nothing of it can come behind the next request. */
+/** The proxy reads this many bytes of one write at once: none of them can come behind the next request. */
 const ONE_READ_BYTES = 16_384;
 
 interface Asking {
@@ -130,7 +130,7 @@ describe('a hostile upstream', () => {
     const told = await ask(url, asking(`probe-${seed}-`));
     const isRight =
       typeof told === 'object' && 'text' in told && told.status === 200 && told.text === probeAnswer(`${seed}`);
-    return isRight ? undefined : `the probe behind it is told ${JSON.stringify(told)}`;
+    return isRight ? undefined : `the probe behind it gets ${JSON.stringify(told)}`;
   };
   const goodChat = (id: string): Asking => {
     const { options, body = '' } = chat(id, false);
@@ -145,7 +145,7 @@ describe('a hostile upstream', () => {
     const { writes } = hostileAnswer(seed);
     const isOneRead = writes.length === 1 && (writes[0]?.length ?? 0) <= ONE_READ_BYTES;
     const wrong =
-      (typeof told === 'object' && 'error' in told ? `the client is told ${told.error}` : undefined) ??
+      (typeof told === 'object' && 'error' in told ? `the client gets ${told.error}` : undefined) ??
       (isOneRead ? await probe(sameConnections, seed) : undefined) ??
       (await probe(goodChat, seed));
     const sent = Buffer.concat(writes).toString('latin1').slice(0, 300);

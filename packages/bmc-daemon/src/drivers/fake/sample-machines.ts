@@ -71,7 +71,7 @@ function sampleUuid(machine: number): string {
   return `5ac4fa6e-0000-4000-8000-${machine.toString(16).padStart(12, '0')}`;
 }
 
-/** By which a machine differs from all others. */
+/** Properties in which each machine differs from all others. */
 export interface MachineIdentity {
   /** Canonical lower-case UUID. */
   readonly uuid: string;

@@ -1,4 +1,4 @@
-/** What to do when libvirt runs on this host, but not for the account of this process. */
+/** The advice for a libvirt that runs on this host and refuses the account of this process. */
 import { isLibvirtError } from '@rackless/libvirt';
 
 /** The account that libvirt refused. */

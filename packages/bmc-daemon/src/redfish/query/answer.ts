@@ -57,7 +57,7 @@ export async function answerQuery(
     return notModified(exchange, etag) ?? jsonAnswer(200, text, { ...shown.headers, ETag: etag });
   }
   const { user, address, signal } = exchange.requester;
-  // By the user, too: behind one address may be many. Not by the session: a user may open many.
+  // The user counts, because many users may share an address. The session does not: a user may open many.
   const client = `${user ?? ''} ${address}`;
   return budget.run(client, signal, async () => {
     const reader = new LinkReader(read, signal, budget.pace);
@@ -66,7 +66,7 @@ export async function answerQuery(
     const whole = { body: page, composite: new Set<Json>() };
     const { body, composite } = query.expand === undefined ? whole : await expandLinks(page, query.expand, reader);
     const text = await serialize(body, query.select, composite, reader);
-    // What holds other resources is known by its own text alone.
+    // An answer that holds other resources has an ETag of its own text.
     const answer = notModified(exchange, text.etag);
     if (answer !== undefined) return answer;
     const { stallMs } = budget.limits;

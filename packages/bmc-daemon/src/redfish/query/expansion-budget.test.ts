@@ -103,7 +103,7 @@ describe('the budget of expansions', () => {
     expect(await Promise.all([held, other])).toEqual(['a1', 'b1']);
   });
 
-  it('makes no further answer for anybody while too much is not read', async () => {
+  it('makes no further answer for any client while too much is not read', async () => {
     const { budget, started, run, end } = open({ unreadBytes: 100 });
     const read = budget.hold('a', 100);
     const other = run('b', 'b1');

@@ -1,5 +1,5 @@
 /**
- * What all answers to `$expand` and `$filter` may use together, and each client of it. A client is a user at an address: further
+ * Limits for all answers to `$expand` and `$filter` together, and for each client. A client is a user at an address: further
  * sessions and connections give no further share.
  */
 import { RedfishError } from '../errors.js';

@@ -5,7 +5,7 @@ import type { Selection } from './parse.js';
 /** Always there: without them a part is not known to be one. */
 const identity = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag'];
 
-/** What is selected of the member of an object; undefined: all of it. */
+/** Returns the selection within a member of an object; undefined: all of it. */
 export function selectionBelow(name: string, selection: Selection | undefined): Selection | undefined | 'nothing' {
   if (selection === undefined || selection.has('*') || identity.includes(name)) return undefined;
   // A part of a list without the link to the rest would be taken for all of it.
