@@ -83,7 +83,13 @@ function named(fields: LogFields = {}): string {
     .join('');
 }
 
-/** A client chooses paths and user names: they must not forge a second line or steer a terminal. */
+/**
+ * Escapes control characters, line separators and bidirectional controls. A client chooses paths and user names: they must not
+ * forge a second line, steer a terminal, or show a line in another order.
+ */
 function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return line.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
 }

@@ -75,6 +75,8 @@ describe('createLog', () => {
     log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toContain('eve\\x0a00:00:00 admin GET /\\x1b[2J');
+    log.info('account created', { account: 'a\u2028b\u202ec\u2066d' });
+    expect(lines()[1]).toContain('account=a\\u2028b\\u202ec\\u2066d');
   });
 
   it('masks secrets by their names and in URLs, at any depth (B16)', () => {
