@@ -6,7 +6,8 @@ const userInfo = /^(\s*[a-z][a-z0-9+.-]*:[\\/]*)[^\\/?#]*@/i;
  * no fragment. Works on text that is no URL, too, since what is being logged may be just the fault.
  */
 export function maskUrl(url: string | URL): string {
-  const text = String(url);
+  // As the parser of URLs does: a line feed inside of the scheme must not hide the user info.
+  const text = String(url).replace(/\p{Cc}/gu, '');
   // A password with a bare slash or question mark makes it no URL, and leaves no way to tell where the password ends.
   if (text.includes('@') && !URL.canParse(text)) return `${/^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''}******`;
   const end = text.search(/[?#]/);

@@ -16,6 +16,7 @@ import { about, message, withDetail } from '../redfish/messages.js';
 import type { JsonObject } from '../redfish/resource.js';
 import { telemetryUri } from '../telemetry/report.js';
 import { canonicalDefinitions } from './metric-report-definition.js';
+import { parseUrl } from './parse-url.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 
@@ -70,9 +71,9 @@ const destination = z
   .string()
   .max(2_048)
   .superRefine((url, context) => {
-    const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-    const isUrl = protocol === 'http:' || protocol === 'https:';
-    if (isUrl && !isForbidden(new URL(url))) return;
+    const parsed = parseUrl(url);
+    const isUrl = parsed?.protocol === 'http:' || parsed?.protocol === 'https:';
+    if (isUrl && !isForbidden(parsed)) return;
     const why = isUrl ? 'Events are not sent to such an address.' : 'It has to be an http or https URL.';
     const fault = message('PropertyValueFormatError', maskUrl(url), 'Destination');
     context.addIssue({ code: 'custom', params: { message: withDetail(fault, why) } });

@@ -58,6 +58,14 @@ describe('InsertMedia body', () => {
     expect(fault?.text).not.toMatch(/secret|hidden/);
   });
 
+  it('refuses control characters in a URL, and hides the credentials around them', () => {
+    for (const image of ['http://h/a\r\nX: y', 'ht\ntp://user:secret@h/a.iso', 'http:\t//user:secret@h/a.iso']) {
+      const [fault] = faultsOf({ Image: image });
+      expect(fault).toMatchObject({ key: 'ActionParameterValueFormatError', related: ['#/Image'] });
+      expect(fault?.text).not.toContain('secret');
+    }
+  });
+
   it.each(['file:///etc/passwd', 'ftp://h/a.iso', 'nfs://h/a.iso', 'cifs://h/a.iso'])(
     'refuses the scheme of %s (B9)',
     (image) => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ImageRequest } from '../media/image.js';
 import { about, message, withDetail, type Message } from '../redfish/messages.js';
+import { parseUrl } from './parse-url.js';
 
 export const insertMediaAction = 'VirtualMedia.InsertMedia';
 
@@ -25,7 +26,7 @@ const actionFaults: ImageFaults = {
 
 /** What is wrong with the URL of an image, if anything. */
 export function imageFault(image: string, { badFormat }: ImageFaults): Message | undefined {
-  if (!URL.canParse(image)) return badFormat(maskUrl(image), 'Image');
+  if (parseUrl(image) === undefined) return badFormat(maskUrl(image), 'Image');
   const protocol = protocolOf(image);
   if (transferProtocols.some((known) => known === protocol)) return undefined;
   return message('SourceDoesNotSupportProtocol', maskUrl(image), protocol);

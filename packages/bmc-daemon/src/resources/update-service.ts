@@ -11,6 +11,7 @@ import type { JsonObject, WriteResult } from '../redfish/resource.js';
 import { taskMonitorUri, taskUri } from '../redfish/task-store.js';
 import { firmwareUri, firmwareVersion } from './firmware-inventory.js';
 import { inOrder } from './members.js';
+import { parseUrl } from './parse-url.js';
 import { reference } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { enabled } from './status.js';
@@ -67,7 +68,7 @@ function imageOf(uri: string, protocol: (typeof transferProtocols)[number] | und
   const text = /^[a-z][a-z\d+.-]*:/i.test(uri)
     ? uri
     : `${(protocol ?? 'HTTP').toLowerCase()}://${uri.replace(/^\/+/, '')}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
   // Not quoted: a user name and a password may stand in it.
   throw new RedfishError(400, [about(message('ActionParameterValueError', 'ImageURI', action), '#/ImageURI')]);

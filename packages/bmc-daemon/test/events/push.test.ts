@@ -132,6 +132,7 @@ describe('push subscriptions', () => {
     [{ Protocol: 'FTP' }, ['PropertyValueNotInList'], '#/Protocol'],
     [{ Destination: 'ftp://192.0.2.1/' }, ['PropertyValueFormatError'], '#/Destination'],
     [{ Destination: 'http://169.254.169.254/latest' }, ['PropertyValueFormatError'], '#/Destination'],
+    [{ Destination: 'http://192.0.2.1/\r\nX: y' }, ['PropertyValueFormatError'], '#/Destination'],
     [{ Destination: 'nowhere' }, ['PropertyValueFormatError'], '#/Destination'],
     [{ RegistryPrefixes: ['Alert'] }, ['PropertyValueNotInList'], '#/RegistryPrefixes/0'],
     [{ HttpHeaders: [{ 'X-A': 'a\r\nHost: b' }] }, ['PropertyValueFormatError'], '#/HttpHeaders/0/X-A'],
