@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const BIN = path.join(import.meta.dirname, '../../bin');
 /** Waits are bounded by this; a healthy daemon needs a fraction of it. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 240_000;
 
 export interface Finished {
   readonly code: number | null;

@@ -43,7 +43,7 @@ const READS =
 /** VIR_ERR_SYSTEM_ERROR. */
 const SYSTEM_ERROR = 38;
 
-/** A call as the relay sees it: `domainCreateXml`, `domainQemuMonitorCommand`. */
+/** A call as the relay sees it: `domainCreateXml`, `domainQemuMonitorCommand`; also `storageVolUpload part`. */
 export interface SeenCall {
   readonly name: string;
   readonly changes: boolean;
@@ -113,13 +113,16 @@ export class CallRelay {
     });
   }
 
-  #decideOn({ program, procedure, type }: Header, message: Buffer): ReturnType<Decide> {
+  #decideOn({ program, procedure, type, status }: Header, message: Buffer): ReturnType<Decide> {
     if (this.#dropping) return 'drop';
-    if (type !== MessageType.call || program === PROGRAM.keepalive) return 'forward';
+    if (program === PROGRAM.keepalive) return 'forward';
     const name = names.get(`${program} ${procedure}`) ?? `${program} ${procedure}`;
+    // The parts of an upload, and its end.
+    const isPart = type === MessageType.stream && name === 'storageVolUpload' && status !== MessageStatus.error;
+    if (type !== MessageType.call && !isPart) return 'forward';
     // QEMU is asked and told by the same call.
     const changes = name === 'domainQemuMonitorCommand' ? message.includes('qom-set') : !READS.test(name);
-    const decision = this.#decide({ name, changes });
+    const decision = this.#decide({ name: isPart ? `${name} part` : name, changes });
     this.#dropping = decision === 'drop';
     return decision;
   }
@@ -128,7 +131,8 @@ export class CallRelay {
 /** An error as libvirtd sends it. */
 function refusal(header: Header): Buffer {
   const writer = new XdrWriter();
-  openMessage(writer, { ...header, type: MessageType.reply, status: MessageStatus.error });
+  const type = header.type === MessageType.stream ? MessageType.stream : MessageType.reply;
+  openMessage(writer, { ...header, type, status: MessageStatus.error });
   const nothing = { str1: null, str2: null, str3: null, dom: null, net: null, int1: 0, int2: 0 };
   remoteError.encode(writer, { ...nothing, code: SYSTEM_ERROR, domain: 0, level: 2, message: 'refused by the test' });
   writer.closeFrame();

@@ -1,35 +1,20 @@
 /** A daemon in a process of its own that is killed before a chosen call to libvirtd, and what a host looks like afterwards. */
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../../libvirt/test/harness/libvirtd.js';
 import { DaemonProcess } from '../daemon/process.js';
 import { Bmc } from '../e2e/bmc.js';
 import { ImageServer } from '../e2e/image-server.js';
+import { withVariable } from '../harness/variable-store.js';
 import { bootableDisk, bootableIso, SerialLine } from '../libvirt-driver/tiny-guest.js';
 import { until } from '../libvirt-driver/host.js';
 import { CallRelay } from './call-relay.js';
+import { IMAGE_POOL, poolsOf, readFingerprint, volumesOf, type Fingerprint } from './fingerprint.js';
 
 const name = 'killed';
 const uuid = '00000000-0000-4000-8000-00000000dead';
-const POOL = 'rackless-images';
-
-/** Everything of a machine and its host that an operation may change. */
-export interface Fingerprint {
-  readonly power: string;
-  readonly definition: string;
-  /** Target and source of each disk of the running guest. */
-  readonly guestDisks: readonly string[];
-  readonly autostart: string;
-  readonly system: unknown;
-  readonly settings: unknown;
-  readonly drives: unknown;
-  readonly volumes: readonly string[];
-  readonly pools: readonly string[];
-  /** Operations and volumes that the machine's metadata still names. */
-  readonly unfinished: readonly string[];
-}
 
 /** What a call to libvirtd was, and whether the daemon was killed before it. */
 export interface Run {
@@ -43,7 +28,6 @@ export class KillLab {
   readonly manager = `/redfish/v1/Managers/${uuid}`;
   #daemon: DaemonProcess | undefined;
   #bmc: Bmc | undefined;
-  #xml = '';
 
   private constructor(
     readonly libvirtd: PrivateLibvirtd,
@@ -90,12 +74,12 @@ export class KillLab {
     await this.#daemon?.dispose();
     await this.#quietly('destroy', name);
     await this.#quietly('undefine', name, '--managed-save', '--nvram');
-    for (const pool of await this.#pools()) {
-      if (pool !== POOL) await this.#quietly('pool-destroy', pool);
+    for (const pool of await poolsOf(this)) {
+      if (pool !== IMAGE_POOL) await this.#quietly('pool-destroy', pool);
     }
-    for (const volume of await this.#volumes()) await this.#quietly('vol-delete', volume, '--pool', POOL);
+    for (const volume of await volumesOf(this)) await this.#quietly('vol-delete', volume, '--pool', IMAGE_POOL);
     for (const label of ['disk', 'data']) await writeFile(this.file(`${label}.img`), bootableDisk({ label }));
-    await this.virsh('define', this.#xml);
+    await this.virsh('define', this.file('machine.xml'));
     this.relay.decideBy(() => 'forward');
     await this.startDaemon();
   }
@@ -171,31 +155,14 @@ export class KillLab {
     }
   }
 
-  async fingerprint(): Promise<Fingerprint> {
-    const inactive = await this.virsh('dumpxml', '--inactive', name);
-    const power = (await this.virsh('domstate', name)).trim();
-    const live = power === 'shut off' ? '' : await this.virsh('domblklist', name);
-    const system = (await this.bmc.get(this.path)) as Record<string, unknown>; // An object by its schema.
-    const bios = (await this.bmc.get(`${this.path}/Bios/Settings`)) as Record<string, unknown>; // As above.
-    const { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary } = system;
-    return {
-      power,
-      definition: plain(inactive),
-      guestDisks: lines(plain(live)),
-      autostart: lines(await this.virsh('dominfo', name)).find((line) => line.startsWith('Autostart')) ?? '',
-      system: { AssetTag, IndicatorLED, Boot, BiosVersion, ProcessorSummary },
-      settings: bios['Attributes'],
-      drives: await Promise.all(['Cd', 'Usb'].map((id) => this.#drive(id))),
-      volumes: (await this.#volumes()).map(plain).sort(),
-      pools: await this.#pools(),
-      unfinished: inactive.match(/<\w+:(intent|unattached)\b[^>]*>/g) ?? [],
-    };
+  fingerprint(): Promise<Fingerprint> {
+    return readFingerprint(this);
   }
 
   /** What virsh prints. */
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
-      timeout: 60_000,
+      timeout: 600_000,
     });
     return stdout;
   }
@@ -204,7 +171,20 @@ export class KillLab {
   async boot(): Promise<void> {
     const told = this.serial.story.length;
     await this.virsh('start', name);
-    await this.serial.reaches(told + 2);
+    await this.serial.reaches(told + 2, 600_000);
+  }
+
+  /** Makes the machine one with UEFI, which has run: it has a file of variables, and a boot entry in it. */
+  async makeUefi(): Promise<void> {
+    await this.virsh('define', this.file('uefi.xml'));
+    await this.virsh('start', name);
+    await this.virsh('destroy', name);
+    const empty = await readFile('/usr/share/OVMF/OVMF_VARS_4M.fd');
+    await writeFile(this.variablesFile, withVariable(empty, 'Boot0042', 'debian'));
+  }
+
+  get variablesFile(): string {
+    return join(this.libvirtd.dir, 'lib/qemu/nvram', `${name}_VARS.fd`);
   }
 
   file(file: string): string {
@@ -215,37 +195,16 @@ export class KillLab {
     return name;
   }
 
-  async #drive(id: string): Promise<unknown> {
-    const drive = (await this.bmc.get(`${this.manager}/VirtualMedia/${id}`)) as Record<string, unknown>; // As above.
-    return [drive['Inserted'], drive['Image']];
-  }
-
   async #prepare(): Promise<void> {
     for (const label of ['a', 'b']) {
       await writeFile(this.file(`${label}.iso`), bootableIso({ label }));
       await this.images.publish(`${label}.iso`, this.file(`${label}.iso`));
     }
-    this.#xml = this.file('machine.xml');
-    const drive = `<disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>`;
+    await writeFile(this.file('machine.xml'), this.#machine({ memoryMiB: 16, os: '<os>', firmware: '' }));
+    const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
     await writeFile(
-      this.#xml,
-      `<domain type='qemu'>
-  <name>${name}</name>
-  <uuid>${uuid}</uuid>
-  <memory unit='MiB'>16</memory>
-  <vcpu current='1'>2</vcpu>
-  <os><type arch='x86_64' machine='q35'>hvm</type></os>
-  <features><acpi/></features>
-  <devices>
-    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('disk.img')}'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
-    ${drive}
-    <controller type='usb' model='qemu-xhci'/>
-    <controller type='scsi' model='virtio-scsi'/>
-    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('data.img')}'/><target dev='sdx' bus='scsi'/></disk>
-    <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${this.serial.port}'/></serial>
-    <memballoon model='none'/>
-  </devices>
-</domain>`,
+      this.file('uefi.xml'),
+      this.#machine({ memoryMiB: 128, os: `<os firmware='efi'>`, firmware: noSecureBoot }),
     );
     await writeFile(
       this.file('bmc-daemon.conf'),
@@ -254,41 +213,35 @@ export class KillLab {
         `EMULATOR_LISTEN_PORT = 0`,
         `EMULATOR_LIBVIRT_URI = 'qemu+unix:///system?socket=${this.relay.path}'`,
         `EMULATOR_STATE_DIR = 'state'`,
-        `EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 60`,
-        `EMULATOR_TASK_AFTER_SECONDS = 120`,
+        `EMULATOR_LIBVIRT_TIMEOUT_SECONDS = 600`,
+        `EMULATOR_TASK_AFTER_SECONDS = 600`,
         `EMULATOR_VMEDIA_DEVICES = {'Cd': {'Name': 'CD', 'MediaTypes': ['CD']}, 'Usb': {'Name': 'USB', 'MediaTypes': ['USBStick']}}`,
         '',
       ].join('\n'),
     );
   }
 
-  async #pools(): Promise<readonly string[]> {
-    return lines(await this.virsh('pool-list', '--all', '--name'));
-  }
-
-  async #volumes(): Promise<readonly string[]> {
-    if (!(await this.#pools()).includes(POOL)) return [];
-    await this.virsh('pool-refresh', POOL);
-    return lines(await this.virsh('vol-list', POOL)).map((line) => line.split(/\s+/)[0] ?? '');
+  #machine({ memoryMiB, os, firmware }: { memoryMiB: number; os: string; firmware: string }): string {
+    return `<domain type='qemu'>
+  <name>${name}</name>
+  <uuid>${uuid}</uuid>
+  <memory unit='MiB'>${memoryMiB}</memory>
+  <vcpu current='1'>2</vcpu>
+  ${os}<type arch='x86_64' machine='q35'>hvm</type>${firmware}</os>
+  <features><acpi/></features>
+  <devices>
+    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('disk.img')}'/><target dev='vda' bus='virtio'/><boot order='1'/></disk>
+    <disk type='file' device='cdrom'><driver name='qemu' type='raw'/><target dev='sda' bus='sata'/><readonly/></disk>
+    <controller type='usb' model='qemu-xhci'/>
+    <controller type='scsi' model='virtio-scsi'/>
+    <disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${this.file('data.img')}'/><target dev='sdx' bus='scsi'/></disk>
+    <serial type='tcp'><source mode='connect' host='127.0.0.1' service='${this.serial.port}'/></serial>
+    <memballoon model='none'/>
+  </devices>
+</domain>`;
   }
 
   async #quietly(...words: readonly string[]): Promise<void> {
     await this.virsh(...words).catch(() => undefined);
   }
-}
-
-/** A text without what libvirt, QEMU or chance adds to it: addresses, metadata, random names. */
-function plain(text: string): string {
-  return text
-    .replace(/\s*<metadata(\/>|>[\s\S]*<\/metadata>)/, '')
-    .replaceAll(/\s*<(address|alias|backingStore)\b[^>]*\/>/g, '')
-    .replaceAll(/(rackless-volume-[0-9a-f-]{36})-[0-9a-f]{8}/g, '$1')
-    .replaceAll(/(rackless-[0-9a-f]{16})-[0-9a-f]{16}/g, '$1');
-}
-
-function lines(text: string): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 }

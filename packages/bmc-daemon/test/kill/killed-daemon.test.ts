@@ -1,16 +1,20 @@
 /**
- * Operations of several steps. A daemon that is killed (SIGKILL) before any call to libvirtd leaves the machine as it was before the operation, or the next daemon
- * finishes the operation. Each case is an operation and a call. RACKLESS_KILL=all runs every case; by default a part of them runs.
+ * Operations of several steps. A daemon that is killed (SIGKILL) before any call to libvirtd leaves the machine as it was before
+ * the operation, or the next daemon finishes the operation. Each case is an operation and a call. RACKLESS_KILL=all runs every
+ * case; by default a part of them runs.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KillLab, type Fingerprint } from './kill-lab.js';
+import type { Fingerprint } from './fingerprint.js';
+import { KillLab } from './kill-lab.js';
 import { atomicOperations, operations, type Operation } from './operations.js';
 
 const all = process.env['RACKLESS_KILL'] === 'all';
 /** More calls than any operation makes. */
 const MOST_CALLS = 60;
-const SETTLE_MS = 60_000;
+// These limits end a test that hangs. Load does not reach them.
+const SETTLE_MS = 600_000;
+jest.setTimeout(3_600_000);
 
 const chosen = (some: readonly Operation[]): readonly Operation[] => some.filter(({ always }) => all || always);
 
@@ -19,6 +23,11 @@ beforeAll(async () => {
   lab = await KillLab.start();
 });
 afterAll(() => lab.stop());
+
+/** Shows the progress of a complete run, which takes long. */
+function report({ title }: Operation, what: string): void {
+  if (all) process.stderr.write(`${title}: ${what}\n`);
+}
 
 /** Runs an operation from its first state on. @returns the state before it. */
 async function prepared({ before }: Operation): Promise<Fingerprint> {
@@ -54,6 +63,7 @@ describe.each(chosen(operations).map((operation) => [operation.title, operation]
         .map((_call, index) => index)
         .filter((index) => all || index === Math.min(1, calls.length - 1));
       for (const kill of kills) {
+        report(operation, `kill ${kill} of ${calls.length}, before ${calls[kill]}`);
         expect({ kill, call: calls[kill], state: await prepared(operation) }).toEqual({
           kill,
           call: calls[kill],
@@ -81,6 +91,7 @@ describe.each(chosen(atomicOperations).map((operation) => [operation.title, oper
       const refusable = calls.flatMap((call, index) => (call === 'domainAttachDeviceFlags' ? [] : [index]));
       const refusals = all ? refusable : refusable.slice(-2, -1);
       for (const refuse of refusals) {
+        report(operation, `refuse ${refuse} of ${calls.length}, ${calls[refuse]}`);
         await prepared(operation);
         const { call, done } = await lab.runRefused(() => operation.run(lab), refuse);
         const expected = done ? after : before;

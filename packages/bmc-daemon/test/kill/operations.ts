@@ -101,7 +101,7 @@ const changes: readonly Operation[] = [
   { title: 'PATCH of several parts, running', before: running, run: patch({ ...parts, Boot: once }), always: true },
   { title: 'PATCH of an HTTP boot, off', run: httpBoot('a.iso') },
   { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso') },
-  { title: 'PATCH of another HTTP boot, running', before: inOrder(httpBoot('a.iso'), running), run: httpBoot('b.iso') },
+  { title: 'PATCH of another HTTP boot, running', before: inOrder(running, httpBoot('a.iso')), run: httpBoot('b.iso') },
   { title: 'PATCH of settings', run: pending },
   { title: 'SimpleUpdate', run: update },
 ];
