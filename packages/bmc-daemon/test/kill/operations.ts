@@ -102,6 +102,12 @@ const changes: readonly Operation[] = [
   { title: 'PATCH of an HTTP boot, off', run: httpBoot('a.iso') },
   { title: 'PATCH of an HTTP boot, running', before: running, run: httpBoot('a.iso') },
   { title: 'PATCH of another HTTP boot, running', before: inOrder(running, httpBoot('a.iso')), run: httpBoot('b.iso') },
+  {
+    title: 'PATCH of BootOrder, running',
+    before: running,
+    run: patch({ Boot: { BootOrder: ['Cd.sda', 'Hdd.vda'] } }),
+    always: true,
+  },
   { title: 'PATCH of settings', run: pending },
   { title: 'SimpleUpdate', run: update },
 ];

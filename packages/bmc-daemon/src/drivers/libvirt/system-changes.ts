@@ -2,8 +2,8 @@
  * Clients' changes of real machines, each made as a whole or not at all: what a change needs is fetched first, then the definition
  * is read once, edited and defined once.
  *
- * The guest's drive and libvirt's autostart are no part of the definition. A change of them is named in the definition first (see
- * `xml/intent-record.ts`), so a daemon that starts after a crash finishes it.
+ * The guest's drive, libvirt's autostart and the order that the running QEMU boots by are no part of the definition. A change of them
+ * is named in the definition first (see `xml/intent-record.ts`), so a daemon that starts after a crash finishes it.
  */
 import { DriverError, type InsertOptions, type SystemSnapshot } from '../driver.js';
 import { changesOverride } from '../boot-override.js';
@@ -71,6 +71,8 @@ interface Plan {
   readonly from: string;
   readonly to: string;
   readonly steps: readonly Step[];
+  /** What the next daemon finishes. */
+  readonly intents: readonly Intent[];
 }
 
 /** Changes of the machines of one host. */
@@ -108,6 +110,7 @@ export class SystemChanges {
       for (const intent of intents ?? []) {
         if (intent.kind === 'autostart') await this.#autostartStep(machine, intent.on).run();
         else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
+        else if (intent.kind === 'order') await this.#options.boot.tell(machine);
         else continue;
         await this.#forget(machine, [intent]);
         if (intent.kind === 'drive') await this.#options.removeUnusedImages();
@@ -186,12 +189,17 @@ export class SystemChanges {
   }
 
   #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {
-    const { autostart } = prepared.change;
+    const { autostart, bootOrder } = prepared.change;
     const drive = this.#drivePlan(machine, definition, prepared);
+    const steps = [...drive.steps, ...(autostart === undefined ? [] : [this.#autostartStep(machine, autostart)])];
+    // An override needs no intent: its record shows what QEMU has to know.
+    const isTold = bootOrder !== undefined && definition.instance !== null;
+    const told: readonly Intent[] = isTold ? [{ kind: 'order' }] : [];
     return {
       from: definition.xml,
       to: this.#edited(machine, { ...definition, xml: drive.xml }, prepared),
-      steps: [...drive.steps, ...(autostart === undefined ? [] : [this.#autostartStep(machine, autostart)])],
+      steps,
+      intents: [...steps.map(({ intent }) => intent), ...told],
     };
   }
 
@@ -231,13 +239,12 @@ export class SystemChanges {
   }
 
   /** Makes every part of a plan, or none. @param after tells the running guest. */
-  async #carryOut(machine: Machine, { from, to, steps }: Plan, after: () => Promise<void>): Promise<void> {
+  async #carryOut(machine: Machine, { from, to, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
-    const intents = steps.map(({ intent }) => intent);
     // A single step that changes nothing else is made or not made by itself.
-    const isMarked = steps.length > 1 || (steps.length === 1 && from !== to);
+    const isMarked = intents.length > 1 || (intents.length === 1 && from !== to);
     const marked = isMarked ? withIntents(to, intents) : to;
     await save({ from, to: marked });
     const undo: (() => Promise<void>)[] = [];

@@ -33,8 +33,13 @@ export interface AutostartIntent {
   readonly on: boolean;
 }
 
+/** The running QEMU has to know the boot order of the definition. */
+export interface OrderIntent {
+  readonly kind: 'order';
+}
+
 /** An operation that has begun. A machine has at most one of each kind, and one `drive` for each device. */
-export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent;
+export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent | OrderIntent;
 
 /** Intents of a machine; null where there is none. */
 export type Intents = readonly Intent[] | null;
@@ -52,6 +57,8 @@ export function readIntent(element: XmlElement): Intent | null {
     }
     case 'autostart':
       return { kind: 'autostart', on: attribute(element, 'on') === 'yes' };
+    case 'order':
+      return { kind: 'order' };
     default:
       return null;
   }
@@ -75,6 +82,8 @@ export function renderIntent(intent: Intent): Readonly<Record<string, string | n
       return { kind: intent.kind, device: intent.device };
     case 'autostart':
       return { kind: intent.kind, on: yesOrNo(intent.on) };
+    case 'order':
+      return { kind: intent.kind };
   }
 }
 
