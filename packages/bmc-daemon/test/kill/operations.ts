@@ -112,6 +112,15 @@ const changes: readonly Operation[] = [
   { title: 'SimpleUpdate', run: update },
 ];
 
+/** Secure Boot, which needs other UEFI variables; a failure leaves them to the machine's start. */
+const variables: readonly Operation[] = [
+  {
+    title: 'PATCH of SecureBoot, off',
+    before: (lab) => lab.makeUefi(),
+    run: (lab) => lab.done('PATCH', `${lab.path}/SecureBoot`, { SecureBootEnable: true }),
+  },
+];
+
 /** Images in drives. */
 const images: readonly Operation[] = ['Cd', 'Usb'].flatMap((drive) => [
   { title: `InsertMedia ${drive}, off`, run: insert(drive) },
@@ -146,4 +155,4 @@ const disks: readonly Operation[] = [
 /** Operations that are made as a whole or not at all, even when libvirt refuses one of their calls. */
 export const atomicOperations: readonly Operation[] = [...changes, ...images, ...disks];
 
-export const operations: readonly Operation[] = [...power, ...atomicOperations];
+export const operations: readonly Operation[] = [...power, ...variables, ...atomicOperations];

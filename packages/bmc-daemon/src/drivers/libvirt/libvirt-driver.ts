@@ -171,7 +171,7 @@ class LibvirtDriver implements HypervisorDriver {
         { doing: 'tidying the image store', run: () => this.#store.tidy() },
         { doing: 'removing pools that are left over', run: () => variables.removeLeftPools() },
       ],
-      ofMachine: [this.#systemChanges, this.#coldStart, this.#boot, this.#power, this.#disks],
+      ofMachine: [this.#systemChanges, variables, this.#coldStart, this.#boot, this.#power, this.#disks],
     });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };

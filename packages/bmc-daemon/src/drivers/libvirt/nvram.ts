@@ -11,7 +11,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { ConnectListAllStoragePoolsFlags, isLibvirtError, type Hypervisor, type StoragePool } from '@rackless/libvirt';
-import { readDefinition, saveRecord } from './definition.js';
+import { readDefinition, saveRecord, type Definition } from './definition.js';
 import type { FirmwareKnowledge } from './firmware-catalogue.js';
 import { variablesOf } from './xml/firmware.js';
 import type { Host } from './host.js';
@@ -62,6 +62,15 @@ export class Variables {
     await edits.run(machine.uuid, carry).catch((error: unknown) => {
       this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
     });
+  }
+
+  /**
+   * Finishes a change of firmware that an earlier daemon has begun. A client that takes the change back must not find the new
+   * variables beneath the old firmware. Repeating is safe: the first message of an upload carries the whole store (256 KiB less
+   * 24 bytes), so a store is the old one or the new one.
+   */
+  async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
+    if (readMetadata(xml).resetNvram) await this.carryNow(machine);
   }
 
   /**
