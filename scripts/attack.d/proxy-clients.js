@@ -231,13 +231,13 @@ const mutatedRequests = {
 /** Connections that are held open for a while beside a client that must be answered. */
 const crowd = (name, count, bytes) => ({
   name,
-  holds: 'a client beside them is answered within 20 s',
+  holds: 'a client beside them is answered within 30 s',
   seconds: 60,
   run: async (arena) => {
     const { daemon } = await withKey(arena);
     const end = await openMany(daemon.port, arena.isLong ? count * 2 : count, bytes);
     try {
-      await daemon.beside(20, () => delay(arena.rounds(2000, 20_000)));
+      await daemon.beside(30, () => delay(arena.rounds(2000, 20_000)));
     } finally {
       end();
     }
@@ -260,8 +260,8 @@ export const clients = [
     `${chatHead}Content-Length: 100000\r\n\r\n{"model":"m","messages":[`,
   ),
   crowd(
-    '100 clients that do not read their answers',
-    100,
+    '40 clients that do not read their answers',
+    40,
     `${chatHead}Content-Length: 27\r\n\r\n{"model":"m","messages":[]}`.repeat(20),
   ),
 ];
