@@ -43,9 +43,14 @@ export function renderConfigurationPage(): string {
 
 # Configuration of bmc-daemon
 
+<!-- commands: installed bmc-conf -->
+
 \`\`\`sh
-bmc-daemon --config /etc/bmc-daemon.conf
-bmc-daemon check --strict --config /etc/bmc-daemon.conf # prints faults, unknown settings and the effective settings
+bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints faults, unknown settings and the effective settings
+\`\`\`
+
+\`\`\`sh service
+bmc-daemon --config /etc/bmc-daemon/bmc-daemon.conf
 \`\`\`
 
 The file is assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`, side by side they are one), numbers,

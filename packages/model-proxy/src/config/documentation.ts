@@ -55,9 +55,14 @@ export function renderConfigurationPage(): string {
 
 # Configuration of model-proxy
 
+<!-- commands: installed proxy-conf -->
+
 \`\`\`sh
+model-proxy --config config.yaml --validate_config # prints faults and the effective settings, ends with 0 or 1
+\`\`\`
+
+\`\`\`sh service
 model-proxy --config config.yaml
-model-proxy --config config.yaml --validate_config # says what is wrong with it, prints what holds, ends with 0 or 1
 \`\`\`
 
 The file is that of LiteLLM's proxy:

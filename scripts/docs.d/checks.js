@@ -1,0 +1,112 @@
+/** Checks that need no service: the form of blocks, links, JSON, samples of configuration. Each returns the faults as lines of text. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import yaml from 'js-yaml';
+
+const LANGUAGES = ['sh', 'console', 'text', 'json', 'js', 'ts', 'yaml', 'python', 'ini', 'go', 'xml'];
+/** Blocks of a configuration of model-proxy. */
+const PROXY_BLOCKS = ['model_list', 'litellm_settings', 'general_settings', 'router_settings', 'credential_list'];
+
+/** Every block is fenced and has a language; a script that is named as the one that runs it exists and names it. */
+export function checkForm(page) {
+  return page.blocks.flatMap((block) => {
+    const at = `${page.path}:${block.line}`;
+    if (!block.fenced) return [`${at}: an indented block; put it between \`\`\` with its language`];
+    if (!LANGUAGES.includes(block.language)) return [`${at}: unknown language '${block.language}'`];
+    if (block.runBy === undefined) return [];
+    const script = existsSync(block.runBy) ? readFileSync(block.runBy, 'utf8') : '';
+    if (script.includes(page.path) && script.includes(`'${block.heading}'`)) return [];
+    return [`${at}: ${block.runBy} does not run the commands below '${block.heading}' of ${page.path}`];
+  });
+}
+
+/** A block's name is for the scripts of scripts/clients.d, which run the blocks that they name. */
+export function checkNames(page) {
+  const folder = 'scripts/clients.d';
+  const scripts = readdirSync(folder)
+    .filter((name) => name.endsWith('.py'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n');
+  return page.blocks
+    .filter((block) => block.name !== '' && !(page.path === 'docs/clients.md' && scripts.includes(`'${block.name}'`)))
+    .map((block) => `${page.path}:${block.line}: nothing runs the block '${block.name}'`);
+}
+
+/** Relative links lead to files of the repository, their anchors to headings. @param readPage gives the page at a path. */
+export function checkLinks(page, readPage) {
+  const faults = [];
+  for (const { line, url } of page.links) {
+    if (/^[a-z+]+:/i.test(url)) continue;
+    const [path, anchor] = decodeURI(url).split('#');
+    const target = path === '' ? page.path : relative('.', join(dirname(page.path), path)) || '.';
+    if (target.startsWith('..') || !existsSync(target)) {
+      faults.push(`${page.path}:${line}: ${url}: there is no ${target}`);
+      continue;
+    }
+    if (anchor === undefined || statSync(target).isDirectory() || !target.endsWith('.md')) continue;
+    if (!readPage(target).anchors.has(anchor))
+      faults.push(`${page.path}:${line}: ${url}: no heading of ${target} has it`);
+  }
+  return faults;
+}
+
+/** Writes files into a folder, runs a check of a daemon there and returns what it complains about, or undefined. */
+function complaintOf(files, command, options) {
+  const folder = mkdtempSync(join(tmpdir(), 'rackless-sample-'));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    execFileSync(join(process.cwd(), 'bin', command), options, {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, MODELS_KEY: 'secret', UPSTREAM_API_KEY: 'secret', SAMPLE_API_KEY: 'secret' },
+    });
+    return undefined;
+  } catch (error) {
+    return `${error.stdout}${error.stderr}`.trim();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function checkYaml(text) {
+  const parts = yaml.loadAll(text);
+  const [settings] = parts;
+  if (parts.length !== 1 || !Object.keys(settings).some((key) => PROXY_BLOCKS.includes(key))) return undefined;
+  // A sample of a few settings is a part of a file that names a model.
+  const model =
+    'model_list:\n  - {model_name: m, litellm_params: {model: hosted_vllm/m, api_base: "http://127.0.0.1/v1"}}\n';
+  const authority = join('ca.pem');
+  const whole = 'model_list' in settings ? text : `${model}${text}`;
+  const files = { 'config.yaml': whole, [authority]: readFileSync('/etc/ssl/certs/ca-certificates.crt', 'utf8') };
+  return complaintOf(files, 'model-proxy', ['--config', 'config.yaml', '--validate_config']);
+}
+
+function checkConf(text) {
+  if (!/^EMULATOR_/m.test(text)) return undefined;
+  // Of the files that a sample names only the settings are checked: a certificate needs a file, which tests of the daemon make.
+  const settings = text.replace(/^(EMULATOR_(?:SSL_CERT|SSL_KEY|AUTH_FILE)) = .*$/gm, '$1 = None');
+  return complaintOf({ 'bmc-daemon.conf': settings }, 'bmc-daemon', [
+    'check',
+    '--strict',
+    '--config',
+    'bmc-daemon.conf',
+  ]);
+}
+
+const SAMPLES = { yaml: checkYaml, python: checkConf, json: (text) => void JSON.parse(text) };
+
+/** JSON parses; YAML parses, and what is a configuration of a daemon passes that daemon's own check. */
+export function checkSamples(page) {
+  return page.blocks.flatMap((block) => {
+    if (block.name !== '' || SAMPLES[block.language] === undefined) return [];
+    try {
+      const complaint = SAMPLES[block.language](block.text);
+      return complaint === undefined ? [] : [`${page.path}:${block.line}: ${complaint}`];
+    } catch (error) {
+      return [`${page.path}:${block.line}: ${error.message}`];
+    }
+  });
+}

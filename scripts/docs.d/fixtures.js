@@ -1,0 +1,120 @@
+/** What the commands of a page need, by the names that the page has in `<!-- commands: … -->`. */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+  appendFileSync,
+  openSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const ADDRESS = '192.0.2.1';
+
+/** Runs lines of shell, which must succeed. */
+function sh(lines, folder) {
+  execFileSync('bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** Starts a bmc-daemon and waits until it answers at \`address\`. */
+async function startDaemon({ repository, environment, log }, options, address) {
+  const file = openSync(join(log, 'daemon'), 'w');
+  const daemon = spawn(join(repository, 'bin/bmc-daemon'), options, {
+    env: environment,
+    stdio: ['ignore', file, file],
+  });
+  const answer = () => execFileSync('node', [join(repository, 'scripts/ask.js'), address], { encoding: 'utf8' }).trim();
+  while (answer() !== 'rackless') {
+    if (daemon.exitCode !== null) throw new Error(`the page's bmc-daemon ended with status ${daemon.exitCode}`);
+    await wait(100);
+  }
+}
+
+function makeClone({ repository, folder }) {
+  // Links to the folders, so that the clone is built. Files are copies with their times, which tell whether the build is new enough.
+  for (const entry of readdirSync(repository, { withFileTypes: true })) {
+    const [from, to] = [join(repository, entry.name), join(folder, entry.name)];
+    if (entry.isFile()) cpSync(from, to, { preserveTimestamps: true });
+    else if (entry.name !== '.git') symlinkSync(from, to);
+  }
+}
+
+function makeInstalled({ repository, environment }) {
+  environment.PATH = `${join(repository, 'bin')}:${environment.PATH}`;
+}
+
+function makeProxyConfiguration({ repository, folder, environment }) {
+  environment.UPSTREAM_API_KEY = 'secret';
+  copyFileSync(join(repository, 'examples/model-proxy/config.yaml'), join(folder, 'config.yaml'));
+  copyFileSync('/etc/ssl/certs/ca-certificates.crt', join(folder, 'ca.pem'));
+}
+
+function makeBmcConfiguration({ log }) {
+  mkdirSync('/etc/bmc-daemon', { recursive: true });
+  const lines = [
+    "EMULATOR_LISTEN_IP = '127.0.0.1'",
+    'EMULATOR_FAKE_DRIVER = True',
+    `EMULATOR_STATE_DIR = '${log}/state'`,
+  ];
+  writeFileSync('/etc/bmc-daemon/bmc-daemon.conf', `${lines.join('\n')}\n`);
+}
+
+async function startOpenBmc(place) {
+  await startDaemon(place, ['--fake', '--interface', '127.0.0.1'], 'http://127.0.0.1:8000/redfish/v1');
+}
+
+async function startBmc(place) {
+  const { folder, environment, repository, log } = place;
+  sh(`ip link add eth0 type veth peer name lan0
+    ip address add ${ADDRESS}/24 dev eth0
+    ip link set eth0 up
+    ip link set lan0 up
+    printf '192.0.2.50 web1-bmc\\n' >>/etc/hosts`);
+  sh(
+    `exec 2>${log}/openssl || { cat ${log}/openssl >&2; exit 1; }
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj '/CN=Authority' -keyout ca.key -out ca.pem
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=${ADDRESS} -keyout ${log}/key.pem -out ${log}/csr.pem \\
+      -addext 'subjectAltName=IP:${ADDRESS},IP:192.0.2.50,DNS:web1-bmc'
+    openssl x509 -req -in ${log}/csr.pem -CA ca.pem -CAkey ca.key -copy_extensions copy -days 2 -out old.pem
+    cat old.pem ca.pem >${log}/cert.pem
+    ${repository}/bin/bmc-daemon htpasswd ${log}/htpasswd admin <<<secret`,
+    folder,
+  );
+  const settings = [
+    `EMULATOR_SSL_CERT = '${log}/cert.pem'`,
+    `EMULATOR_SSL_KEY = '${log}/key.pem'`,
+    `EMULATOR_AUTH_FILE = '${log}/htpasswd'`,
+    `EMULATOR_STATE_DIR = '${log}/state'`,
+    'EMULATOR_FAKE_DRIVER = True',
+  ];
+  writeFileSync(join(log, 'bmc.conf'), `${settings.join('\n')}\n`);
+  appendFileSync(join(environment.HOME, '.curlrc'), `cacert = "${folder}/ca.pem"\n`);
+  environment.REQUESTS_CA_BUNDLE = join(folder, 'ca.pem');
+  await startDaemon(place, ['--config', join(log, 'bmc.conf')], `https://${ADDRESS}:8000/redfish/v1`);
+}
+
+function startLibvirtd({ log }) {
+  // In the page's own /etc, /run and /var/lib.
+  sh(`mkdir -p /etc/libvirt /run/libvirt
+    printf '%s\\n' 'auth_unix_rw = "none"' >/etc/libvirt/libvirtd.conf
+    libvirtd --daemon --pid-file ${log}/libvirtd.pid >${log}/libvirtd 2>&1
+    for _ in $(seq 600); do
+      if virsh -c test:///default version >/dev/null 2>&1 && [ -S /run/libvirt/libvirt-sock ]; then exit; fi
+      sleep 0.1
+    done
+    exit 1`);
+}
+
+export const FIXTURES = {
+  clone: makeClone,
+  installed: makeInstalled,
+  'proxy-conf': makeProxyConfiguration,
+  'bmc-conf': makeBmcConfiguration,
+  'open-bmc': startOpenBmc,
+  bmc: startBmc,
+  libvirtd: startLibvirtd,
+};

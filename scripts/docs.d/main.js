@@ -1,0 +1,78 @@
+/** Checks the pages, then runs the commands of each in namespaces of its own. `node main.js [PAGE]…`, as root, in the repository. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkForm, checkLinks, checkNames, checkSamples } from './checks.js';
+import { FIXTURES } from './fixtures.js';
+import { allPages, isRun, readPage } from './pages.js';
+
+/** Commands change /etc and /var/lib: each page has its own layer above the machine's, a /run of its own and its own loopback. */
+const PLACE = `
+set -e
+mount -t tmpfs none "$3"
+mkdir "$3"/etc "$3"/lib "$3"/work-etc "$3"/work-lib
+mount -t overlay none -o "lowerdir=/etc,upperdir=$3/etc,workdir=$3/work-etc" /etc
+mount -t overlay none -o "lowerdir=/var/lib,upperdir=$3/lib,workdir=$3/work-lib" /var/lib
+mount -t tmpfs none /run
+mkdir /run/lock
+rm -rf /var/lib/rackless /var/lib/bmc-daemon
+ip link set lo up
+exec node "$1"/scripts/docs.d/page.js "$@"
+`;
+
+const known = new Map();
+function cachedPage(path) {
+  if (!known.has(path)) known.set(path, readPage(path));
+  return known.get(path);
+}
+
+/** Runs the commands of a page. @returns whether all of it is right. */
+async function runPage(page) {
+  const work = mkdtempSync('/tmp/rackless-docs.');
+  try {
+    // --kill-child: whatever the page has started ends with it.
+    const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const place = spawn('unshare', [...namespaces, 'bash', '-c', PLACE, 'page', process.cwd(), page.path, work], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [status] = await once(place, 'exit');
+    return status === 0;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+const paths = process.argv.length > 2 ? process.argv.slice(2) : allPages();
+const pages = paths.map(cachedPage);
+const faults = pages.flatMap((page) => [
+  ...checkForm(page),
+  ...checkNames(page),
+  ...checkLinks(page, cachedPage),
+  ...checkSamples(page),
+  ...page.fixtures.filter((name) => !(name in FIXTURES)).map((name) => `${page.path}: unknown fixture '${name}'`),
+]);
+for (const fault of faults) console.log(fault);
+let failed = faults.length;
+
+for (const page of pages) {
+  const blocks = page.blocks.filter(isRun).length;
+  if (blocks === 0) continue;
+  const start = Date.now();
+  const right = await runPage(page);
+  if (!right) failed += 1;
+  console.log(
+    `${right ? 'PASS' : 'FAIL'} ${page.path}: ${blocks} blocks in ${((Date.now() - start) / 1000).toFixed(1)} s`,
+  );
+}
+
+const skipped = pages.flatMap((page) =>
+  page.blocks.filter((block) => block.notRun !== undefined).map((block) => ({ at: join(page.path), block })),
+);
+for (const { at, block } of skipped) console.log(`not run ${at}:${block.line}: ${block.notRun.replace(/\s+/g, ' ')}`);
+const elsewhere = pages.flatMap((page) =>
+  page.blocks.filter((block) => block.runBy !== undefined || block.name !== ''),
+);
+const ran = pages.flatMap((page) => page.blocks.filter(isRun)).length;
+console.log(`${ran} blocks run, ${elsewhere.length} run by other scripts, ${skipped.length} not run; ${failed} faults`);
+process.exitCode = failed === 0 ? 0 : 1;

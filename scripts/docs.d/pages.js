@@ -1,0 +1,91 @@
+/** Reads the pages: what they need, their blocks, headings and links. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import markdown from 'prettier/plugins/markdown';
+
+/** What a word after a block's language means here; any other word is the block's name for the script that runs it. */
+const MODES = ['service', 'paste'];
+
+function markdownFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => join(folder, entry.name));
+}
+
+/** The paths of all pages, README.md first. */
+export function allPages() {
+  const packages = readdirSync('packages').map((name) => join('packages', name));
+  const docs = readdirSync('docs', { recursive: true })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name));
+  return ['README.md', 'CONTRIBUTING.md', ...docs.sort(), ...packages.flatMap(markdownFiles).sort()];
+}
+
+/** The text of a heading as a reader sees it. */
+function textOf(node) {
+  return node.value ?? (node.children ?? []).map(textOf).join('');
+}
+
+/** The anchor that GitHub gives to a heading. */
+function anchorOf(text) {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** The comment `<!-- KEY: VALUE -->` in a node, or undefined. */
+function commentIn(node, key) {
+  if (node?.type !== 'html') return undefined;
+  return new RegExp(`^<!-- ${key}: ([\\s\\S]*?) -->$`).exec(node.value)?.[1];
+}
+
+function blockOf(node, before, heading, lines) {
+  const [mode] = (node.meta ?? '').split(' ');
+  return {
+    line: node.position.start.line,
+    fenced: lines[node.position.start.line - 1].trimStart().startsWith('```'),
+    language: node.lang ?? '',
+    mode: MODES.includes(mode) ? mode : '',
+    name: MODES.includes(mode) ? '' : mode,
+    text: node.value,
+    heading,
+    notRun: commentIn(before, 'not run'),
+    runBy: commentIn(before, 'run by'),
+  };
+}
+
+/** The page at `path`. `fixtures`: what its commands need. `links`: with the line of each. */
+export function readPage(path) {
+  const text = readFileSync(path, 'utf8');
+  const lines = text.split('\n');
+  const page = { path, fixtures: [], blocks: [], anchors: new Set(), links: [] };
+  let heading = '';
+  const visit = (node, before) => {
+    const line = node.position.start.line;
+    if (node.type === 'heading') {
+      heading = textOf(node);
+      const anchor = anchorOf(heading);
+      let unique = anchor;
+      for (let count = 1; page.anchors.has(unique); count += 1) unique = `${anchor}-${count}`;
+      page.anchors.add(unique);
+    }
+    if (node.type === 'code') page.blocks.push(blockOf(node, before, heading, lines));
+    if (node.type === 'link' || node.type === 'image' || node.type === 'definition')
+      page.links.push({ line, url: node.url });
+    if (node.type === 'html') {
+      page.fixtures.push(...(commentIn(node, 'commands')?.split(' ') ?? []));
+      for (const [, id] of node.value.matchAll(/ (?:id|name)="([^"]+)"/g)) page.anchors.add(id);
+    }
+    (node.children ?? []).forEach((child, index) => visit(child, node.children[index - 1]));
+  };
+  visit(markdown.parsers.markdown.parse(text, {}), undefined);
+  return page;
+}
+
+/** Whether scripts/docs-commands itself runs the block. */
+export function isRun(block) {
+  if (block.notRun !== undefined || block.runBy !== undefined || block.name !== '') return false;
+  return ['sh', 'console', 'js'].includes(block.language);
+}
