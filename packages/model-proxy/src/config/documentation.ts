@@ -145,8 +145,8 @@ ${settings(generalTable)}
 The proxy sends a POST to an upstream, with the upstream's key, only at these paths, with and without \`/v1\`:
 ${servedPaths()}.
 
-Any other path answers 404. The reason is that servers also have paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and
-\`/sleep\`. To serve one more path of an upstream, name it:
+Any other path answers 404, or 501 if it is a route of LiteLLM's. The reason is that servers also have paths for administration,
+such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve one more path of an upstream, name it:
 
 \`\`\`yaml
 general_settings:
