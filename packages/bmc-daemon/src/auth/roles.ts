@@ -18,5 +18,5 @@ export const predefinedRoles: readonly Role[] = [
   { id: 'ReadOnly', privileges: ['Login', 'ConfigureSelf'], predefined: true },
 ];
 
-/** The name of a role is a URI segment without percent-encoding. POST to `Roles/Members` creates a role, so that name is taken. */
-export const ROLE_ID = /^(?!Members$)[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** The name of a role is a URI segment without percent-encoding. Stored roles are read with it, so it must never become stricter. */
+export const ROLE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

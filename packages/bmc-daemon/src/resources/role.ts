@@ -58,7 +58,11 @@ const roleCollection = defineResource({
     ),
   post: {
     body: z.strictObject({
-      RoleId: z.string().regex(ROLE_ID),
+      // POST to Roles/Members creates a role, so no client could read or delete a role at that URI.
+      RoleId: z
+        .string()
+        .regex(ROLE_ID)
+        .regex(/^(?!Members$)/),
       AssignedPrivileges: assignedPrivileges,
       OemPrivileges: oemPrivileges,
     }),

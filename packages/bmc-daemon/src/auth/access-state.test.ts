@@ -1,0 +1,17 @@
+/** What access.json may hold. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from '@jest/globals';
+import { initialAccessState, openAccessState } from './access-state.js';
+
+it('keeps stored roles whose names clients can no longer give, so that the daemon starts', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bmc-state-'));
+  try {
+    const stored = { ...initialAccessState, roles: [{ id: 'Members', privileges: [] }] };
+    writeFileSync(path.join(folder, 'access.json'), JSON.stringify(stored));
+    expect(openAccessState(folder, { warn: () => undefined, error: () => undefined }).state).toEqual(stored);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
