@@ -56,7 +56,8 @@ mount_devices() {
     IFS=: read -r name major minor <<<"$device"
     mknod -m 666 "$root/dev/$name" c "$major" "$minor"
   done
-  mkdir "$root/dev/pts" "$root/dev/shm"
+  mkdir "$root/dev/pts" "$root/dev/shm" "$root/dev/net"
+  mknod -m 666 "$root/dev/net/tun" c 10 200 # network cards of guests
   mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
   ln -s pts/ptmx "$root/dev/ptmx"
   ln -s /proc/self/fd "$root/dev/fd"

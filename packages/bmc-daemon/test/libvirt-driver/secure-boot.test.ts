@@ -53,6 +53,11 @@ async function definedOs(guest: Guest): Promise<string> {
   return `${os.replaceAll(/>\s+</g, '><')}${smm}`;
 }
 
+/** libvirt replaces `pc` by the newest type that its QEMU has. */
+async function machineTypeOf(guest: Guest): Promise<string> {
+  return /<type [^>]*machine='([^']*)'/.exec(await host.inactiveXml(guest))?.[1] ?? '';
+}
+
 const onAndOff = async (driver: HypervisorDriver, guest: Guest): Promise<readonly unknown[]> => {
   const seen: unknown[] = [];
   for (const enabled of [true, false]) {
@@ -96,8 +101,9 @@ describe('Secure Boot', () => {
     await driver.change(guest.uuid, { boot: { firmware: 'efi' } });
     expect(await state(driver, guest)).toEqual({ ...off, current: null });
     expect(await onAndOff(driver, guest)).toEqual([on, off]);
+    // Later versions of libvirt add the formats.
     expect(await definedOs(guest)).toMatch(
-      /<loader readonly='yes' secure='yes' type='pflash'>\/usr\/share\/OVMF\/OVMF_CODE_4M\.secboot\.fd<\/loader><nvram template='\/usr\/share\/OVMF\/OVMF_VARS_4M\.fd'>.*<smm state='on'\/>$/,
+      /<loader readonly='yes' secure='yes' type='pflash'[^>]*>\/usr\/share\/OVMF\/OVMF_CODE_4M\.secboot\.fd<\/loader><nvram template='\/usr\/share\/OVMF\/OVMF_VARS_4M\.fd'[^>]*>.*<smm state='on'\/>$/,
     );
     await driver.close();
   });
@@ -109,7 +115,7 @@ describe('Secure Boot', () => {
     expect(await refusal(driver.change(pc.uuid, { secureBoot: 'on' }))).toEqual([
       'unsupported',
       'secureBoot',
-      `switching Secure Boot on of machine ${pc.name}: it is a pc-i440fx-7.2, and Secure Boot needs a q35`,
+      `switching Secure Boot on of machine ${pc.name}: it is a ${await machineTypeOf(pc)}, and Secure Boot needs a q35`,
     ]);
     const bios = await host.guest();
     expect(await refusal(driver.change(bios.uuid, { settings: { secureBoot: true } }))).toEqual([

@@ -342,7 +342,8 @@ describe('devicePath', () => {
     const name = `paths-${machine}`;
     const socket = image(`${name}.sock`);
     const rest = `<controller type='scsi' index='0' model='virtio-scsi'/><controller type='usb' index='0' model='qemu-xhci'/>
-        <serial type='unix'><source mode='bind' path='${socket}'/></serial>`;
+        <serial type='unix'><source mode='bind' path='${socket}'/></serial>
+        <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>`; // EDK II of 2024 and later: no network boot without it
     const bios = definition({ name, machine, disks: disk('vda', 'virtio') + disksOf(), rest });
     await define(withFirmware(bios, 'efi', { loaderPath: null, nvramTemplate: null }));
     // Every disk, then the network cards: none of them boots, and the firmware says where it could not boot from.
