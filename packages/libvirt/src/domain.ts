@@ -80,9 +80,12 @@ export class Domain implements DomainRef {
     this.id = id;
   }
 
-  /** @param flags `DomainXmlFlags`; 0 describes the running machine, or the definition of one that is off. */
+  /**
+   * Reads the XML of the machine. libvirt 11.3 and later do not answer while another call waits for a QEMU that hangs.
+   * @param flags `DomainXmlFlags`; 0 describes the running machine, or the definition of one that is off.
+   */
   getXmlDesc(flags = 0, options?: CallOptions): Promise<string> {
-    return this.#link.call(domainProcedures.getXmlDesc, { domain: this, flags }, options);
+    return this.#link.query(this.uuid, domainProcedures.getXmlDesc, { domain: this, flags }, options);
   }
 
   /** Answers even while the machine's QEMU hangs. */

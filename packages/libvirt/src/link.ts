@@ -55,8 +55,9 @@ export interface ConnectedOptions extends CallOptions {
 }
 
 /**
- * The way to one libvirtd: a control connection (reads, events), a work connection (what changes machines), one more per
- * stream. They are made again, with back-off, when they break. The link keeps the process alive until `close()`.
+ * The way to one libvirtd: a control connection (reads, events), a work connection (what changes machines), a query connection
+ * (reads that may block on a machine), one more per stream. They are made again, with back-off, when they break. The link keeps
+ * the process alive until `close()`.
  */
 export interface Link extends Caller {
   readonly uri: LibvirtUri;
@@ -77,6 +78,12 @@ export interface Link extends Caller {
    * @param domainUuid UUID of the domain whose turn it takes; null for a call that belongs to no domain.
    */
   work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
+  /**
+   * A read that may block on a machine whose QEMU hangs (libvirt 11.3 and later: the XML), on a connection of its own. At most four
+   * are under way, one per domain. After a time-out, calls to that domain are not sent until libvirtd has answered.
+   * @param domainUuid UUID of the domain that is read.
+   */
+  query<A, R>(domainUuid: string, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /** Opens a stream on a connection of its own; `timeoutMs` bounds the opening, `signal` the whole stream. */
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<LibvirtStream>;
   /**
@@ -123,6 +130,8 @@ class LocalLink implements Link {
   readonly #control: StandingConnection;
   readonly #workConnection: StandingConnection;
   readonly #work: WorkQueue;
+  readonly #queryConnection: StandingConnection;
+  readonly #queries: WorkQueue;
   readonly #streams: LinkStreams;
   readonly #listeners = new Listeners<LinkState>();
   #state: LinkState = 'connecting';
@@ -153,13 +162,17 @@ class LocalLink implements Link {
       },
       onDown: () => this.#changeState('connecting'),
     });
-    this.#workConnection = new StandingConnection({
-      ...standing,
-      eager: false,
-      connect: (signal, onClosed) => this.#connect({ events: false, serverPings: true, signal, onClosed }),
-      onDown: (error) => this.#work.lost(error),
-    });
-    this.#work = new WorkQueue(this.#workConnection, settings.clock, uri.text);
+    const onDemand = (onDown: (error: LibvirtError) => void): StandingConnection =>
+      new StandingConnection({
+        ...standing,
+        eager: false,
+        connect: (signal, onClosed) => this.#connect({ events: false, serverPings: true, signal, onClosed }),
+        onDown,
+      });
+    this.#workConnection = onDemand((error) => this.#work.lost(error));
+    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, turnEnds: 'with-wait' });
+    this.#queryConnection = onDemand((error) => this.#queries.lost(error));
+    this.#queries = new WorkQueue(this.#queryConnection, settings.clock, { label: uri.text, turnEnds: 'with-answer' });
   }
 
   get state(): LinkState {
@@ -191,6 +204,10 @@ class LocalLink implements Link {
     return this.#work.run(domainUuid, procedure, args, { timeoutMs: this.#settings.workTimeoutMs, ...options });
   }
 
+  query<A, R>(domainUuid: string, procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<R> {
+    return this.#queries.run(domainUuid, procedure, args, { timeoutMs: this.#settings.callTimeoutMs, ...options });
+  }
+
   async openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
     const remaining = this.#budget(procedure.name, options);
     await this.#control.get(remaining());
@@ -217,6 +234,8 @@ class LocalLink implements Link {
     const error = clientError('LINK_CLOSED', `the link to ${this.uri.text} was closed`);
     this.#work.close();
     this.#workConnection.close();
+    this.#queries.close();
+    this.#queryConnection.close();
     this.#control.close();
     this.#hooks.close(error);
     this.#streams.close(error);

@@ -14,6 +14,17 @@ interface Job {
   readonly procedure: string;
 }
 
+/** Settings of a {@link WorkQueue}. */
+export interface WorkQueueOptions {
+  /** What the errors call the other side. */
+  readonly label: string;
+  /**
+   * When a domain's turn ends: with the caller's wait, so that a power-off passes a reset that hangs, or with the answer, so that
+   * libvirtd never has two calls of that domain. There, the calls after a time-out wait, and time out without being sent.
+   */
+  readonly turnEnds: 'with-wait' | 'with-answer';
+}
+
 /** What is under way on one connection. */
 interface Load {
   /** Calls that libvirtd has not answered, given up here or not: each takes one of its five places. */
@@ -48,7 +59,7 @@ export class WorkQueue {
   constructor(
     private readonly connection: StandingConnection,
     private readonly clock: Clock,
-    private readonly label: string,
+    private readonly options: WorkQueueOptions,
   ) {}
 
   /** @see Link.work */
@@ -65,7 +76,7 @@ export class WorkQueue {
       clientError(code, `calling ${name}: ${why}`, { procedure: name, cause });
     const givenUp = (): LibvirtError =>
       failure('CALL_ABORTED', 'given up by the caller while it waited for its turn', signal?.reason);
-    if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${this.label} is closed`));
+    if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${this.options.label} is closed`));
     if (signal?.aborted === true) return Promise.reject(givenUp());
     return new Promise<R>((resolve, reject) => {
       const leaveQueue = (): void => {
@@ -108,7 +119,7 @@ export class WorkQueue {
   /** Rejects everything, closes retired connections. */
   close(): void {
     this.#closed = true;
-    this.#rejectWaiting('LINK_CLOSED', clientError('LINK_CLOSED', `the link to ${this.label} was closed`));
+    this.#rejectWaiting('LINK_CLOSED', clientError('LINK_CLOSED', `the link to ${this.options.label} was closed`));
     for (const connection of this.#retired) connection.close('LINK_CLOSED', 'closed by the caller');
     this.#retired.clear();
   }
@@ -128,7 +139,7 @@ export class WorkQueue {
     const { procedure } = job;
     if (this.connection.current === null) {
       const cause = this.connection.lastError;
-      const why = cause === null ? `no answer from ${this.label} yet` : cause.message;
+      const why = cause === null ? `no answer from ${this.options.label} yet` : cause.message;
       return clientError('NOT_CONNECTED', `calling ${procedure}: not connected: ${why}`, {
         procedure,
         ...(cause === null ? {} : { cause }),
@@ -210,16 +221,21 @@ export class WorkQueue {
     load.unanswered += 1;
     load.awaited += 1;
     this.#awaited += 1;
-    if (job.domainUuid !== null) this.#busyDomains.add(job.domainUuid);
+    const { domainUuid } = job;
+    if (domainUuid !== null) this.#busyDomains.add(domainUuid);
+    const endTurn = (): void => {
+      if (domainUuid !== null) this.#busyDomains.delete(domainUuid);
+    };
     try {
       return await call(() => {
         load.unanswered -= 1;
+        if (this.options.turnEnds === 'with-answer') endTurn();
         this.#pump();
       });
     } finally {
       load.awaited -= 1;
       this.#awaited -= 1;
-      if (job.domainUuid !== null) this.#busyDomains.delete(job.domainUuid);
+      if (this.options.turnEnds === 'with-wait') endTurn();
       this.#closeIfDone(connection, load);
       this.#pump();
     }

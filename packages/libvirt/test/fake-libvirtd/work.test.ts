@@ -6,7 +6,7 @@ import { type FakeCall, FakeLibvirtd } from '../fake/fake-libvirtd.js';
 import { failureOf, until } from '../fake/until.js';
 
 const { getHostname } = connectProcedures;
-const { reset, destroyFlags } = domainProcedures;
+const { getXmlDesc, reset, destroyFlags } = domainProcedures;
 
 const domainOf = (number: number): { name: string; uuid: string; id: number } => ({
   name: `vm${number}`,
@@ -200,5 +200,32 @@ describe('work', () => {
     for (const error of errors) expect(error).toMatchObject({ code: 'CONNECTION_LOST' });
     // The next call makes a new connection.
     await expect(link.work(domainOf(1).uuid, getHostname, undefined)).resolves.toBe('host');
+  });
+});
+
+describe('a query', () => {
+  const query = (number: number, timeoutMs = 10_000): Promise<string> =>
+    link.query(domainOf(number).uuid, getXmlDesc, { domain: domainOf(number), flags: 0 }, { timeoutMs });
+
+  it('that times out is the only one of its domain that libvirtd has, and others go on', async () => {
+    const asked: string[] = [];
+    let answerFirst = (): void => undefined;
+    fake.on(getXmlDesc, ({ domain }) => {
+      asked.push(domain.name);
+      if (domain.name !== 'vm1' || asked.length > 1) return '<domain/>';
+      return new Promise((resolve) => {
+        answerFirst = () => resolve('<domain/>');
+      });
+    });
+    const first = failureOf(query(1, 100));
+    expect(await first).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
+    expect(await failureOf(query(1, 100))).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: false });
+    expect(await query(2)).toBe('<domain/>');
+    expect(asked).toEqual(['vm1', 'vm2']);
+    answerFirst();
+    // The answer of the first is in when that of a later one is.
+    await query(2);
+    expect(await query(1)).toBe('<domain/>');
+    expect(asked).toEqual(['vm1', 'vm2', 'vm2', 'vm1']);
   });
 });

@@ -221,8 +221,7 @@ export class PowerControl {
     try {
       await start();
     } catch (error) {
-      const unanswered = error instanceof DriverError && error.kind === 'unavailable';
-      if (!unanswered) await this.#forgetInTurn(machine);
+      if (!isUnavailable(error)) await this.#forgetInTurn(machine);
       throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
     }
   }
@@ -240,9 +239,8 @@ export class PowerControl {
   }
 
   async #reset(machine: Machine): Promise<void> {
-    const { boot } = this.#options;
     // A transient machine stays in its process, whatever is said of its next one.
-    if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: false }))) {
+    if (machine.persistent && (await this.#needsNewProcess(machine))) {
       await this.#startAnew(machine);
       return;
     }
@@ -257,13 +255,25 @@ export class PowerControl {
     }
   }
 
+  /** @returns true, too, where libvirt does not give the definition because the QEMU hangs: libvirt 11.3 and later. */
+  async #needsNewProcess(machine: Machine): Promise<boolean> {
+    try {
+      return await this.#options.boot.needsNewProcess(machine, { onceByReset: false });
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      // libvirt gives the state of such a machine. Without an answer, libvirtd itself is the one that hangs.
+      return await attempt(`resetting machine ${machine.name}`, () => this.#isActive(machine));
+    }
+  }
+
   /** Switches off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
   async #startAnew(machine: Machine): Promise<void> {
     const timesOff = this.#timesOff(machine.uuid);
     await this.#host.edits.run(machine.uuid, () =>
       this.#orForget(machine, timesOff, async () => {
-        await this.#rememberRestart(machine, { force: true });
+        const isRemembered = await this.#tryToRememberRestart(machine);
         await this.#destroy(machine);
+        if (!isRemembered) await this.#rememberRestart(machine, { force: true });
         if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
         await this.#options.coldStart.start(machine);
       }),
@@ -332,6 +342,17 @@ export class PowerControl {
     }
   }
 
+  /** @returns false where the definition cannot be read because the QEMU hangs: it can be as soon as the machine is off. */
+  async #tryToRememberRestart(machine: Machine): Promise<boolean> {
+    try {
+      await this.#rememberRestart(machine, { force: true });
+      return true;
+    } catch (error) {
+      if (isUnavailable(error)) return false;
+      throw error;
+    }
+  }
+
   async #rememberRestart(machine: Machine, { force }: { readonly force: boolean }): Promise<void> {
     if (!machine.persistent) return;
     const { hypervisor, timeoutMs } = this.#host;
@@ -371,6 +392,8 @@ export class PowerControl {
     }
   }
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
 
 function switchedOff({ name }: Machine, cause?: unknown): DriverError {
   return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });

@@ -3,7 +3,7 @@
  * machine share a read, and what comes back unchanged is not parsed again.
  */
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
-import type { DomainState, SystemSnapshot } from '../driver.js';
+import { DriverError, type DomainState, type SystemSnapshot } from '../driver.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
 import { attempt } from './failure.js';
 import { knownByName, type FirmwareKnowledge } from './firmware-catalogue.js';
@@ -11,6 +11,9 @@ import type { Condition, Inventory, Machine } from './inventory.js';
 import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
 import { hasHostCpu, readSnapshot } from './xml/snapshot.js';
+
+/** How long a libvirtd that works takes, at most, to say whether a machine runs. */
+const ALIVE_WAIT_MS = 1_000;
 
 interface Reading {
   readonly state: DomainState;
@@ -101,9 +104,16 @@ export class SystemReader {
 
   async #read(machine: Machine, onXml: () => void): Promise<SystemSnapshot> {
     const condition = await this.#inventory.condition(machine);
-    const reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
-    onXml();
     const last = this.#kept.get(machine.uuid);
+    let reading: Reading;
+    try {
+      reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
+    } catch (error) {
+      if (last?.state !== condition.state || !isSilence(error)) throw error;
+      if (!(await this.#isOnlyQemuSilent(machine))) throw error;
+      return last.snapshot;
+    }
+    onXml();
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
     const capacities = await this.#capacity.read(machine.domain, disks);
@@ -134,6 +144,18 @@ export class SystemReader {
     return snapshot;
   }
 
+  /**
+   * While a call waits for a QEMU that hangs, libvirt 11.3 and later answer no request for the XML, but other requests. Clients read
+   * a machine before they switch it off, so the last reading is served. A change of a device would need the lock of that call.
+   */
+  async #isOnlyQemuSilent({ domain }: Machine): Promise<boolean> {
+    try {
+      return await domain.isActive({ timeoutMs: Math.min(this.#timeoutMs, ALIVE_WAIT_MS) });
+    } catch {
+      return false; // The silence of all of libvirtd: the caller reports the read that failed.
+    }
+  }
+
   async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
     const options = { timeoutMs: this.#timeoutMs };
     const [inactiveXml, autostart, liveXml] = await Promise.all([
@@ -145,6 +167,10 @@ export class SystemReader {
     return { ...condition, persistent, autostart, inactiveXml, liveXml, streams: this.#streams() };
   }
 }
+
+/** Whether libvirt has not answered in time, though the connection stands. */
+const isSilence = (error: unknown): boolean =>
+  error instanceof DriverError && isLibvirtError(error.cause, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
 
 /** A hypervisor that has no such thing, or does not let us see it. */
 function unknownAutostart(error: unknown): null {
