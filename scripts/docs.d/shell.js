@@ -154,7 +154,8 @@ export async function paste(lines, shown, folder, environment) {
   const terminal = spawn('script', ['--quiet', '--flush', '--command', 'bash --norc -i', '/dev/null'], {
     cwd: folder,
     env: environment,
-    stdio: ['pipe', 'pipe', 'inherit'],
+    // It reports on standard error that it was ended, which is what happens at the end.
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   let text = '';
   let read = 0;
