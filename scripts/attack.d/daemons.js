@@ -21,6 +21,11 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
+// A signal ends the process without its `exit` event.
+for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
+  process.on(signal, () => process.exit(status));
+}
+
 export function makeFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'rackless-attack-'));
   folders.add(folder);
