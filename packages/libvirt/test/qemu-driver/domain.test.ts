@@ -97,8 +97,9 @@ describe('a running machine', () => {
 
   it('takes monitor commands and gives the answers as they are (L2)', async () => {
     const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
-    expect(qmp).toEqual({
-      return: { status: 'running', singlestep: false, running: true },
+    // QEMU 9 has no `singlestep` any more.
+    expect(qmp).toMatchObject({
+      return: { status: 'running', running: true },
       id: expect.stringMatching(/^libvirt-\d+$/),
     });
     const refused = JSON.parse(await domain.qemuMonitorCommand('{"execute":"unheard-of"}')) as unknown;

@@ -35,9 +35,10 @@ describe('the host', () => {
   });
 
   it('refuses what its driver does not have by name (L2)', async () => {
-    const error: unknown = await hypervisor.getDomainCapabilities().catch((reason: unknown) => reason);
+    const domain = await hypervisor.domainLookupByName('test');
+    const error: unknown = await domain.detachDeviceFlags('<disk/>', 0).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
-    expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'connectGetDomainCapabilities' });
+    expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'domainDetachDeviceFlags' });
   });
 
   it('lists domains by filter (L2)', async () => {
