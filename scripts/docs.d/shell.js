@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Long enough for a guest to boot without KVM on a busy machine. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 // Evaluates a text from descriptor 3, writes what it prints to the file $1, its exported variables to $2 and `ok` to descriptor 4, and
 // waits for the next text. A command that fails ends the shell, after its name was printed. A prompt for a password reads `secret`.
