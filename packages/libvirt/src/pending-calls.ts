@@ -21,10 +21,10 @@ export interface SentCall {
 
 interface Waiting {
   readonly call: SentCall;
-  /** Moved by the time in which this process was held up: it could neither send nor read. */
+  /** Moved when this process was held up: it could neither send nor read. */
   deadline: number;
-  /** The deadline does not move past this. */
-  readonly lastDeadline: number;
+  /** Milliseconds by which the deadline may still move. */
+  graceMs: number;
   readonly removeAbort: () => void;
 }
 
@@ -66,7 +66,7 @@ export class PendingCalls {
     const deadline = this.clock.now() + call.timeoutMs;
     const { signal } = call;
     const removeAbort = onAbort(signal, () => this.#abandon(serial, callAborted(call.procedure.name, signal, true)));
-    this.#waiting.set(serial, { call, deadline, lastDeadline: deadline + call.timeoutMs, removeAbort });
+    this.#waiting.set(serial, { call, deadline, graceMs: call.timeoutMs, removeAbort });
     this.#wakeBy(deadline);
   }
 
@@ -128,10 +128,16 @@ export class PendingCalls {
     this.#timer = this.clock.after(Math.max(0, deadline - this.clock.now()), wake, { background });
   }
 
-  /** The process was held up for so long: libvirtd gets that time back, as calls may have left late. */
+  /**
+   * The process was held up for so long: libvirtd gets that time from now on, as calls may have left late. In all a call waits at
+   * most its time-out longer, or a process that is always late would never give up.
+   */
   #moveDeadlines(byMs: number): void {
+    const now = this.clock.now();
     for (const waiting of this.#waiting.values()) {
-      waiting.deadline = Math.min(waiting.deadline + byMs, waiting.lastDeadline);
+      const grace = Math.min(byMs, waiting.graceMs);
+      waiting.graceMs -= grace;
+      waiting.deadline = Math.max(waiting.deadline, now) + grace;
     }
   }
 
