@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { FormHeadReader, type FormHead } from './form-head.js';
 
 const TYPE = 'multipart/form-data; boundary="b o"';
@@ -75,4 +75,21 @@ describe('the head of a form', () => {
       expect(FormHeadReader.of(type, wanted)).toBeUndefined();
     },
   );
+
+  it('reads each part once, however small the pieces are', () => {
+    let read = 0;
+    const toString = Buffer.prototype.toString;
+    const spy = jest.spyOn(Buffer.prototype, 'toString').mockImplementation(function (this: Buffer, ...given) {
+      read += 1;
+      return toString.apply(this, given);
+    });
+    try {
+      const reader = FormHeadReader.of(TYPE, wanted);
+      const form = Buffer.from(field('a', '').repeat(300));
+      for (let at = 0; at < form.length; at += 1) reader?.push(form.subarray(at, at + 1));
+    } finally {
+      spy.mockRestore();
+    }
+    expect(read).toBeLessThan(1000);
+  });
 });
