@@ -1,4 +1,5 @@
 /** An answer with a status that says no: kept until it is whole, told in OpenAI's shape. */
+import { ChunkList } from '../json/chunk-list.js';
 import { errorOfStatus } from '../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
@@ -9,7 +10,7 @@ const MAX_ERROR_BYTES = 1_048_576;
 /** Any answer whose status is none of success. */
 export class ErrorAnswer implements Answer {
   readonly #context: AnswerContext;
-  readonly #chunks: Buffer[] = [];
+  readonly #received = new ChunkList();
   #length = 0;
 
   constructor(context: AnswerContext) {
@@ -18,14 +19,14 @@ export class ErrorAnswer implements Answer {
 
   data(chunk: Buffer): void {
     if (this.#length >= MAX_ERROR_BYTES) return;
-    this.#chunks.push(chunk);
+    this.#received.push(chunk);
     this.#length += chunk.length;
   }
 
   end(): void {
     const { exchange, status, headers } = this.#context;
     if (exchange.selection === null) return;
-    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#chunks), exchange.selection), headers);
+    refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#received.chunks), exchange.selection), headers);
   }
 
   /** The status says more than that its explanation broke off. */

@@ -1,4 +1,5 @@
 /** An answer in JSON: looked at whole, as errors hide in it, usage and the model's name. */
+import { ChunkList } from '../json/chunk-list.js';
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
 import { responseTooLarge, type ProxyError } from '../errors.js';
@@ -21,7 +22,7 @@ const CLOSING_BRACE = 0x7d;
 /** Kept until it is whole, sent with the model's name as it is told here. */
 export class JsonAnswer implements Answer {
   readonly #context: AnswerContext;
-  readonly #chunks: Buffer[] = [];
+  readonly #received = new ChunkList();
   #length = 0;
 
   constructor(context: AnswerContext) {
@@ -34,7 +35,7 @@ export class JsonAnswer implements Answer {
     const { maxResponseBytes } = exchange.serving.settings;
     // The head is asked once: an answer that is known to be too large is not waited for.
     const announced = this.#length === 0 ? Number(headerOf(headers, 'content-length') ?? 0) : 0;
-    this.#chunks.push(chunk);
+    this.#received.push(chunk);
     this.#length += chunk.length;
     if (this.#length > maxResponseBytes || announced > maxResponseBytes)
       throw responseTooLarge(maxResponseBytes, Math.max(announced, this.#length));
@@ -43,9 +44,9 @@ export class JsonAnswer implements Answer {
   end(): void {
     const { exchange, endpoint, status, headers, rename } = this.#context;
     const { response, selection } = exchange;
-    const errorStatus = statusOfErrorAnswer(this.#chunks, this.#length);
+    const errorStatus = statusOfErrorAnswer(this.#received.chunks, this.#length);
     if (errorStatus !== undefined && selection !== null) {
-      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(this.#chunks), selection), headers);
+      refuse(exchange, errorOfStatus(errorStatus, headers, Buffer.concat(this.#received.chunks), selection), headers);
       return;
     }
     if (selection !== null && this.#isCutOff()) {
@@ -53,17 +54,17 @@ export class JsonAnswer implements Answer {
       return;
     }
     if (selection !== null && !this.#looksLikeJson()) {
-      this.fail(notJsonFault(status, bytesBetween(this.#chunks, this.#length, 0, this.#length), selection));
+      this.fail(notJsonFault(status, bytesBetween(this.#received.chunks, this.#length, 0, this.#length), selection));
       return;
     }
     exchange.usage = findUsage(
-      bytesBetween(this.#chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
+      bytesBetween(this.#received.chunks, this.#length, Math.max(0, this.#length - TAIL_BYTES), this.#length),
     );
     const nullable = exchange.serving.settings.fillNullFields ? endpoint.nullable : null;
     const body =
       rename === null && nullable === null
-        ? this.#chunks
-        : rewriteAnswer(this.#chunks, { modelPaths: endpoint.answerModel, model: rename, nullable });
+        ? this.#received.chunks
+        : rewriteAnswer(this.#received.chunks, { modelPaths: endpoint.answerModel, model: rename, nullable });
     let length = 0;
     for (const piece of body) length += piece.length;
     const ours = answerHeaders(exchange, headers);
@@ -103,7 +104,7 @@ export class JsonAnswer implements Answer {
 
   /** Compares the first and the last character: reading all of it would take as long as the rest of the request. */
   #looksLikeJson(): boolean {
-    const [first, last] = [this.#chunks[0]?.[0], this.#chunks.at(-1)?.at(-1)];
+    const [first, last] = [this.#received.chunks[0]?.[0], this.#received.chunks.at(-1)?.at(-1)];
     if (first === OPENING_BRACE && last === CLOSING_BRACE) return true;
     const begins = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
     const ends = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
@@ -114,8 +115,11 @@ export class JsonAnswer implements Answer {
   /** Some text from a position on. */
   #edge(from: number): string {
     const start = Math.max(0, from);
-    return bytesBetween(this.#chunks, this.#length, start, Math.min(start + EDGE_BYTES, this.#length)).toString(
-      'latin1',
-    );
+    return bytesBetween(
+      this.#received.chunks,
+      this.#length,
+      start,
+      Math.min(start + EDGE_BYTES, this.#length),
+    ).toString('latin1');
   }
 }

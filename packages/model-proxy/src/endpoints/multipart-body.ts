@@ -2,6 +2,7 @@
  * A form as a request's body: the recording or picture in it is passed on as it came, its `model` field with the upstream's name. Once
  * that field has been read, nothing of the form has to be kept: the rest goes upstream as it arrives.
  */
+import { ChunkList } from '../json/chunk-list.js';
 import { spliceChunks } from '../json/splice.js';
 import { invalidMultipart, modelIsFile, repeatedField } from '../errors.js';
 import type { Selection } from '../routing/router.js';
@@ -32,7 +33,7 @@ class MultipartBody implements RequestBody {
   readonly #sender: FormSender;
   readonly #scanner: MultipartScanner;
   /** Until there is a stream. */
-  #chunks: Buffer[] = [];
+  #received = new ChunkList();
   #length = 0;
   /** Where the first part's delimiter begins; null: the form is not whole. */
   #start: number | null = null;
@@ -50,7 +51,7 @@ class MultipartBody implements RequestBody {
     this.#length += chunk.length;
     const before = this.#scanner.fields.length;
     asFault(() => this.#scanner.push(chunk));
-    if (this.#stream === null) this.#chunks.push(chunk);
+    if (this.#stream === null) this.#received.push(chunk);
     else {
       if (this.#scanner.fields.length > before) this.model();
       if (this.#isAll()) this.#last = chunk;
@@ -92,9 +93,9 @@ class MultipartBody implements RequestBody {
       field === undefined
         ? { start, end: start, replacement: this.#modelPart(upstreamModel) }
         : { start: field.valueStart, end: field.valueEnd, replacement: Buffer.from(upstreamModel) };
-    const received = spliceChunks(this.#chunks, this.#length, [edit]);
+    const received = spliceChunks(this.#received.chunks, this.#length, [edit]);
     if (this.#start !== null) return received;
-    this.#chunks = [];
+    this.#received = new ChunkList();
     const { announcedBytes } = this.#sender;
     const growth = edit.replacement.length - (edit.end - edit.start);
     this.#stream = new BodyStream({

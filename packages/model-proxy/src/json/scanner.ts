@@ -6,6 +6,7 @@
  * decoding would have put U+FFFD in their place; so is a byte order mark, as Python's `json.loads` does; and nesting and the number of members
  * are bounded.
  */
+import { ChunkList } from './chunk-list.js';
 import { isHex, isShortEscape } from './escape.js';
 import { JsonError, type JsonMember, type JsonObject } from './object.js';
 import { KeySketch } from './key-sketch.js';
@@ -65,7 +66,7 @@ const literals = { t: Buffer.from('true'), f: Buffer.from('false'), n: Buffer.fr
  * After an error it is of no more use.
  */
 export class JsonObjectScanner {
-  readonly #chunks: Buffer[] = [];
+  readonly #received = new ChunkList();
   readonly #members: JsonMember[] = [];
   readonly #innerKeys = new KeySketch();
   readonly #longTexts: { start: number; end: number }[] = [];
@@ -98,14 +99,14 @@ export class JsonObjectScanner {
   }
 
   /**
-   * Reads on. The chunk is kept, not copied: it must not change any more.
+   * Reads on. The chunk is stored: it must not change any more.
    * @throws {JsonError} as soon as what came so far cannot be the beginning of an object.
    */
   push(chunk: Buffer): void {
     const base = this.#length;
     const end = chunk.length;
     if (end === 0) return;
-    this.#chunks.push(chunk);
+    this.#received.push(chunk);
     this.#length += end;
     if (!this.#utf8.push(chunk)) throw new JsonError('the text is not UTF-8', base + this.#utf8.faultOffset);
 
@@ -301,7 +302,7 @@ export class JsonObjectScanner {
     if (this.#state === START) throw new JsonError('the text is empty', this.#length);
     if (this.#state !== END || !this.#utf8.finish()) throw new JsonError('the text breaks off', this.#length);
     return {
-      chunks: this.#chunks,
+      chunks: this.#received.chunks,
       length: this.#length,
       start: this.#start,
       end: this.#end,
@@ -380,7 +381,7 @@ export class JsonObjectScanner {
   }
 
   #endKey(behind: number): void {
-    const spelled = bytesBetween(this.#chunks, this.#length, this.#keyStart, behind);
+    const spelled = bytesBetween(this.#received.chunks, this.#length, this.#keyStart, behind);
     this.#keyEscaped = this.#escaped;
     this.#key = this.#escaped
       ? String(JSON.parse(spelled.toString()))

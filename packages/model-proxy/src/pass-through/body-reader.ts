@@ -1,6 +1,7 @@
 /** The beginning of a raw request's body, or all of it, where it says where the request goes. */
 import type { Exchange } from '../endpoints/exchange.js';
 import { refuse } from '../endpoints/refusal.js';
+import { ChunkList } from '../json/chunk-list.js';
 import { requestTooLarge, stalledRequest, toProxyError } from '../errors.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
@@ -30,17 +31,17 @@ export function readWhole(exchange: Exchange, maxBytes: number, done: (chunks: r
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > maxBytes) throw requestTooLarge(maxBytes, announced);
   giveLeave(exchange);
-  const chunks: Buffer[] = [];
+  const received = new ChunkList();
   let length = 0;
   const reading = read(exchange, {
     onData: (chunk) => {
       length += chunk.length;
       if (length > maxBytes) throw requestTooLarge(maxBytes, undefined);
-      chunks.push(chunk);
+      received.push(chunk);
     },
     onEnd: () => {
       reading.stop();
-      done(chunks);
+      done(received.chunks);
     },
   });
 }
