@@ -334,6 +334,23 @@ describe('/health', () => {
       ]);
     });
   });
+
+  it('stops reading an answer without end', () =>
+    configured({ deployments: [{}] }, async () => {
+      served.answering = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const piece = Buffer.alloc(1_048_576, ' ');
+        const write = (): void => {
+          while (!response.destroyed && response.write(piece));
+        };
+        response.on('drain', write);
+        write();
+      };
+      const { unhealthy_endpoints } = (await get('/health')).json() as { unhealthy_endpoints: { error: string }[] };
+      expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
+        'the upstream sent more than 16 MB for a question of one word',
+      ]);
+    }));
 });
 
 describe('keys', () => {

@@ -7,6 +7,7 @@ import { shownApiBase } from '../endpoints/answer-headers.js';
 import { createJsonBody } from '../endpoints/json-body.js';
 import { upstreamRequest } from '../endpoints/upstream-request.js';
 import { toProxyError } from '../errors.js';
+import { ChunkList } from '../json/chunk-list.js';
 import type { Deployment } from '../providers/deployment.js';
 import { errorOfStatus } from '../upstream/classify.js';
 import type { Selection } from '../routing/router.js';
@@ -31,6 +32,8 @@ export interface HealthReport {
 const ASKED_AT_ONCE = 8;
 /** Enough for one word. */
 const MAX_TOKENS = 5;
+/** No answer to such a question is larger, not even one word of sound. */
+const MAX_ANSWER_MB = 16;
 
 /** Asks all of them, a few at a time. @param deployments in the order of the report. */
 export async function checkHealth(serving: Serving, deployments: readonly Deployment[]): Promise<HealthReport> {
@@ -92,18 +95,25 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
   return new Promise((resolve) => {
     let status = 0;
     let head: readonly string[] = [];
-    const chunks: Buffer[] = [];
-    serving.upstream.send(request, {
+    const received = new ChunkList();
+    let length = 0;
+    const call = serving.upstream.send(request, {
       onHead: (answered, headers) => {
         status = answered;
         head = headers;
       },
-      onData: (chunk) => chunks.push(chunk),
+      onData: (chunk) => {
+        received.push(chunk);
+        length += chunk.length;
+        if (length <= MAX_ANSWER_MB * 1_048_576) return;
+        call.abort();
+        resolve(`the upstream sent more than ${MAX_ANSWER_MB} MB for a question of one word`);
+      },
       onEnd: () =>
         resolve(
           status >= 200 && status < 300
             ? undefined
-            : errorOfStatus(status, head, Buffer.concat(chunks), selection).message,
+            : errorOfStatus(status, head, Buffer.concat(received.chunks), selection).message,
         ),
       onError: (error) => resolve(error.message),
     });
