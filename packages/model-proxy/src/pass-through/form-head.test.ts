@@ -78,10 +78,14 @@ describe('the head of a form', () => {
 
   it('reads each part once, however small the pieces are', () => {
     let read = 0;
-    const toString = Buffer.prototype.toString;
-    const spy = jest.spyOn(Buffer.prototype, 'toString').mockImplementation(function (this: Buffer, ...given) {
+    // The method itself: it is called on the buffer of the moment.
+    const original: Buffer['toString'] = Reflect.get(Buffer.prototype, 'toString') as Buffer['toString'];
+    const spy = jest.spyOn(Buffer.prototype, 'toString').mockImplementation(function (
+      this: Buffer,
+      ...given: unknown[]
+    ) {
       read += 1;
-      return toString.apply(this, given);
+      return original.apply(this, given as Parameters<Buffer['toString']>); // As the method's caller wrote them.
     });
     try {
       const reader = FormHeadReader.of(TYPE, wanted);
