@@ -29,7 +29,8 @@ function prepare(text: string, given: Given = {}): Buffer[] {
   } = given;
   const scanner = new JsonObjectScanner();
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(bytes.subarray(at, at + chunkBytes));
+  // In memory of their own, as they come from a socket: chunks that follow each other in memory are one.
+  for (let at = 0; at < bytes.length; at += chunkBytes) scanner.push(Buffer.from(bytes.subarray(at, at + chunkBytes)));
   const options: RequestBodyOptions = {
     endpoint: { path: endpoint },
     deployment: deployment(to, more),
