@@ -202,7 +202,7 @@ describe('names, imports and functions on paths', () => {
   const context: SourceContext = {
     file: '/etc/sushy/conf.py',
     environment: { HOME: '/root', STATE: '/srv/state' },
-    workingDirectory: '/work',
+    workingDirectory: '/srv/lab',
     isSetting: (name) => name.startsWith('EMULATOR_'),
   };
   const parse = (lines: readonly string[]) => parseAssignments(lines.join('\n'), context);
@@ -220,8 +220,8 @@ describe('names, imports and functions on paths', () => {
     ['import os.path as p', "p.basename('/etc/key.pem')", 'key.pem'],
     ['from os import path, environ', "path.expanduser('~/key.pem') + environ['STATE']", '/root/key.pem/srv/state'],
     ['from os.path import (join, dirname as up,)', "join(up('/a/b'), 'c')", '/a/c'],
-    ['import os', "os.path.abspath('key.pem')", '/work/key.pem'],
-    ['import os', 'os.getcwd()', '/work'],
+    ['import os', "os.path.abspath('key.pem')", '/srv/lab/key.pem'],
+    ['import os', 'os.getcwd()', '/srv/lab'],
     ['import os', "os.environ.get('STATE', '/var')", '/srv/state'],
     ['import os', "os.environ.get('ABSENT', '/var') + '/x'", '/var/x'],
     ['import os', "os.getenv('ABSENT')", null],

@@ -81,7 +81,7 @@ export function readInstanceId(xml: string): number | null {
   return id === undefined ? null : Number(id);
 }
 
-/** What was read of a document, as long as the document is in use. */
+/** The domains of documents that are in use. */
 const domains = new WeakMap<XmlDocument, Domain>();
 
 /** Reads a domain's XML. @throws {DriverError} internal, where it is no domain. */
