@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { call } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
+import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from '../upstream/closing.js';
 import { answering, ScriptedServer } from '../upstream/scripted-server.js';
 import { messages } from './fixture.js';
@@ -9,14 +10,20 @@ import { messages } from './fixture.js';
 const closing = closingAfterEach();
 const LARGEST_HEAD_BYTES = 4096;
 
-/** Sends a request to a proxy whose upstream answers with these header lines. */
+/** Sends a request to a proxy whose upstream answers with these header lines. A request is counted after its answer was written. */
 async function ask(lines: readonly string[], { status = '200 OK', body = '{}', path = '/v1/chat/completions' } = {}) {
   const head = [`HTTP/1.1 ${status}`, ...lines, `content-length: ${body.length}`].join('\r\n');
   const server = closing(await ScriptedServer.start(answering(() => `${head}\r\n\r\n${body}`)));
   const params = `{model: openai/m, api_base: '${server.apiBase}', api_key: k, use_in_pass_through: true}`;
   const proxy = closing(await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`));
   const answer = await call(proxy.url + path, { body: { model: 'm', messages, input: 'Hi' } });
-  const { text } = await call(`${proxy.url}/metrics`, { method: 'GET' });
+  const text = await waitFor(
+    async () => {
+      const { text: metrics } = await call(`${proxy.url}/metrics`, { method: 'GET' });
+      return /^litellm_proxy_total_requests_metric_total\{/m.test(metrics) ? metrics : undefined;
+    },
+    () => `${path} is not counted in /metrics`,
+  );
   const dropped = /^rackless_dropped_response_headers_total\{.*\} (\d+)$/m.exec(text)?.[1] ?? '0';
   return { ...answer, dropped: Number(dropped) };
 }
@@ -26,11 +33,11 @@ const json = 'content-type: application/json';
 
 describe('a head of 60 KB', () => {
   it.each([
-    ['of a chat', {}],
-    ['of an error', { status: '429 Too Many', body: '{"error":{"message":"slow"}}' }],
-    ['of sound', { path: '/v1/audio/speech', body: 'sound' }],
-  ])('%s loses its longest header, and the metric counts it', async (_what, options) => {
-    const lines = [json, `x-long: ${'x'.repeat(60_000)}`, 'x-ratelimit-remaining-requests: 9', 'x-short: 1'];
+    ['of a chat', { type: json }],
+    ['of an error', { type: json, status: '429 Too Many', body: '{"error":{"message":"slow"}}' }],
+    ['of sound', { type: 'content-type: audio/mpeg', path: '/v1/audio/speech', body: 'sound' }],
+  ])('%s loses its longest header, and the metric counts it', async (_what, { type, ...options }) => {
+    const lines = [type, `x-long: ${'x'.repeat(60_000)}`, 'x-ratelimit-remaining-requests: 9', 'x-short: 1'];
     const { headers, dropped } = await ask(lines, options);
     expect([headBytes(headers) < LARGEST_HEAD_BYTES, dropped]).toEqual([true, 1]);
     expect(headers).toMatchObject({ 'llm_provider-x-short': '1', 'x-ratelimit-remaining-requests': '9' });
