@@ -76,7 +76,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   const viewOf = ({ scope }: Exchange): View<Services> =>
     scope === null || scoping === undefined ? whole : { services: scoping.servicesOf(scope), scope };
   const get = (uri: string, exchange: Exchange): Awaitable<Answer> => {
-    const match = router.match(uri);
+    const match = router.match(uri, serves('GET'));
     const operation = match?.target.operations.get('GET');
     if (match === undefined || operation === undefined)
       throw new Error(`reading ${uri} for an answer: there is no such resource`);
@@ -85,15 +85,15 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
   // The write is done by then, and its preconditions were about the resource that it changed.
   const read = (uri: string, exchange: Exchange): Awaitable<Answer> =>
     get(uri, { ...exchange, preconditions: unconditional });
-  const isServed = (path: string): boolean => router.match(path)?.target.operations.has('GET') === true;
+  const isServed = (path: string): boolean => router.match(path, serves('GET'))?.target.operations.has('GET') === true;
   const reading: Reading = {
     // Under the same guard as a request of its own.
     get: async (uri, exchange) => {
-      const match = router.match(uri);
+      const match = router.match(uri, serves('GET'));
       return get(uri, match === undefined ? exchange : admit(match, exchange, 'GET'));
     },
     show: async (uri, exchange) => {
-      const match = router.match(uri);
+      const match = router.match(uri, serves('GET'));
       if (match?.target.show === undefined) return undefined;
       const { body } = await match.target.show(admit(match, exchange, 'GET'), match.params);
       return pageOf(body, nothingAsked, match.target.pageSize);
@@ -119,7 +119,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
 
   return async (request, response, requestId) => {
     const { path, query } = split(request.url ?? '/');
-    const match = router.match(path);
+    const match = router.match(path, serves(request.method ?? ''));
     let user: string | null = null;
     let answer: Answer;
     let failure: RedfishError | undefined;
@@ -151,6 +151,12 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     };
   };
 }
+
+/** By its method, as one path may lead to two endpoints. */
+const serves =
+  (method: string) =>
+  ({ operations }: Endpoint): boolean =>
+    operations.has(method);
 
 /** 501 says that the client asked for something that does not exist here: nothing went wrong. */
 function isTrouble(status: number): boolean {

@@ -16,6 +16,21 @@ const found = (path: string) => {
 };
 
 describe('createRouter', () => {
+  it('finds the target that suits, where a path leads to several', () => {
+    const members = createRouter([
+      { template: '/Accounts/Members', target: 'creates' },
+      { template: '/Accounts/{id}', target: 'account' },
+    ]);
+    const targetAt = (path: string, suits?: (target: string) => boolean) => members.match(path, suits)?.target;
+    for (let round = 0; round < 2; round += 1) {
+      expect(targetAt('/Accounts/Members')).toBe('creates');
+      expect(targetAt('/Accounts/Members', (target) => target === 'account')).toBe('account');
+      expect(members.match('/Accounts/%4Dembers', (target) => target === 'account')?.params).toEqual({ id: 'Members' });
+      expect(targetAt('/Accounts/Members', () => false)).toBe('creates');
+      expect(targetAt('/Accounts/admin', (target) => target === 'creates')).toBe('account');
+    }
+  });
+
   it.each([
     ['/redfish', 'versions', {}],
     ['/redfish/', 'versions', {}],

@@ -16,8 +16,12 @@ export interface Match<Target> extends Route<Target> {
 
 /** Finds what a path leads to. */
 export interface Router<Target> {
-  /** @param path without its query; with or without a trailing slash, percent-encoded or not. */
-  match(path: string): Match<Target> | undefined;
+  /**
+   * @param path without its query; with or without a trailing slash, percent-encoded or not.
+   * @param suits what the target has to be, if there are several: `Accounts/Members` is the place to create accounts, and an
+   *   account with that name. If none suits, the first one is returned.
+   */
+  match(path: string, suits?: (target: Target) => boolean): Match<Target> | undefined;
 }
 
 interface Node<Target> {
@@ -40,15 +44,17 @@ export function createRouter<Target>(routes: readonly Route<Target>[]): Router<T
   for (const route of routes) insert(root, route);
 
   const remembered = new Map<string, Match<Target>>();
+  const remember = (path: string, found: Match<Target> | undefined): Match<Target> | undefined => {
+    if (found === undefined || path.length > longestRemembered) return found;
+    if (remembered.size >= rememberedPaths) remembered.clear();
+    remembered.set(path, found);
+    return found;
+  };
   return {
-    match(path) {
-      const known = remembered.get(path);
-      if (known !== undefined) return known;
-      const found = search(root, path);
-      if (found === undefined || path.length > longestRemembered) return found;
-      if (remembered.size >= rememberedPaths) remembered.clear();
-      remembered.set(path, found);
-      return found;
+    match(path, suits = () => true) {
+      const first = remembered.get(path) ?? remember(path, search(root, path));
+      if (first === undefined || suits(first.target)) return first;
+      return search(root, path, suits) ?? first;
     },
   };
 }
@@ -82,7 +88,11 @@ function segments(path: string): readonly string[] {
   return parts.length > 1 && parts.at(-1) === '' ? parts.slice(0, -1) : parts;
 }
 
-function search<Target>(root: Node<Target>, path: string): Match<Target> | undefined {
+function search<Target>(
+  root: Node<Target>,
+  path: string,
+  suits: (target: Target) => boolean = () => true,
+): Match<Target> | undefined {
   const parts: string[] = [];
   for (const segment of segments(path)) {
     const part = decode(segment);
@@ -90,7 +100,7 @@ function search<Target>(root: Node<Target>, path: string): Match<Target> | undef
     if (part === undefined || part === '') return undefined;
     parts.push(part);
   }
-  const found = descend(root, parts, 0, []);
+  const found = descend(root, parts, suits);
   if (found === undefined) return undefined;
   const { leaf, values } = found;
   return { ...leaf.route, params: Object.fromEntries(leaf.names.map((name, index) => [name, values[index] ?? ''])) };
@@ -107,17 +117,20 @@ function decode(segment: string): string | undefined {
   }
 }
 
-/** A literal segment wins over a parameter; if it leads nowhere, the parameter is tried. */
+/** A literal segment wins over a parameter; if it leads nowhere, or to a target that does not suit, the parameter is tried. */
 function descend<Target>(
   node: Node<Target>,
   parts: readonly string[],
-  depth: number,
-  values: readonly string[],
+  suits: (target: Target) => boolean,
+  depth = 0,
+  values: readonly string[] = [],
 ): { readonly leaf: NonNullable<Node<Target>['leaf']>; readonly values: readonly string[] } | undefined {
   const part = parts[depth];
-  if (part === undefined) return node.leaf === undefined ? undefined : { leaf: node.leaf, values };
+  if (part === undefined) {
+    return node.leaf === undefined || !suits(node.leaf.route.target) ? undefined : { leaf: node.leaf, values };
+  }
   const literal = node.literals.get(part);
-  const found = literal && descend(literal, parts, depth + 1, values);
+  const found = literal && descend(literal, parts, suits, depth + 1, values);
   if (found !== undefined || node.wildcard === undefined) return found;
-  return descend(node.wildcard, parts, depth + 1, [...values, part]);
+  return descend(node.wildcard, parts, suits, depth + 1, [...values, part]);
 }

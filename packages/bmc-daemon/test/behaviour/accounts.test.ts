@@ -168,6 +168,26 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
+  it('that are named Members already can be read, changed and removed, although the name cannot be given', async () => {
+    fixture.htpasswd('Members', 'an old password');
+    fixture.advance(60_000);
+    const uri = `${accounts}/Members`;
+    const send = (method: string, body?: object) =>
+      fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
+    expect((await fixture.client.get(uri, as('admin'))).json).toMatchObject({ '@odata.id': uri, UserName: 'Members' });
+    expect((await send('PATCH', { Enabled: false })).json).toMatchObject({ Enabled: false });
+    const refused = await send('POST', { UserName: 'Members', Password: 'long enough', RoleId: 'ReadOnly' });
+    expect(refused.status).toBe(400);
+    expect(outcome(await fixture.client.send('DELETE', uri, { headers: as('rick') }))).toBe(
+      '403 InsufficientPrivilege',
+    );
+    expect((await send('DELETE')).status).toBe(204);
+    expect((await fixture.client.get(uri, as('admin'))).status).toBe(404);
+    // As before, an account is created there.
+    const created = await send('POST', { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
+    expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
+  });
+
   it('come in by session alone where HTTPBasicAuth is Disabled, and are not asked for Basic (S2)', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenOf(await fixture.logIn('admin', USERS.admin));
