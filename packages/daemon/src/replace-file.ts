@@ -101,16 +101,36 @@ export function removeLeftovers(file: string): readonly string[] {
     const old = statSync(file, { throwIfNoEntry: false });
     const target = old === undefined ? file : realpathSync(file);
     const start = `.${path.basename(target)}.`;
-    const owners = [process.geteuid?.(), (old ?? ownerOfFolder(target))?.uid];
-    const folder = path.dirname(target);
-    return readdirSync(folder)
-      .filter((name) => name.startsWith(start) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(start.length)))
-      .map((name) => path.join(folder, name))
-      .filter((leftover) => isLeftover(leftover, owners) && isRemoved(leftover));
+    const isOurs = (name: string): boolean =>
+      name.startsWith(start) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(start.length));
+    return removeFrom(path.dirname(target), isOurs, (old ?? ownerOfFolder(target))?.uid);
   } catch {
     // There is no such folder, or this user may not read it.
     return [];
   }
+}
+
+/**
+ * Removes the files that a killed process left in a folder, by the same rules as {@link removeLeftovers}: they belong to this user or
+ * to the owner of the folder, and are older than this process.
+ * @param isOurs whether a file with this name is such a file.
+ * @returns as {@link removeLeftovers}.
+ */
+export function removeLeftoversIn(folder: string, isOurs: (name: string) => boolean): readonly string[] {
+  try {
+    return removeFrom(folder, isOurs, statSync(folder).uid);
+  } catch {
+    // There is no such folder, or this user may not read it.
+    return [];
+  }
+}
+
+/** @throws what node:fs throws for the folder. */
+function removeFrom(folder: string, isOurs: (name: string) => boolean, owner: number | undefined): readonly string[] {
+  return readdirSync(folder)
+    .filter(isOurs)
+    .map((name) => path.join(folder, name))
+    .filter((leftover) => isLeftover(leftover, [process.geteuid?.(), owner]) && isRemoved(leftover));
 }
 
 function isLeftover(leftover: string, owners: readonly (number | undefined)[]): boolean {

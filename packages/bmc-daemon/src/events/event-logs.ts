@@ -1,8 +1,8 @@
 /** The logs of the machines and of the service, written from the bus: what happened, who asked for it, and from where. */
-import { readdirSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Log } from '@rackless/daemon/log.js';
+import { removeLeftoversIn } from '@rackless/daemon/replace-file.js';
 import { taskEventRegistry } from '../redfish/task-event-registry.js';
 import type { EventBus, ServiceEvent } from './event-bus.js';
 import { eventText } from './event-record.js';
@@ -51,7 +51,8 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
   const removals = new Map<string, Promise<void>>();
   const recent: string[] = [];
 
-  removeUnfinished(folder);
+  for (const leftover of removeLeftoversIn(folder, (name) => name.endsWith('.jsonl.new')))
+    log.warn(`removed ${leftover}, which a killed process left`);
   const fileOf = (name: string): LogFile => {
     const known = files.get(name);
     if (known !== undefined) return known;
@@ -111,16 +112,6 @@ export function openEventLogs({ bus, folder, limit, log }: EventLogsOptions): Ev
       await Promise.allSettled([...files.values()].map((file) => file.flushed()));
     },
   };
-}
-
-/** Removes the new logs of a process that was killed while it wrote them: they took the place of none. */
-function removeUnfinished(folder: string): void {
-  try {
-    for (const name of readdirSync(folder))
-      if (name.endsWith('.jsonl.new')) rmSync(path.join(folder, name), { force: true });
-  } catch {
-    // There is no folder yet, or it cannot be written: then the logs say so.
-  }
 }
 
 /** The log that an event goes into; null for none. */

@@ -1,5 +1,5 @@
 /** The logs of machines and managers. */
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
@@ -45,6 +45,19 @@ describe('the logs', () => {
     await lab.close();
     lab = await openLab(driver, folder.path);
   };
+
+  it('remove what a killed daemon left unfinished, and nothing that another process writes now', async () => {
+    const logs = join(folder.path, `logs-${lab.services.serviceUuid}`);
+    const left = join(logs, 'left.jsonl.new');
+    const young = join(logs, 'young.jsonl.new');
+    await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' });
+    await until('a log', () => existsSync(logs));
+    for (const file of [left, young]) writeFileSync(file, '');
+    utimesSync(left, 1, 1);
+    await restart();
+    expect([left, young].map((file) => existsSync(file))).toEqual([false, true]);
+    expect(lab.logged).toContain(`removed ${left}, which a killed process left`);
+  });
 
   it('say what happened to a machine, who asked for it and from where (S8)', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
