@@ -107,7 +107,7 @@ function subscriptionsOf(subscriptions: Subscriptions, uuid: string): Subscripti
       const found = subscriptions.find(id);
       return found === undefined || !isShown(found) ? undefined : found;
     },
-    create: (record) => subscriptions.create({ ...record, machine: uuid }),
+    create: (record, requester) => subscriptions.create({ ...record, machine: uuid }, requester),
     openStream: (request) => subscriptions.openStream({ ...request, machine: uuid }),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Privilege } from '../auth/privileges.js';
 import { createEventBus, type ServiceEvent } from './event-bus.js';
 import { publishWrites } from './published-writes.js';
 
@@ -14,6 +15,7 @@ describe('what clients change', () => {
       user: 'admin',
       session: null,
       address: '192.0.2.7',
+      privileges: new Set<Privilege>(),
       requestId: 'not for events',
       signal: new AbortController().signal,
     };

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { refuse } from '../redfish/errors.js';
+import { RedfishError, refuse } from '../redfish/errors.js';
+import { message } from '../redfish/messages.js';
 import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
 import type { StreamSource } from '../redfish/stream.js';
 import type { StateFile } from '../state-file.js';
@@ -17,6 +18,7 @@ import { EventStream } from './event-stream.js';
 import { EventQueue, ReportQueue, type PayloadQueue } from './payload-queue.js';
 import { eventsOf, reportsOf } from './machine-filter.js';
 import { deliveryRetryPolicies, PushDelivery } from './push-delivery.js';
+import { hasPlace, type Asker, type Place } from './subscription-shares.js';
 import { everyEvent, type StreamWants } from './stream-filter.js';
 
 const strings = z.array(z.string());
@@ -75,6 +77,8 @@ export interface StreamSubscription {
   readonly id: string;
   /** `redfish-sse://192.0.2.1:40112`. */
   readonly destination: string;
+  /** The client's, without its port. */
+  readonly address: string;
   readonly owner: string | null;
   readonly format: EventFormat;
   /** As of a listener. */
@@ -96,6 +100,8 @@ export interface EventStreamRequest {
   /** Header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   readonly actor: Actor;
+  /** @see Asker.isAdministrator */
+  readonly isAdministrator: boolean;
   /** `192.0.2.1:40112`. */
   readonly peer: string;
   /** @see EventStreamOptions.isWelcome */
@@ -114,8 +120,11 @@ export interface Subscriptions {
   /** In the order of their creation, listeners first; the same array until something changes. */
   list(): readonly Subscription[];
   find(id: string): Subscription | undefined;
-  /** @throws {RedfishError} EventSubscriptionLimitExceeded. @throws {StateFileError} */
-  create(record: NewSubscription): PushSubscription;
+  /**
+   * @param isAdministrator see {@link Asker}.
+   * @throws {RedfishError} EventSubscriptionLimitExceeded. @throws {StateFileError}
+   */
+  create(record: NewSubscription, requester: { readonly isAdministrator: boolean }): PushSubscription;
   /** @throws {StateFileError} */
   change(id: string, change: PushChange): void;
   suspend(id: string): void;
@@ -140,7 +149,7 @@ export interface SubscriptionsOptions {
   readonly state: StateFile<SubscriptionsState>;
   readonly post: EventPost;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Listeners and streams in all. */
+  /** Listeners and streams in all; {@link hasPlace} divides them among the clients. */
   readonly limit: number;
   /** Events that wait for one of them at most. */
   readonly backlog: number;
@@ -159,6 +168,9 @@ interface Stream {
 }
 
 export const subscriptionUri = (id: string): string => `/redfish/v1/EventService/Subscriptions/${id}`;
+
+/** A client without a place may ask again then, in seconds. */
+const RETRY_AFTER_S = '30';
 
 /** A client that takes nothing for so long does not come back to it. */
 const STALLED_MS = 120_000;
@@ -209,8 +221,16 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       time: new Date(),
       detail: `EventService/Subscriptions/${id}.`,
     });
-  const checkRoom = (): void => {
-    if (pushes.size + streams.size >= limit) throw refuse('EventSubscriptionLimitExceeded');
+  const checkRoom = (asker: Asker): void => {
+    const listeners = [...pushes.values()].map(({ subscription: { record } }): Place => ({
+      kind: 'push',
+      owner: record.owner,
+      address: null,
+    }));
+    const open = [...streams.values()].map(({ subscription }): Place => subscription);
+    if (hasPlace(asker, [...listeners, ...open], limit)) return;
+    const fault = message('EventSubscriptionLimitExceeded');
+    throw new RedfishError(503, [fault], { 'Retry-After': RETRY_AFTER_S });
   };
 
   const start = (record: PushRecord): Push => {
@@ -310,8 +330,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         ...[...streams.values()].map(({ subscription }) => subscription),
       ]),
     find: (id) => pushes.get(id)?.subscription ?? streams.get(id)?.subscription,
-    create(record) {
-      checkRoom();
+    create(record, { isAdministrator }) {
+      checkRoom({ kind: 'push', owner: record.owner, address: null, isAdministrator });
       const push = start({ machine: null, ...record, id: randomUUID(), suspended: false });
       try {
         store();
@@ -338,7 +358,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       push.delivery.resume();
     },
     remove,
-    openStream({ wants: wanted, machine = null, lastEventId, actor, peer, isWelcome }) {
+    openStream({ wants: wanted, machine = null, lastEventId, actor, isAdministrator, peer, isWelcome }) {
       const asked = wanted ?? everyEvent;
       const wants = {
         ...asked,
@@ -346,7 +366,8 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         reports: asked.reports === null ? null : reportsOf(machine, asked.reports),
       };
       if (closed) throw refuse('ServiceShuttingDown');
-      checkRoom();
+      const { user: owner, address } = actor;
+      checkRoom({ kind: 'stream', owner, address, isAdministrator });
       const id = randomUUID();
       return (output) => {
         const stream = new EventStream(output, {
@@ -374,7 +395,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         const deliver = (message: ReportMessage): void => stream.deliverReport(message);
         const leaveReports = wantsReport === null ? undefined : reports?.subscribe({ wants: wantsReport, deliver });
         const destination = `redfish-sse://${peer}`;
-        const subscription = { kind: 'stream', id, destination, owner: actor.user, format, machine } as const;
+        const subscription = { kind: 'stream', id, destination, address, owner, format, machine } as const;
         streams.set(id, { subscription, close: () => stream.close() });
         listed = undefined;
         // Which is also the first event that a client sees, and how it knows that the stream is open.

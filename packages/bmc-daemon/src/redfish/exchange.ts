@@ -1,5 +1,6 @@
 /** One request on its way through the pipeline. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Privilege } from '../auth/privileges.js';
 import type { Authenticated } from './authenticate.js';
 import type { Preconditions } from './conditions.js';
 import type { Requester } from './resource.js';
@@ -37,6 +38,7 @@ export type ChangeListener = (change: Change) => void;
 export class RequestRequester implements Requester {
   readonly user: string | null;
   readonly session: string | null;
+  readonly privileges: ReadonlySet<Privilege>;
   readonly address: string;
   readonly requestId: string;
   readonly #response: ServerResponse;
@@ -45,6 +47,7 @@ export class RequestRequester implements Requester {
   constructor(who: Authenticated, requestId: string, request: IncomingMessage, response: ServerResponse) {
     this.user = who.user;
     this.session = who.session;
+    this.privileges = who.privileges;
     // Undefined once the socket is destroyed; the answer goes nowhere then.
     this.address = request.socket.remoteAddress ?? '';
     this.requestId = requestId;

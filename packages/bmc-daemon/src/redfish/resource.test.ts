@@ -9,7 +9,14 @@ const defineResource = resourceDefiner<Services>();
 const request = {
   params: { systemId: 'a' },
   services: { machines: new Map([['a', { name: 'alpha', on: true }]]) },
-  requester: { user: null, session: null, address: '127.0.0.1', requestId: '1', signal: new AbortController().signal },
+  requester: {
+    user: null,
+    session: null,
+    privileges: new Set<never>(),
+    address: '127.0.0.1',
+    requestId: '1',
+    signal: new AbortController().signal,
+  },
 };
 
 describe('defineResource', () => {

@@ -4,6 +4,7 @@
  * Actions block, body faults) from what the literal says.
  */
 import type { ZodType } from 'zod';
+import type { Privilege } from '../auth/privileges.js';
 import type { PropertyNames } from './driver-errors.js';
 import type { JsonObject } from './json.js';
 import type { Message } from './messages.js';
@@ -23,6 +24,7 @@ export interface Requester {
   readonly user: string | null;
   /** Id of the session that the request belongs to; null for a user and password. */
   readonly session: string | null;
+  readonly privileges: ReadonlySet<Privilege>;
   /** The peer's IP address. */
   readonly address: string;
   readonly requestId: string;

@@ -13,7 +13,7 @@ import {
 } from '../events/subscriptions.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
 import { about, message, withDetail } from '../redfish/messages.js';
-import type { JsonObject } from '../redfish/resource.js';
+import type { JsonObject, ResourceRequest } from '../redfish/resource.js';
 import { telemetryUri } from '../telemetry/report.js';
 import { canonicalDefinitions } from './metric-report-definition.js';
 import { parseUrl } from './parse-url.js';
@@ -171,7 +171,7 @@ const subscriptions = defineResource({
       const format = formatOf(body, services);
       const named = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
       const reportDefinitions = await canonicalDefinitions(services, named);
-      const { record } = services.subscriptions.create({
+      const asked = {
         context: body.Context ?? null,
         destination: body.Destination,
         httpHeaders: body.HttpHeaders ?? {},
@@ -191,22 +191,47 @@ const subscriptions = defineResource({
           severities: body.Severities ?? [],
           eventTypes: body.EventTypes ?? [],
         },
-      });
+      } as const;
+      const isAdministrator = requester.privileges.has('ConfigureManager');
+      const { record } = services.subscriptions.create(asked, { isAdministrator });
       return { created: { location: subscriptionUri(record.id) } };
     },
   },
 });
 
+function isOwn({
+  params,
+  services,
+  requester,
+}: ResourceRequest<Services, { readonly subscriptionId: string }>): boolean {
+  const found = services.subscriptions.find(params.subscriptionId);
+  const owner = found?.kind === 'push' ? found.record.owner : (found?.owner ?? null);
+  return owner !== null && owner === requester.user;
+}
+
+/** By the subscription itself: the same entity gives the same answer. */
+const maskedOnes = new WeakMap<PushSubscription, PushSubscription>();
+
+/** A subscription as it is shown to accounts that may not change it: the query of its Destination may hold a token. */
+function masked(found: PushSubscription): PushSubscription {
+  const known = maskedOnes.get(found);
+  if (known !== undefined) return known;
+  const { record } = found;
+  const hidden = { ...found, record: { ...record, destination: maskUrl(record.destination) } };
+  maskedOnes.set(found, hidden);
+  return hidden;
+}
+
 const subscription = defineResource({
   entity: 'EventDestination',
   odataType: '#EventDestination.v1_16_0.EventDestination',
   uri: '/redfish/v1/EventService/Subscriptions/{subscriptionId}',
-  isOwn: ({ params, services, requester }) => {
-    const found = services.subscriptions.find(params.subscriptionId);
-    const owner = found?.kind === 'push' ? found.record.owner : (found?.owner ?? null);
-    return owner !== null && owner === requester.user;
+  isOwn,
+  load: (request) => {
+    const found = find(request.services, request.params.subscriptionId);
+    const isConfigurable = request.requester.privileges.has('ConfigureManager') || isOwn(request);
+    return found.kind === 'push' && !isConfigurable ? masked(found) : found;
   },
-  load: ({ params, services }) => find(services, params.subscriptionId),
   render: (entity) => (entity.kind === 'push' ? renderPush(entity) : renderStream(entity)),
   patch: {
     body: z.strictObject(changeable),

@@ -151,6 +151,7 @@ export const eventStream = streamDefiner<Services>()({
       wants,
       lastEventId: typeof last === 'string' && last !== '' ? last : undefined,
       actor: { user: requester.user, address: requester.address },
+      isAdministrator: requester.privileges.has('ConfigureManager'),
       peer,
       // DSP0266, Server-Sent Events: the end of a session does not end the stream. The stream ends when the account could not open
       // it again with the same password. Otherwise, whoever knows an old password would read events without a limit.

@@ -24,7 +24,14 @@ const SEED = Number(process.env['RACKLESS_SEED'] ?? 20_261_122);
 const BODIES_OF_EACH = Number(process.env['RACKLESS_BODIES'] ?? 25);
 
 const root = '/redfish/v1';
-const requester = { user: null, session: null, address: '', requestId: '', signal: new AbortController().signal };
+const requester = {
+  user: null,
+  session: null,
+  privileges: new Set<never>(),
+  address: '',
+  requestId: '',
+  signal: new AbortController().signal,
+};
 
 interface Target {
   readonly method: string;

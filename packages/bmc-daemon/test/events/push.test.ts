@@ -1,7 +1,9 @@
 /** Subscriptions whose events are pushed to a listener. */
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import type { Received } from '../support/client.js';
+import { accessWithAccount } from '../support/services.js';
 import {
   keysOf,
   newFolder,
@@ -154,6 +156,38 @@ describe('push subscriptions', () => {
   it('are refused without what they need, every fault at once (S10)', async () => {
     const answer = await lab.post(collection, { Context: 'mine' });
     expect([answer.status, messages(answer)]).toEqual([400, ['PropertyMissing', 'PropertyMissing']]);
+  });
+
+  it('show the query of their Destination only to those who may change them', async () => {
+    await lab.close();
+    const access = accessWithAccount(join(folder.path, 'htpasswd'));
+    const account = { password: 'operates all', enabled: true, passwordChangeRequired: false };
+    await access.accounts?.create({ user: 'olga', roleId: 'Operator', ...account });
+    await access.accounts?.create({ user: 'otto', roleId: 'Operator', ...account });
+    await access.accounts?.create({ user: 'rick', roleId: 'ReadOnly', ...account });
+    lab = await openLab(driver, folder.path, { access });
+    const as = (user: string, password = 'operates all') => ({
+      Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+    });
+    const Destination = 'https://192.0.2.50/events?token=hush#also';
+    const made = await lab.client.send('POST', collection, { headers: as('olga'), body: body({ Destination }) });
+    expect(made.json).toMatchObject({ Destination });
+    const uri = made.headers.location ?? '';
+    const hidden = 'https://192.0.2.50/events?******';
+    for (const [headers, shown] of [
+      [as('rick'), hidden],
+      [as('olga'), Destination],
+      [as('otto'), hidden],
+      [as('admin', 'secret'), Destination],
+    ] as const) {
+      const again = await lab.client.get(uri, headers);
+      expect(again.json).toMatchObject({ Destination: shown });
+      expect((await lab.client.get(uri, { ...headers, 'If-None-Match': again.headers.etag ?? '' })).status).toBe(304);
+      const expanded = await lab.client.get(`${collection}?$expand=.`, headers);
+      expect(expanded.json).toMatchObject({ Members: [{ Destination: shown }] });
+    }
+    const guess = `$filter=${encodeURIComponent("contains(Destination,'hush')")}`;
+    expect((await lab.client.get(`${collection}?${guess}`, as('rick'))).text).not.toContain(uri);
   });
 
   it('are limited in number, and a deletion makes room (S10)', async () => {

@@ -235,6 +235,26 @@ describe('the stream of events', () => {
     expect(lab.services.subscriptions.list()).toEqual([]);
   });
 
+  it('leaves places for others when one account opens as many streams as it can', async () => {
+    await lab.close();
+    const access = accessWithAccount(join(folder.path, 'htpasswd'));
+    const account = { password: 'reads a lot', roleId: 'ReadOnly', enabled: true, passwordChangeRequired: false };
+    for (const user of ['reader', 'other']) await access.accounts?.create({ user, ...account });
+    lab = await openLab(driver, folder.path, { access });
+    const openAs = async (user: string, password: string) =>
+      open('', { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` });
+    // The password is remembered from here on.
+    const first = await openAs('reader', 'reads a lot');
+    const more = await Promise.all(Array.from({ length: 59 }, () => openAs('reader', 'reads a lot')));
+    const refused = more.filter(({ status }) => status === 503);
+    expect([first.status, more.length - refused.length, refused.length]).toEqual([200, 49, 10]);
+    expect(refused[0]?.headers['retry-after']).toBe('30');
+    expect((await openAs('other', 'reads a lot')).status).toBe(200);
+    expect((await openAs('admin', 'secret')).status).toBe(200);
+    first.close();
+    await until('a place', async () => (await openAs('reader', 'reads a lot')).status === 200);
+  });
+
   it('ends with the service (S10)', async () => {
     const stream = await open();
     lab.services.subscriptions.closeStreams();

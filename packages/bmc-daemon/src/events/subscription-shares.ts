@@ -1,0 +1,35 @@
+/** How many subscriptions a client may have, so that one client cannot use the places of all others. */
+
+/** A subscription that has a place. */
+export interface Place {
+  readonly kind: 'push' | 'stream';
+  readonly owner: string | null;
+  /** Address of the client of a stream; null for a listener. */
+  readonly address: string | null;
+}
+
+/** The client that asks for one place more. */
+export interface Asker extends Place {
+  /** Whether it may delete the subscriptions of others (ConfigureManager). Without accounts, every client may. */
+  readonly isAdministrator: boolean;
+}
+
+/** Of the limit, what an account without ConfigureManager may have open as streams. */
+const ACCOUNT_SHARE = 1 / 4;
+/** Of the limit, what one address may have open as streams, whatever its accounts. */
+const ADDRESS_SHARE = 1 / 2;
+/** Of the limit, what is left for administrators. */
+const RESERVED_SHARE = 1 / 10;
+
+/**
+ * Returns whether there is a place for one more subscription. A listener has no share of its own: who may create listeners has
+ * ConfigureComponents, and a tool such as Ironic creates one for each machine.
+ */
+export function hasPlace(asker: Asker, taken: readonly Place[], limit: number): boolean {
+  const { kind, owner, address, isAdministrator } = asker;
+  if (taken.length >= (isAdministrator ? limit : Math.floor(limit * (1 - RESERVED_SHARE)))) return false;
+  if (kind === 'push') return true;
+  const streams = taken.filter((place) => place.kind === 'stream');
+  if (streams.filter((place) => place.address === address).length >= Math.floor(limit * ADDRESS_SHARE)) return false;
+  return isAdministrator || streams.filter((place) => place.owner === owner).length < Math.floor(limit * ACCOUNT_SHARE);
+}
