@@ -22,6 +22,7 @@ const floors = {
       'loopback.ts',
       'mask-url.ts',
       'nearest-name.ts',
+      'pipelined-requests.ts',
       'text-file.ts',
       'version.ts',
     ],

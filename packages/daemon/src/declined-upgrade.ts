@@ -27,6 +27,8 @@ export function declineUpgrade(
     if (socket instanceof Socket) socket.setTimeout(0);
     socket.unshift(Buffer.concat([headWithoutOffer(request), head]));
     serve(socket);
+    // It may be paused since requests waited on it.
+    socket.resume();
   });
 }
 

@@ -237,6 +237,32 @@ describe('a request for another protocol', () => {
     ]);
   });
 
+  it('behind requests that wait loses nothing that follows in later packets', async () => {
+    const waiting: ServerResponse[] = [];
+    const handle: RequestListener = (request, response) => {
+      if (request.url === '/slow') waiting.push(response);
+      else response.end(`answer ${request.url}`);
+    };
+    const { addresses } = await listen(handle);
+    const socket = connect({ port: Number(new URL(addresses[0] ?? '').port), host: '127.0.0.1', allowHalfOpen: true });
+    const answers = text(socket);
+    const write = (bytes: string) => new Promise((resolve) => socket.write(bytes, resolve));
+    await write(`${'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2)}${head}`);
+    const answer = async () => {
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      waiting.shift()?.end('slow');
+    };
+    await answer();
+    await write('GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await answer();
+    expect((await answers).match(/slow|answer \/(?:realtime|last)/g)).toEqual([
+      'slow',
+      'slow',
+      'answer /realtime',
+      'answer /last',
+    ]);
+  });
+
   it('may come any number of times on one connection, and leaves nothing behind', async () => {
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);

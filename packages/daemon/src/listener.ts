@@ -18,6 +18,7 @@ import {
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from './declined-upgrade.js';
+import { oneAtATime } from './pipelined-requests.js';
 import type { TlsOptions } from './tls.js';
 
 export interface ListenOptions {
@@ -27,7 +28,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
-  /** Answers every request, one of HTTP/1.1 without a Host header included. */
+  /** Answers every request, one of HTTP/1.1 without a Host header included; the requests of one connection one after the other. */
   readonly handle: RequestListener;
   /** Answers what is no HTTP. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -107,7 +108,9 @@ const TLS_HANDSHAKE = 0x16;
 
 /** Opens the socket. @throws {ListenError} */
 export async function openListener(options: ListenOptions): Promise<Listener> {
-  const { ip, port, tls, handle, onClientError, onError, onUpgrade, onExpectContinue } = options;
+  const { ip, port, tls, onClientError, onError, onUpgrade } = options;
+  const inTurn = oneAtATime();
+  const handle = inTurn(options.handle);
   // Node's own answer to a request without a Host has no body and is in no log: `handle` gives one.
   const common = { ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
@@ -116,7 +119,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('clientError', onClientError);
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
   server.on('checkExpectation', handle);
-  if (onExpectContinue !== undefined) server.on('checkContinue', onExpectContinue);
+  if (options.onExpectContinue !== undefined) server.on('checkContinue', inTurn(options.onExpectContinue));
   // Nobody is a proxy here, and Node would close the connection without a word.
   server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
   // The listeners that Node's own server has now, and none that is added below: the socket is known already.
