@@ -5,6 +5,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { Selection } from '../routing/router.js';
 import { pythonSeconds } from '../upstream/connection-faults.js';
+import { withoutSecrets } from '../upstream/own-secrets.js';
 import type { Exchange } from './exchange.js';
 import { dropLongHeaders } from './head-limit.js';
 import { costOf } from './response-cost.js';
@@ -23,7 +24,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
   }
   if (upstream !== null) {
     const from = headers.length;
-    addUpstreamHeaders(headers, upstream);
+    addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
     exchange.droppedHeaders += dropLongHeaders(headers, from);
   }
   // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
@@ -124,10 +125,11 @@ function shownName(name: string): string | null {
   return shown;
 }
 
-function addUpstreamHeaders(headers: string[], upstream: readonly string[]): void {
+function addUpstreamHeaders(headers: string[], upstream: readonly string[], deployment: Deployment | null): void {
   for (let index = 0; index + 1 < upstream.length; index += 2) {
     const name = upstream[index] ?? '';
-    const value = upstream[index + 1] ?? '';
+    const sent = upstream[index + 1] ?? '';
+    const value = deployment === null ? sent : withoutSecrets(sent, deployment);
     const shown = shownName(name);
     if (shown === null || value === '' || !isHeaderText(value)) continue;
     headers.push(shown, value);

@@ -1,5 +1,6 @@
 /** What becomes of an upstream's answer is decided by its head: an answer is one of a few kinds, each of which knows what to do. */
 import type { ProxyError } from '../errors.js';
+import { withoutSecrets } from '../upstream/own-secrets.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
@@ -36,7 +37,10 @@ const LONGEST_BODY_HEADER = 512;
 /** As {@link headerOf}, for a header that describes the body; undefined, too, where it is unreasonably long. */
 export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {
   const value = headerOf(headers, name);
-  if (value === undefined || value.length <= LONGEST_BODY_HEADER) return value;
+  if (value === undefined) return undefined;
+  const { selection } = exchange;
+  if (value.length <= LONGEST_BODY_HEADER)
+    return selection === null ? value : withoutSecrets(value, selection.deployment);
   exchange.droppedHeaders += 1;
   return undefined;
 }

@@ -1,10 +1,11 @@
 /** An answer with a status that says no: kept until it is whole, told in OpenAI's shape. */
+import { performance } from 'node:perf_hooks';
 import { ChunkList } from '../json/chunk-list.js';
 import { errorOfStatus } from '../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
 
-/** Of an error's body; what is longer is no message. */
+/** Part of an error's body that is read. Longer ones are no messages, and may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
 
 /** Any answer whose status is none of success. */
@@ -18,9 +19,13 @@ export class ErrorAnswer implements Answer {
   }
 
   data(chunk: Buffer): void {
-    if (this.#length >= MAX_ERROR_BYTES) return;
     this.#received.push(chunk);
     this.#length += chunk.length;
+    if (this.#length < MAX_ERROR_BYTES) return;
+    const { call, exchange } = this.#context;
+    call.abort();
+    exchange.answeredAt = performance.now();
+    this.end();
   }
 
   end(): void {

@@ -3,6 +3,8 @@ import { call } from '../../test/harness/call.js';
 import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../../test/support/app.js';
 import type { ProxySettings } from '../settings.js';
 
+/** Of the upstream; see test/support/app. */
+const KEY = 'sk-upstream-0123456789';
 let served: ServedApp;
 beforeAll(async () => {
   served = await serveApp();
@@ -367,6 +369,41 @@ describe('the headers of an answer', () => {
       headers['x-ratelimit-limit-requests'],
       headers['llm_provider-retry-after'],
     ]).toEqual([429, '7', 'deployment-1', '1', '7']);
+  });
+});
+
+describe('a key that the upstream repeats', () => {
+  it.each(['application/json', 'text/event-stream', 'audio/mpeg'])('is masked in the headers of %s', async (type) => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': type, 'x-echo': `Bearer ${KEY}`, 'x-ratelimit-key': KEY });
+      response.end(type === 'text/event-stream' ? 'data: [DONE]\n\n' : '{"model":"served/model"}');
+    };
+    const { status, headers } = await ask();
+    expect(JSON.stringify(headers)).not.toContain(KEY);
+    expect([status, headers['llm_provider-x-echo'], headers['x-ratelimit-key']]).toEqual([200, 'Bearer ****', '****']);
+  });
+
+  it('is masked in a content type', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, { 'content-type': `audio/mpeg; key=${KEY}` }).end('sound');
+    };
+    expect((await ask()).headers['content-type']).toBe('audio/mpeg; key=****');
+  });
+});
+
+describe('an error that never ends', () => {
+  it('is answered after 1 MB, and its connection is closed', async () => {
+    let closed: Promise<unknown> | undefined;
+    served.answering = ({ request }, response) => {
+      response.writeHead(503, { 'content-type': 'text/plain' });
+      const write = () => void response.write('overloaded '.repeat(10_000));
+      response.on('drain', write);
+      closed = new Promise((resolve) => request.socket.once('close', resolve));
+      write();
+    };
+    const { status, text } = await ask();
+    expect([status, text.includes('overloaded overloaded')]).toEqual([503, true]);
+    await closed;
   });
 });
 

@@ -59,15 +59,20 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
  * The upstream's headers as the client gets them: name, value, name, value; names lower case.
  * @param rawHeaders as `IncomingMessage.rawHeaders`.
  * @param ours names that this proxy has answered itself: the upstream's are told as `llm_provider-…`.
+ * @param mask masks the secrets of the deployment.
  */
-export function rawAnswerHeaders(rawHeaders: readonly string[], ours: ReadonlySet<string>): string[] {
+export function rawAnswerHeaders(
+  rawHeaders: readonly string[],
+  ours: ReadonlySet<string>,
+  mask: (value: string) => string,
+): string[] {
   const named = connectionOptions(valuesOf(rawHeaders, 'connection').join(','));
   const headers: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
     if (upstreamsOwn.test(name) || named.has(name) || !isHeaderText(value)) continue;
-    headers.push(ours.has(name) || name.startsWith('x-litellm-') ? `llm_provider-${name}` : name, value);
+    headers.push(ours.has(name) || name.startsWith('x-litellm-') ? `llm_provider-${name}` : name, mask(value));
   }
   return headers;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deploymentAt } from '../../test/upstream/asking.js';
-import { errorOfStatus, interruptionFault } from './classify.js';
+import { errorOfStatus, interruptionFault, notJsonFault } from './classify.js';
 
 const KEY = 'sk-upstream-secret';
 const selection = { deployment: deploymentAt('https://host/v1', { apiKey: KEY }), modelGroup: 'group' };
@@ -112,6 +112,8 @@ describe('an answer that is no success', () => {
     expect(told.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
     expect(error(400, '['.repeat(900_000)).message.length).toBeLessThan(600);
+    const long = 'x'.repeat(300_000);
+    expect(JSON.stringify(error(400, { error: { type: long, code: long, param: long } })).length).toBeLessThan(6000);
     // Whoever searches to the end of the page from each of them is not ready in minutes.
     for (const tag of ['<title', '<title>', '<script>', '<'])
       expect(error(502, tag.repeat(900_000 / tag.length)).message.length).toBeLessThan(600);
@@ -160,6 +162,32 @@ describe('an answer that is no success', () => {
     expect(error(401, { error: { message: `Incorrect API key provided: ${KEY}, ${KEY}` } }).message).toContain(
       'Incorrect API key provided: ****, ****',
     );
+  });
+});
+
+describe('a key that the upstream repeats', () => {
+  it.each(['code', 'type', 'param', 'message', 'detail'])('is masked in %s', (member) => {
+    const made = errorOfStatus(401, [], Buffer.from(JSON.stringify({ error: { [member]: `no ${KEY}!` } })), selection);
+    expect(JSON.stringify(made.body)).toContain('no ****!');
+    expect(JSON.stringify(made.body)).not.toContain(KEY);
+  });
+
+  it('is masked before a long message, a page or a redirect is cut', () => {
+    for (let before = 3980; before < 4000; before += 1)
+      expect(error(401, { error: { message: 'x'.repeat(before) + KEY } }).message).not.toContain('sk-');
+    for (let before = 280; before < 300; before += 1) {
+      expect(error(401, `<p>${'x'.repeat(before)}${KEY}</p>`).message).not.toContain('sk-');
+      expect(error(302, '', ['location', `/${'x'.repeat(before)}${KEY}`]).message).not.toContain('sk-');
+      expect(notJsonFault(200, Buffer.from('x'.repeat(before) + KEY), selection).message).not.toContain('sk-');
+    }
+  });
+
+  it('is masked in the headers that a client keeps', () => {
+    const headers = ['retry-after', KEY, 'x-ratelimit-key', `a ${KEY}`];
+    expect(errorOfStatus(429, headers, Buffer.from(''), selection).headers).toEqual({
+      'retry-after': '****',
+      'x-ratelimit-key': 'a ****',
+    });
   });
 });
 

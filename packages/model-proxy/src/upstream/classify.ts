@@ -4,8 +4,8 @@
  */
 import { ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
-import { secretOfHeader } from '../trace.js';
 import { inModelGroup } from './model-group.js';
+import { withoutSecrets } from './own-secrets.js';
 
 /** Whom the request was for; routing's Selection has this shape. */
 export interface ErrorSelection {
@@ -17,6 +17,8 @@ export interface ErrorSelection {
 const LARGEST_BODY_BYTES = 1024 * 1024;
 /** Characters of a message of the upstream's; validation errors repeat whole requests. */
 const LONGEST_MESSAGE = 4000;
+/** Characters of a type, a code or a parameter's name. */
+const LONGEST_WORD = 300;
 /** Characters of a page that stands in place of a message. */
 const LONGEST_PAGE = 300;
 /** Characters of a page that are looked at for it. */
@@ -41,15 +43,16 @@ export function errorOfStatus(
   selection: ErrorSelection,
 ): ProxyError {
   const { deployment, modelGroup } = selection;
-  const told = readBody(body.subarray(0, LARGEST_BODY_BYTES));
-  const message = withoutSecrets(told.message === '' ? defaultMessage(status, headers) : told.message, deployment);
+  const mask: Mask = (text) => withoutSecrets(text, deployment);
+  const told = readBody(body.subarray(0, LARGEST_BODY_BYTES), mask);
+  const message = told.message === '' ? defaultMessage(status, headers, mask) : told.message;
   const { head, status: answered } = classOf(status, told, message);
   return new ProxyError({
     status: answered,
     message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
     param: told.param,
     kind: 'upstreamStatus',
-    headers: keptHeaders(headers),
+    headers: keptHeaders(headers, mask),
     ...(told.code === null ? {} : { code: told.code }),
     ...(told.type === null ? {} : { type: told.type }),
   });
@@ -77,7 +80,7 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
  * @param body as received, or its beginning.
  */
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
-  const shown = withoutSecrets(plainText(body.toString('utf8', 0, LOOKED_AT)), deployment);
+  const shown = plainText(body.toString('utf8', 0, LOOKED_AT), (text) => withoutSecrets(text, deployment));
   const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${shown === '' ? '' : `: ${shown}`}`;
   const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
   return new ProxyError({
@@ -86,6 +89,9 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
     kind: 'malformedAnswer',
   });
 }
+
+/** Masks the secrets of the deployment. */
+type Mask = (text: string) => string;
 
 interface Told {
   readonly message: string;
@@ -145,29 +151,31 @@ function isContextWindow(told: Told, message: string): boolean {
   return told.code === 'context_length_exceeded' || contextWindowWords.test(message);
 }
 
-function readBody(body: Buffer): Told {
+function readBody(body: Buffer, mask: Mask): Told {
   const text = body.toString();
   const parsed = parse(text);
-  if (parsed === undefined) return { message: plainText(text), type: null, param: null, code: null };
+  if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
   // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error": "…"}; FastAPI: {"detail": …}.
   const error = isRecord(parsed) ? (parsed['error'] ?? parsed) : parsed;
-  if (!isRecord(error)) return { message: messageOf(error), type: null, param: null, code: null };
+  if (!isRecord(error)) return { message: messageOf(error, mask), type: null, param: null, code: null };
   const { message, detail, msg, type, param, code } = error;
   const nothing = message === undefined && detail === undefined && msg === undefined;
+  const word = (value: unknown) =>
+    typeof value === 'string' && value !== 'None' ? cut(mask(value), LONGEST_WORD) : null;
   return {
-    message: messageOf(nothing ? error : (message ?? detail ?? msg)),
-    type: typeof type === 'string' && type !== '' && type !== 'None' ? type : null,
-    param: typeof param === 'string' && param !== 'None' ? param : null,
-    code: typeof code === 'string' && code !== 'None' ? code : typeof code === 'number' ? String(code) : null,
+    message: messageOf(nothing ? error : (message ?? detail ?? msg), mask),
+    type: type === '' ? null : word(type),
+    param: word(param),
+    code: typeof code === 'number' ? String(code) : word(code),
   };
 }
 
 /** A page says in its title what it is. */
-function plainText(body: string): string {
-  const text = body.slice(0, LOOKED_AT);
+function plainText(body: string, mask: Mask): string {
+  const text = mask(body.slice(0, LOOKED_AT));
   // No `<` within a tag: for a page of nothing else each of them would be a search to the end of the page.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
-  const words = title.trim() === '' ? text.replace(/<(script|style)\b.*?<\/\1>/gis, ' ') : title;
+  const words = title.trim() === '' ? withoutScripts(text) : title;
   const plain = words
     .replace(/<[^<>]*>/g, ' ')
     .replace(/\s+/g, ' ')
@@ -175,36 +183,48 @@ function plainText(body: string): string {
   return cut(plain, LONGEST_PAGE);
 }
 
-function messageOf(value: unknown): string {
+/** A loop in place of `<script.*?</script>`, which would search to the end of the page for each element that is not closed. */
+function withoutScripts(page: string): string {
+  const elements = /<(\/?)(script|style)\b/gi;
+  let kept = '';
+  let at = 0;
+  let open: string | null = null;
+  for (const { 1: slash = '', 2: name = '', index } of page.matchAll(elements)) {
+    const element = name.toLowerCase();
+    if (slash === '' && open === null) {
+      kept += `${page.slice(at, index)} `;
+      at = index;
+      open = element;
+    } else if (slash !== '' && open === element) {
+      at = index;
+      open = null;
+    }
+  }
+  // What is never closed is shown.
+  return kept + page.slice(at);
+}
+
+function messageOf(value: unknown, mask: Mask): string {
   if (value === null || value === undefined) return '';
-  return cut(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_MESSAGE);
+  return cut(mask(typeof value === 'string' ? value : JSON.stringify(value)), LONGEST_MESSAGE);
 }
 
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
 }
 
-function defaultMessage(status: number, headers: readonly string[]): string {
+function defaultMessage(status: number, headers: readonly string[], mask: Mask): string {
   if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
-  const where = at === -1 ? '' : ` to ${cut(headers[at + 1] ?? '', LONGEST_PAGE)}`;
+  const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), LONGEST_PAGE)}`;
   return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
 }
 
-/** Some servers repeat the key that they refuse. */
-function withoutSecrets(message: string, { apiKey, extraHeaders }: Deployment): string {
-  const secrets = [apiKey, ...Object.entries(extraHeaders).map(([name, value]) => secretOfHeader(name, value))];
-  return secrets.reduce<string>(
-    (rest, secret) => (secret === null || secret.length < 4 ? rest : rest.replaceAll(secret, '****')),
-    message,
-  );
-}
-
-function keptHeaders(headers: readonly string[]): Record<string, string> {
+function keptHeaders(headers: readonly string[], mask: Mask): Record<string, string> {
   const kept = new Map<string, string>();
   for (let at = 0; at < headers.length && kept.size < MOST_KEPT_HEADERS; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]];
-    if (keptHeader.test(name) && name.length + value.length <= LONGEST_KEPT_VALUE) kept.set(name, value);
+    if (keptHeader.test(name) && name.length + value.length <= LONGEST_KEPT_VALUE) kept.set(name, mask(value));
   }
   return Object.fromEntries(kept);
 }

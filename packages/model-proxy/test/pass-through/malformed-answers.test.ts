@@ -9,6 +9,7 @@ import { HEAD_END, ScriptedServer } from '../upstream/scripted-server.js';
 jest.setTimeout(30_000);
 
 const closing = closingAfterEach();
+const KEY = 'sk-upstream-0123456789';
 
 /** A proxy whose upstream answers every request with these bytes and closes the connection, but `/good` as it should. */
 async function proxyBefore(bytes: string) {
@@ -19,7 +20,7 @@ async function proxyBefore(bytes: string) {
       socket.end(isGood ? 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood' : bytes, 'latin1');
     }),
   );
-  const params = `{model: openai/m, api_base: '${server.apiBase}', api_key: k, use_in_pass_through: true}`;
+  const params = `{model: openai/m, api_base: '${server.apiBase}', api_key: ${KEY}, use_in_pass_through: true}`;
   const proxy = closing(await startTestProxy(`model_list: [{model_name: m, litellm_params: ${params}}]\n`));
   const get = (path: string) => call(proxy.url + path, { method: 'GET' });
   const works = async () => (await get('/openai/v1/good')).text;
@@ -54,6 +55,20 @@ describe('an upstream of raw requests', () => {
     const answer = await get('/openai/v1/x');
     expect([answer.status, errorOf(answer.text).message]).toEqual([500, expect.stringContaining(message)]);
     expect(await works()).toBe('good');
+  });
+
+  it.each([
+    ['an answer', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n'],
+    ['an error', 'HTTP/1.1 401 No\r\ncontent-length: 2\r\n'],
+    ['a handshake', 'HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: Upgrade\r\n'],
+  ])('that repeats its key in the headers of %s does not tell it to the client', async (what, head) => {
+    const { proxy, get } = await proxyBefore(`${head}x-echo: Bearer ${KEY}\r\nlocation: /?key=${KEY}\r\n\r\nok`);
+    const headers =
+      what === 'a handshake'
+        ? await exchangeBytes(proxy.port, handshake)
+        : JSON.stringify((await get('/openai/v1/x')).headers);
+    expect(headers).toMatch(/x-echo\W+Bearer \*{4}/);
+    expect(headers).not.toContain(KEY);
   });
 
   it('may send interim answers first', async () => {
