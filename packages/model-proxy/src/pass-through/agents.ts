@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Deployment } from '../providers/deployment.js';
 import { CONNECTION_LIMITS, lifetimeMs, type ConnectionPool } from '../upstream/connection-pool.js';
 import type { Way } from '../upstream/send.js';
-import { optionalTimer } from './optional-timer.js';
+import { deadline } from '../upstream/time-bounds.js';
 
 /** Idle connections end before common servers (uvicorn, Node: 5 s) end them; in milliseconds. */
 const IDLE_MS = 4000;
@@ -39,7 +39,8 @@ interface KnownAgents extends Agents {
 export class AgentsByDeployment {
   readonly #known = new WeakMap<Deployment, KnownAgents>();
 
-  of({ pool, peer }: Way): Agents {
+  of(way: Way): Agents {
+    const { pool, peer } = way;
     const { deployment } = peer;
     const known = this.#known.get(deployment);
     if (known?.pool === pool) return known;
@@ -50,7 +51,7 @@ export class AgentsByDeployment {
       limitConnections(agent);
       agent.createConnection = (_options, done) => {
         // Declared too narrow: Node asks for the socket only where there is no error.
-        connect(pool, deployment.timeouts.connectMs, done as Connected);
+        connect(way, deployment.timeouts.connectMs, done as Connected);
         return undefined;
       };
       return agent;
@@ -84,13 +85,13 @@ function limitConnections(agent: HttpAgent): void {
 
 type Connected = (error: Error | null, socket: Socket | null) => void;
 
-function connect(pool: ConnectionPool, limitMs: number | null, done: Connected): void {
+function connect({ pool, clock }: Way, limitMs: number | null, done: Connected): void {
   const cancel = pool.open((error, socket) => {
-    clearTimeout(timer);
+    limit?.stop();
     if (socket !== null) uses.set(socket, { expiresAt: performance.now() + lifetimeMs(), requests: 0 });
     done(error, socket);
   });
-  const timer = optionalTimer(limitMs, () => {
+  const limit = deadline(clock, limitMs, () => {
     cancel();
     done(new ConnectTimeoutError(limitMs ?? 0), null);
   });

@@ -8,8 +8,8 @@ import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/answer-fault.js';
 import { codeOf, connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
+import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
 import { passAnswer, reportEveryEnd, statusFault } from './raw-answer.js';
@@ -46,9 +46,9 @@ const STALE_WITHIN_MS = 1000;
 export class RawCall implements UpstreamCall {
   readonly #options: RawCallOptions;
   readonly #startedAt = performance.now();
-  readonly #total: NodeJS.Timeout | undefined;
-  /** Whoever's turn it is to move. */
-  #quiet: NodeJS.Timeout | undefined;
+  readonly #total: Deadline | undefined;
+  /** Limits how long the side whose turn it is sends or reads nothing. */
+  #quiet: Deadline | undefined;
   #stall: NodeJS.Timeout | undefined;
   #raw: RawRequest | undefined;
   #outgoing: ClientRequest | undefined;
@@ -64,7 +64,7 @@ export class RawCall implements UpstreamCall {
     // A body that is streamed has no end that could be waited for: what is ours to answer for begins and ends here.
     exchange.receivedAt ||= this.#startedAt;
     exchange.sentAt = performance.now();
-    this.#total = optionalTimer(timeouts.totalMs, () => this.#timeOut('total', timeouts.totalMs));
+    this.#total = this.#limit('total', timeouts.totalMs);
     this.#send(options.body.kind === 'kept' ? options.agents.kept : options.agents.fresh);
   }
 
@@ -145,7 +145,7 @@ export class RawCall implements UpstreamCall {
     });
     // The client is held back as long as the upstream holds us back, and is not to blame for that.
     raw.on('pause', () => this.#watch('send', timeouts.firstByteMs));
-    raw.on('resume', () => clearTimeout(this.#quiet));
+    raw.on('resume', () => this.#quiet?.stop());
     raw.once('end', () => clearTimeout(this.#stall));
     if (body.head.length > 0) raw.write(body.head);
     if (request.readableEnded) raw.end();
@@ -178,7 +178,7 @@ export class RawCall implements UpstreamCall {
     idle();
     passAnswer(exchange, answer, traced, {
       onProgress: idle,
-      onHeld: () => clearTimeout(this.#quiet),
+      onHeld: () => this.#quiet?.stop(),
       onEnd: () => this.#end(),
       onBroken: (error) => this.#broken(error),
     });
@@ -257,15 +257,19 @@ export class RawCall implements UpstreamCall {
   }
 
   #watch(bound: Bound, limitMs: number | null): void {
-    clearTimeout(this.#quiet);
-    if (!this.#over) this.#quiet = optionalTimer(limitMs, () => this.#timeOut(bound, limitMs));
+    this.#quiet?.stop();
+    if (!this.#over) this.#quiet = this.#limit(bound, limitMs);
+  }
+
+  #limit(bound: Bound, limitMs: number | null): Deadline | undefined {
+    return deadline(this.#options.plan.way.clock, limitMs, () => this.#timeOut(bound, limitMs));
   }
 
   #leave(): void {
     this.#over = true;
     this.#options.exchange.answeredAt = performance.now();
-    clearTimeout(this.#total);
-    clearTimeout(this.#quiet);
+    this.#total?.stop();
+    this.#quiet?.stop();
     clearTimeout(this.#stall);
   }
 

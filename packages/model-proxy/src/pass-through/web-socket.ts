@@ -12,8 +12,8 @@ import type { Timeouts } from '../providers/deployment.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/answer-fault.js';
 import { connectionFault, timeoutFault, type Bound } from '../upstream/connection-faults.js';
+import { deadline, type Deadline } from '../upstream/time-bounds.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
-import { optionalTimer } from './optional-timer.js';
 import { ConnectTimeoutError, type Agents } from './agents.js';
 import { FrameCursor, goingAway, maskedGoingAway } from './frames.js';
 import type { CreateProxyMiddleware } from './proxy-middleware.js';
@@ -42,7 +42,9 @@ const LEAVING = 'the proxy is shutting down';
 export class WebSocketCall implements UpstreamCall {
   readonly #options: WebSocketOptions;
   readonly #startedAt = performance.now();
-  readonly #handshake: NodeJS.Timeout | undefined;
+  readonly #handshake: Deadline | undefined;
+  /** Runs while both are open. */
+  #idle: Deadline | undefined;
   #outgoing: ClientRequest | undefined;
   /** The upstream's, when both are open. */
   #upstream: Socket | undefined;
@@ -58,7 +60,7 @@ export class WebSocketCall implements UpstreamCall {
     exchange.call = this;
     exchange.receivedAt = exchange.sentAt = this.#startedAt;
     const limitMs = timeouts.firstByteMs ?? timeouts.totalMs;
-    this.#handshake = optionalTimer(limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
+    this.#handshake = deadline(plan.way.clock, limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
     // Before anything else is read: http-proxy does the same, but only when its turn has come.
@@ -150,7 +152,7 @@ export class WebSocketCall implements UpstreamCall {
       return;
     }
     const { exchange, traced } = this.#options;
-    clearTimeout(this.#handshake);
+    this.#handshake?.stop();
     exchange.firstByteAt = performance.now();
     const nothing = () => undefined;
     passAnswer(exchange, answer, traced, {
@@ -178,7 +180,7 @@ export class WebSocketCall implements UpstreamCall {
       this.#failed(new AnswerFault('http', 'an upgrade to something else than a WebSocket'));
       return;
     }
-    clearTimeout(this.#handshake);
+    this.#handshake?.stop();
     socket.removeListener('readable', this.#onReadable);
     socket.removeListener('end', this.#onEnd);
     exchange.firstByteAt = performance.now();
@@ -193,7 +195,7 @@ export class WebSocketCall implements UpstreamCall {
 
   /** Both are open. Pipes end neither where the other breaks off. */
   #join(upstream: Socket): void {
-    const { socket, timeouts, exchange } = this.#options;
+    const { socket, timeouts, exchange, plan } = this.#options;
     this.#upstream = upstream;
     upstream.pipe(socket);
     socket.pipe(upstream);
@@ -201,6 +203,7 @@ export class WebSocketCall implements UpstreamCall {
     upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
     socket.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => {
+      this.#idle?.stop();
       if (socket.destroyed) return;
       socket.destroySoon();
       // It waits for a client that does not read.
@@ -215,16 +218,16 @@ export class WebSocketCall implements UpstreamCall {
     });
     if (this.#leaving) this.#endBetweenFrames();
     const { idleMs } = timeouts;
-    if (idleMs === null) return;
     // Bytes in either direction count, pings too.
-    upstream.setTimeout(idleMs, () => {
-      exchange.error = this.#timeoutFault('idle', idleMs);
+    this.#idle = deadline(plan.way.clock, idleMs, () => {
+      exchange.error = this.#timeoutFault('idle', idleMs ?? 0);
       upstream.destroy();
       socket.destroy();
     });
   }
 
   #passed(direction: FrameCursor, chunk: Buffer): void {
+    this.#idle?.restart();
     direction.push(chunk);
     if (this.#leaving) this.#endBetweenFrames();
   }
@@ -274,7 +277,7 @@ export class WebSocketCall implements UpstreamCall {
     if (this.#over) return;
     this.#over = true;
     this.#options.exchange.answeredAt = performance.now();
-    clearTimeout(this.#handshake);
+    this.#handshake?.stop();
   }
 }
 

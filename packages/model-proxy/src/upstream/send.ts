@@ -41,6 +41,8 @@ export interface Way {
   readonly peer: Peer;
   /** Plain HTTP by way of a forward proxy; null: otherwise. */
   readonly absolute: AbsoluteForm | null;
+  /** Measures the time limits of whoever goes this way. */
+  readonly clock: BoundsClock;
 }
 
 /** Makes the one way to all upstreams. Connects to nobody yet. Whoever made it closes it. */
@@ -172,6 +174,7 @@ class Upstreams implements PooledUpstream {
         pool,
         peer,
         absolute: proxy === null || isTls ? null : { host: origin.host, authorization: proxy.authorization },
+        clock: this.#clock,
       };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -48,7 +48,51 @@ export class BoundsClock {
     const real = performance.now();
     this.now += Math.min(real - this.#real, LARGEST_STEP_MS);
     this.#real = real;
+    // Sockets are read first: after a late tick, they hold what upstreams sent while this process was held up.
+    setImmediate(() => this.#check());
+  }
+
+  #check(): void {
     // What was marked between two ticks was marked up to a tick too early: the bound is moved by as much.
     for (const bounded of this.#watched.list()) bounded.check(this.now - TICK_MS);
   }
+}
+
+/** One time limit by a {@link BoundsClock}. Begins when it is constructed; its owner stops it. */
+export class Deadline implements Bounded {
+  inFlightIndex = -1;
+  readonly #clock: BoundsClock;
+  readonly #limitMs: number;
+  readonly #onPassed: () => void;
+  #startedAt: number;
+
+  /** @param onPassed called once, unless {@link stop} comes first. */
+  constructor(clock: BoundsClock, limitMs: number, onPassed: () => void) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.#onPassed = onPassed;
+    // Before the clock is read: a clock that nobody used stands still.
+    clock.add(this);
+    this.#startedAt = clock.now;
+  }
+
+  /** Gives the whole limit again. */
+  restart(): void {
+    this.#startedAt = this.#clock.now;
+  }
+
+  stop(): void {
+    this.#clock.remove(this);
+  }
+
+  check(now: number): void {
+    if (this.inFlightIndex === -1 || now - this.#startedAt < this.#limitMs) return;
+    this.stop();
+    this.#onPassed();
+  }
+}
+
+/** @param limitMs null: there is no limit. */
+export function deadline(clock: BoundsClock, limitMs: number | null, onPassed: () => void): Deadline | undefined {
+  return limitMs === null ? undefined : new Deadline(clock, limitMs, onPassed);
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Longer than anything healthy takes on a loaded machine. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 120_000;
 
 /** Asks again until there is an answer. @throws {Error} with the complaint. */
 export async function waitFor<T>(
@@ -18,4 +18,18 @@ export async function waitFor<T>(
     if (late) throw new Error(complaint());
     await delay(5);
   }
+}
+
+/** Looks that must agree. Between two of them this process, to which both ends belong, reads and writes what it can. */
+const AGREEING_LOOKS = 40;
+
+/** Waits until what is counted stays the same because somebody holds it up. @throws {Error} with the complaint. */
+export async function settled(count: () => number, complaint: () => string): Promise<number> {
+  let [before, agreeing] = [0, 0];
+  return waitFor(() => {
+    const now = count();
+    agreeing = now === before && now > 0 ? agreeing + 1 : 0;
+    before = now;
+    return agreeing >= AGREEING_LOOKS ? now : undefined;
+  }, complaint);
 }

@@ -3,17 +3,18 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as requestHttp, type IncomingMessage } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { errorOf } from '../faults/fixture.js';
 import { call, exchangeBytes, open } from '../harness/call.js';
 import { startTestProxy, type TestProxyOptions } from '../harness/proxy.js';
 import { closingAfterEach } from '../upstream/closing.js';
-import { waitFor } from '../harness/wait.js';
+import { answerOf, requestBody, ScriptedServer } from '../upstream/scripted-server.js';
+import { holdUp, passTime, stopTime } from '../harness/stopped-time.js';
+import { settled, waitFor } from '../harness/wait.js';
 import { configOf, entry, useRawProxy } from './fixture.js';
 import { RawUpstream } from './raw-upstream.js';
 
-jest.setTimeout(30_000);
-
+stopTime();
 const fixture = useRawProxy();
 const closing = closingAfterEach();
 
@@ -95,13 +96,29 @@ describe('an upstream of raw requests', () => {
     const { upstream } = fixture();
     upstream.intercept = () => true;
     const { get: ask } = await proxyWith([param]);
-    const answer = await ask();
+    const asked = ask();
+    const last = await upstream.asked();
+    await passTime(300);
+    const answer = await asked;
     expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining(words)]);
-    const { last } = upstream;
     await waitFor(
       () => (last.request.socket.destroyed ? true : undefined),
       () => 'the request upstream goes on',
     );
+  });
+
+  it('that answered while this process was held up has answered in time', async () => {
+    const server = closing(await ScriptedServer.start(() => undefined));
+    const { get: ask } = await proxyWith(['first_byte_timeout: 0.2', 'idle_timeout: 0.2'], {}, server.apiBase);
+    const asked = ask();
+    const visit = await server.visited(1);
+    await waitFor(
+      () => requestBody(visit.text),
+      () => `only this came: ${visit.text}`,
+    );
+    visit.socket.write(answerOf('late'));
+    holdUp(10_000);
+    expect((await asked).text).toBe('late');
   });
 
   it.each([
@@ -113,7 +130,10 @@ describe('an upstream of raw requests', () => {
     async (name, more, words) => {
       const { proxy, upstream } = fixture();
       upstream.intercept = () => true;
-      const answer = await call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+      const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+      await upstream.asked();
+      await passTime(300);
+      const answer = await asked;
       expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
         408,
         expect.stringContaining(words),
@@ -140,7 +160,13 @@ describe('an upstream of raw requests', () => {
     silent.on('connection', (socket) => held.push(socket));
     const { port } = silent.address() as AddressInfo; // it listens at TCP
     const { get: ask } = await proxyWith(['connect_timeout: 0.2'], {}, `https://127.0.0.1:${port}/v1`);
-    const answer = await ask();
+    const asked = ask();
+    await waitFor(
+      () => held[0],
+      () => 'nothing connected',
+    );
+    await passTime(300);
+    const answer = await asked;
     expect([answer.status, messageOf(answer)]).toEqual([408, expect.stringContaining('within the connect timeout')]);
     for (const socket of held) socket.destroy();
     silent.close();
@@ -152,6 +178,11 @@ describe('an upstream of raw requests', () => {
       response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
     const { proxy } = await proxyWith(['idle_timeout: 0.2']);
     const answer = await open(`${proxy.url}/openai/v1/x`, { method: 'GET' });
+    await waitFor(
+      () => (answer.text === 'half' ? true : undefined),
+      () => `this came: ${answer.text}`,
+    );
+    await passTime(300);
     expect([answer.status, await answer.ended, answer.text]).toEqual([200, 'cut', 'half']);
     await waitFor(
       () => proxy.logged().find((line) => line.includes('within the idle timeout')),
@@ -324,14 +355,8 @@ describe('a client of raw requests', () => {
     const answered = await new Promise<IncomingMessage>((resolve) =>
       requestHttp(`${proxy.url}/openai/v1/x`, { agent: false }, resolve).end(),
     );
-    let before = -1;
-    await waitFor(
-      async () => {
-        const still = written === before;
-        before = written;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        return still ? true : undefined;
-      },
+    const before = await settled(
+      () => written,
       () => 'the upstream never stopped',
     );
     expect(before).toBeLessThan(size / 2);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { createAuthority, type Authority, type CertificateFiles } from '../../sample-upstream/certificates.js';
+import { waitFor } from '../harness/wait.js';
 
 /** What it wants to see in Authorization. */
 export const RAW_KEY = 'sk-raw-upstream-0123456789';
@@ -132,6 +133,14 @@ export class RawUpstream {
     const last = this.seen.at(-1);
     if (last === undefined) throw new Error('the upstream has seen nothing');
     return last;
+  }
+
+  /** Waits until it has seen a request. @returns the last one. */
+  asked(): Promise<Seen> {
+    return waitFor(
+      () => this.seen.at(-1),
+      () => 'the upstream was not asked',
+    );
   }
 
   forget(): void {

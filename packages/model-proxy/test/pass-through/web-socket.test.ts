@@ -2,15 +2,16 @@ import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { exchangeBytes } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
-import { waitFor } from '../harness/wait.js';
+import { passTime, stopTime } from '../harness/stopped-time.js';
+import { settled, waitFor } from '../harness/wait.js';
 import { configOf, entry, useRawProxy } from './fixture.js';
 import { RAW_KEY, refuseUpgrade } from './raw-upstream.js';
 
-jest.setTimeout(30_000);
+stopTime({ timers: 'all' });
 
 const MASTER = 'sk-master-0123456789';
 /** RFC 6455 §1.3. */
@@ -283,7 +284,10 @@ describe('a WebSocket', () => {
     );
     try {
       upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
-      const { status, text } = await refused('/v1/realtime?model=slow', { port: proxy.port });
+      const refusal = refused('/v1/realtime?model=slow', { port: proxy.port });
+      await upstream.asked();
+      await passTime(300);
+      const { status, text } = await refusal;
       expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
     } finally {
       await proxy.close();
@@ -291,9 +295,13 @@ describe('a WebSocket', () => {
   });
 
   it('waits for a handshake as long as its client says (C11, C13)', async () => {
-    fixture().upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
+    const { upstream } = fixture();
+    upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
     const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
-    const { status, text } = await refused('/v1/realtime?model=gpt', { headers });
+    const refusal = refused('/v1/realtime?model=gpt', { headers });
+    await upstream.asked();
+    await passTime(300);
+    const { status, text } = await refusal;
     expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
   });
 
@@ -304,8 +312,15 @@ describe('a WebSocket', () => {
     );
     try {
       const socket = await opened('/v1/realtime?model=idle', { port: proxy.port });
-      const atUpstream = closed(await upstreamEnd());
-      expect((await closed(socket)).code).toBe(1006);
+      const [atClient, atUpstream] = [closed(socket), closed(await upstreamEnd())];
+      // Bytes begin the limit again.
+      await passTime(250);
+      socket.send('hello');
+      await message(socket);
+      await passTime(250);
+      expect(socket.readyState).toBe(WebSocket.OPEN);
+      await passTime(200);
+      expect((await atClient).code).toBe(1006);
       expect((await atUpstream).code).toBe(1006);
       await waitFor(
         () => proxy.logged().find((line) => line.includes('sent nothing more of its answer within the idle timeout')),
@@ -318,7 +333,7 @@ describe('a WebSocket', () => {
 
   describe('when the proxy ends', () => {
     const leaving = { code: 1001, reason: 'the proxy is shutting down' };
-    /** A proxy that tells WebSockets a second after it is told to end, and cuts them a second later. */
+    /** A proxy that tells WebSockets a second after it is told to end, and cuts them a second later: both when a test says so. */
     const shortLived = () => {
       const { upstream } = fixture();
       return startTestProxy(configOf(upstream, [entry('gpt', 'openai/x', upstream)]), {
@@ -330,8 +345,10 @@ describe('a WebSocket', () => {
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
       const ends = [closed(socket), closed(await upstreamEnd())];
-      await proxy.close();
+      const ended = proxy.close();
+      await passTime(1000);
       expect(await Promise.all(ends)).toEqual([leaving, leaving]);
+      await ended;
     });
 
     it('tells a client only when the frame that is on its way is whole (C2, C13)', async () => {
@@ -352,8 +369,10 @@ describe('a WebSocket', () => {
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
       const [said, end] = [message(socket), closed(socket)];
-      await proxy.close();
+      const ended = proxy.close();
+      await passTime(1000);
       expect([(await said).data.toString(), await end]).toEqual(['0123456789', leaving]);
+      await ended;
       for (const one of sockets) one.destroy();
     });
 
@@ -372,7 +391,14 @@ describe('a WebSocket', () => {
       const told: Buffer[] = [];
       client.on('data', (chunk: Buffer) => told.push(chunk));
       const gone = once(client, 'close');
-      await proxy.close();
+      const ended = proxy.close();
+      await passTime(1000);
+      await waitFor(
+        () => (Buffer.concat(told).length >= 4 ? true : undefined),
+        () => `the client was told ${Buffer.concat(told).toString('hex')}`,
+      );
+      await passTime(1000);
+      await ended;
       await gone;
       expect(Buffer.concat(told).subarray(0, 4)).toEqual(Buffer.from([0x88, 28, 0x03, 0xe9]));
       expect((await atUpstream).code).toBe(1006);
@@ -395,15 +421,8 @@ describe('a WebSocket', () => {
     socket.pause();
     const upstreamSocket = await upstreamEnd();
     // What fits into kernels and streams has gone; the rest waits where it was made.
-    let before = -1;
-    await waitFor(
-      async () => {
-        const now = upstreamSocket.bufferedAmount;
-        const still = now === before && now > 0;
-        before = now;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        return still ? true : undefined;
-      },
+    const before = await settled(
+      () => upstreamSocket.bufferedAmount,
       () => 'the upstream was never held up',
     );
     expect(before).toBeGreaterThan((frames / 4) * size);

@@ -1,17 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Timeouts } from '../../src/providers/deployment.js';
+import { holdUp, passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
-import { ask, deploymentAt, send, upstreamFor } from './asking.js';
+import { deploymentAt, send, upstreamFor } from './asking.js';
 import { UNBOUNDED } from '../support/deployment.js';
 import { closingAfterEach } from './closing.js';
-import { answering, ScriptedServer, type Visit } from './scripted-server.js';
+import { answering, answerOf, requestBody, ScriptedServer, type Visit } from './scripted-server.js';
 
 const closing = closingAfterEach();
+stopTime();
 
 async function start(timeouts: Partial<Timeouts>, onData: (visit: Visit) => void) {
   const server = closing(await ScriptedServer.start(onData));
   const deployment = deploymentAt(server.apiBase, { timeouts: { ...UNBOUNDED, ...timeouts } });
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
+}
+
+/** Waits until the server has read a whole request. */
+async function hasRequest(server: ScriptedServer): Promise<void> {
+  const visit = await server.visited(1);
+  await waitFor(
+    () => requestBody(visit.text),
+    () => `only this came: ${visit.text}`,
+  );
 }
 
 /** The message with what differs from run to run taken out. */
@@ -26,7 +37,12 @@ const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 describe('a time-out', () => {
   it('names the first byte when no answer comes, as 408, and ends the upstream request (C11)', async () => {
     const { server, deployment, upstream } = await start({ firstByteMs: 200 }, () => undefined);
-    const asked = await ask(upstream, deployment);
+    const asked = send(upstream, deployment);
+    await hasRequest(server);
+    await passTime(150);
+    expect(asked.told).toEqual([]);
+    await passTime(200);
+    await asked.over();
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not send the first byte of its answer within the first-byte timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
@@ -42,7 +58,9 @@ describe('a time-out', () => {
       { firstByteMs: 200 },
       answering(() => STREAM_HEAD),
     );
-    const asked = await ask(upstream, deployment);
+    const asked = await send(upstream, deployment).hasHead();
+    await passTime(300);
+    await asked.over();
     expect(asked.told).toEqual(['head', 'error']);
     expect(asked.error?.message).toContain('first-byte timeout');
   });
@@ -52,7 +70,9 @@ describe('a time-out', () => {
       { idleMs: 200 },
       answering(() => `${STREAM_HEAD}1\r\na\r\n`),
     );
-    const asked = await ask(upstream, deployment);
+    const asked = await send(upstream, deployment).received(1);
+    await passTime(300);
+    await asked.over();
     expect([asked.text, messageOf(asked, server.port)]).toEqual([
       'a',
       `${HEAD} 127.0.0.1:PORT sent nothing more of its answer within the idle timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
@@ -62,23 +82,35 @@ describe('a time-out', () => {
   it('names the whole of an answer that trickles on for ever (C11)', async () => {
     const { server, deployment, upstream } = await start(
       { idleMs: 10_000, totalMs: 300 },
-      answering((_body, { socket }) => {
-        const timer = setInterval(() => socket.write('1\r\na\r\n'), 10);
-        socket.once('close', () => clearInterval(timer));
-        return STREAM_HEAD;
-      }),
+      answering(() => STREAM_HEAD),
     );
-    const asked = await ask(upstream, deployment);
-    expect(asked.text).toMatch(/^a+$/);
+    const asked = await send(upstream, deployment).hasHead();
+    for (let bytes = 1; bytes <= 3; bytes += 1) {
+      server.visits[0]?.socket.write('1\r\na\r\n');
+      await asked.received(bytes);
+      await passTime(50);
+    }
+    await passTime(300);
+    await asked.over();
+    expect(asked.text).toBe('aaa');
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} 127.0.0.1:PORT did not finish its answer within the total timeout - timeout value=0.3, time taken=T seconds. ${GROUP}`,
     );
   });
 
   it('names the request when the upstream stops reading it (C11)', async () => {
-    const { deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
+    const { server, deployment, upstream } = await start({ firstByteMs: 300 }, ({ socket }) => socket.pause());
     const body = Array.from({ length: 320 }, () => Buffer.alloc(65_536));
-    const asked = await ask(upstream, deployment, { body });
+    const asked = send(upstream, deployment, { body });
+    await server.visited(1);
+    // What the system takes meanwhile begins the limit again.
+    await waitFor(
+      async () => {
+        await passTime(400);
+        return asked.error;
+      },
+      () => 'the request goes on',
+    );
     expect(asked.error?.message).toContain('stopped reading the request within the first-byte timeout');
   });
 
@@ -88,7 +120,10 @@ describe('a time-out', () => {
     const deployment = deploymentAt(`https://127.0.0.1:${server.port}/v1`, {
       timeouts: { ...UNBOUNDED, connectMs: 200 },
     });
-    const asked = await ask(closing(upstreamFor([deployment])), deployment);
+    const asked = send(closing(upstreamFor([deployment])), deployment);
+    await server.visited(1);
+    await passTime(300);
+    await asked.over();
     expect(messageOf(asked, server.port)).toBe(
       `${HEAD} No connection to 127.0.0.1:PORT was made within the connect timeout - timeout value=0.2, time taken=T seconds. ${GROUP}`,
     );
@@ -105,14 +140,23 @@ describe('a time-out', () => {
     );
     const asked = send(upstream, deployment, {}, () => asked.call?.pause());
     const other = send(upstream, deployment);
-    await asked.received(1);
-    // Both began together; the one whose client reads runs into its bound.
-    await other.over();
+    await Promise.all([asked.received(1), other.received(1)]);
+    await passTime(300);
+    // The one whose client reads runs into its bound.
     await other.over();
     expect([asked.told, other.error?.kind]).toEqual([['head', 'data'], 'timeout']);
     server.visits[0]?.socket.write('0\r\n\r\n');
     asked.call?.resume();
     expect((await asked.over()).error).toBeUndefined();
+  });
+
+  it('does not pass when the answer came while this process was held up', async () => {
+    const { server, deployment, upstream } = await start({ firstByteMs: 200, totalMs: 60_000 }, () => undefined);
+    const asked = send(upstream, deployment);
+    await hasRequest(server);
+    server.visits[0]?.socket.write(answerOf('late'));
+    holdUp(10_000);
+    expect([(await asked.over()).error, asked.text]).toEqual([undefined, 'late']);
   });
 
   it('does not pass where there is no bound, and an answer in time ends it (C11)', async () => {
@@ -121,7 +165,10 @@ describe('a time-out', () => {
       bounds,
       answering(() => `${STREAM_HEAD}1\r\na\r\n0\r\n\r\n`),
     );
-    expect((await ask(upstream, deployment)).told).toEqual(['head', 'data', 'end']);
-    expect((await ask(upstream, deployment, { timeouts: UNBOUNDED })).told).toEqual(['head', 'data', 'end']);
+    for (const timeouts of [deployment.timeouts, UNBOUNDED]) {
+      const asked = await send(upstream, deployment, { timeouts }).over();
+      await passTime(10_000);
+      expect(asked.told).toEqual(['head', 'data', 'end']);
+    }
   });
 });
