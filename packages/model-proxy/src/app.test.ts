@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { call, exchangeBytes } from '../test/harness/call.js';
+import { passTime, stopTime } from '../test/harness/stopped-time.js';
+import { waitFor } from '../test/harness/wait.js';
 import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../test/support/app.js';
 import { endpoints } from './endpoints/index.js';
 import { createPaths } from './endpoints/paths.js';
@@ -13,6 +15,7 @@ import { acceptsPath } from './pass-through/paths.js';
 import type { Deployment } from './providers/deployment.js';
 import type { ProxySettings } from './settings.js';
 
+stopTime();
 let served: ServedApp;
 const answering = json({ model: 'served/model' });
 beforeAll(async () => {
@@ -325,7 +328,13 @@ describe('/health', () => {
     const modelInfo = { health_check_model: 'hosted_vllm/small', health_check_timeout: 0.1 };
     return configured({ deployments: [{ upstreamModel: '*', modelInfo }] }, async () => {
       served.answering = () => undefined;
-      const { unhealthy_endpoints } = (await get('/health')).json() as { unhealthy_endpoints: { error: string }[] };
+      const health = get('/health');
+      await waitFor(
+        () => served.asked[0],
+        () => 'the upstream was not asked',
+      );
+      await passTime(200);
+      const { unhealthy_endpoints } = (await health).json() as { unhealthy_endpoints: { error: string }[] };
       expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
         expect.stringContaining('did not finish its answer within the total timeout - timeout value=0.1'),
       ]);

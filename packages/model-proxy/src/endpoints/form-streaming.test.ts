@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { passTime, stopTime } from '../../test/harness/stopped-time.js';
 import { waitFor } from '../../test/harness/wait.js';
 import { serveApp, type ServedApp } from '../../test/support/app.js';
 import { UNBOUNDED } from '../../test/support/deployment.js';
@@ -43,6 +44,7 @@ const upstream = createServer((request, response) => {
   onHead(one);
 });
 
+stopTime();
 let served: ServedApp;
 beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
@@ -330,14 +332,12 @@ describe('the time that an upstream has for a form', () => {
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);
     await upstreamHas(10);
-    const since = performance.now();
-    await waitFor(
-      () => performance.now() - since > 700 || undefined,
-      () => 'the clock stands',
-    );
+    await passTime(700);
     expect(client.text).toBe('');
     client.sendChunk(END);
     client.send('0\r\n\r\n');
+    await upstreamEnds('whole');
+    await passTime(600);
     const [status, text] = await client.answer();
     expect([status, errorIn(text)]).toEqual([408, expect.stringContaining('within the total timeout')]);
     expect(client.text).toMatch(/\r\nx-litellm-timeout: 0\.4\r\n/);
@@ -350,6 +350,8 @@ describe('the time that an upstream has for a form', () => {
     await upstreamHas(10);
     client.sendChunk(`\r\n${field('stream', 'true')}--xx--`);
     client.send('0\r\n\r\n');
+    await upstreamEnds('whole');
+    await passTime(700);
     const [status, text] = await client.answer();
     expect([status, errorIn(text)]).toEqual([408, expect.stringContaining('first-byte timeout - timeout value=0.5')]);
     expect(client.text).toMatch(/\r\nx-litellm-timeout: 0\.5\r\n/);

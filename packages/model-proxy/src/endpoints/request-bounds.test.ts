@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, open } from '../../test/harness/call.js';
+import { passTime, stopTime } from '../../test/harness/stopped-time.js';
+import { waitFor } from '../../test/harness/wait.js';
 import { json, serveApp, type ServedApp } from '../../test/support/app.js';
 import { UNBOUNDED } from '../../test/support/deployment.js';
 
+stopTime();
 let served: ServedApp;
 beforeAll(async () => {
   served = await serveApp({
@@ -32,7 +35,6 @@ describe("a client's bound for one request", () => {
     ['a timeout for streams', { [STREAM_TIMEOUT]: '.25' }, '90.0', '0.25'],
     ['both', { [TIMEOUT]: '7', [STREAM_TIMEOUT]: '0.0001' }, '7.0', '0.001'],
   ])('by %s takes the place of the configured one, and is told (C11, C12)', async (_what, headers, plain, stream) => {
-    // A stream's first byte may come too late for the shortest of them, which then says so itself.
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
     for (const { headers: sent } of served.asked) expect(Object.keys(sent).join(' ')).not.toContain('litellm');
@@ -44,21 +46,34 @@ describe("a client's bound for one request", () => {
     [STREAM_TIMEOUT, true, 'first-byte timeout'],
   ])('by %s (stream: %s) ends it with 408 (C11)', async (name, stream, bound) => {
     served.answering = () => undefined;
-    const answer = await ask({ [name]: '0.2' }, stream);
+    const asked = ask({ [name]: '0.2' }, stream);
+    await waitFor(
+      () => served.asked[0],
+      () => 'the upstream was not asked',
+    );
+    await passTime(300);
+    const answer = await asked;
     expect([answer.status, answer.headers[TIMEOUT]]).toEqual([408, '0.2']);
     expect(answer.text).toContain(`${bound} - timeout value=0.2`);
   });
 
   it('of a stream does not end it once it has begun (C7)', async () => {
+    let finish = (): unknown => undefined;
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"model":"served/model"}\n\n');
-      setTimeout(() => response.end('data: [DONE]\n\n'), 400);
+      finish = () => response.end('data: [DONE]\n\n');
     };
     const answer = await open(`${served.url}/v1/chat/completions`, {
       headers: { [TIMEOUT]: '0.2' },
       body: { model: 'public', messages: [], stream: true },
     });
+    await waitFor(
+      () => (answer.text === '' ? undefined : true),
+      () => 'no event came',
+    );
+    await passTime(10_000);
+    finish();
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toMatch(/data: \[DONE\]\n\n$/);
   });

@@ -1,5 +1,5 @@
 /** The official `openai` SDK against a whole proxy, with the upstream behind a private authority. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import OpenAI, {
   APIConnectionTimeoutError,
   APIUserAbortError,
@@ -14,11 +14,13 @@ import OpenAI, {
 } from 'openai';
 import { done, event, type Step } from '../harness/script.js';
 import { ANSWERED_MODEL, PUBLIC_MODEL, sampleConfig, startTestProxy, type TestProxy } from '../harness/proxy.js';
+import { REAL_TURNS } from '../harness/stopped-time.js';
 import { TestUpstream } from '../harness/upstream.js';
 
 type ChatRequest = OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming;
 const messages: ChatRequest['messages'] = [{ role: 'user', content: 'three small words' }];
 const chat: ChatRequest = { model: PUBLIC_MODEL, messages };
+const asIs = (error: unknown) => error;
 const SAID = 'You said: three small words';
 
 /** A request that tells the upstream what to do; the SDK, too, sends parameters that it does not know. */
@@ -270,10 +272,17 @@ describe('the openai SDK', () => {
   });
 
   it('throws its time-out, and the upstream is told to stop (P2, C7)', async () => {
-    await expect(client.chat.completions.create(scripted({ hang: true }), { timeout: 100 })).rejects.toBeInstanceOf(
-      APIConnectionTimeoutError,
-    );
-    expect(await upstream.ended(upstream.last)).toBe('aborted');
+    // The SDK's own timer stands still until the upstream has the request.
+    jest.useFakeTimers({ doNotFake: [...REAL_TURNS, 'setInterval', 'clearInterval', 'performance'] });
+    try {
+      const failed = client.chat.completions.create(scripted({ hang: true }), { timeout: 100 }).catch(asIs);
+      const received = await upstream.waitForRequest(({ body }) => body !== undefined);
+      jest.advanceTimersByTime(100);
+      expect(await failed).toBeInstanceOf(APIConnectionTimeoutError);
+      expect(await upstream.ended(received)).toBe('aborted');
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('aborts before the first token, and the upstream is told to stop (P2, C7)', async () => {

@@ -1,5 +1,5 @@
 /** A folder and the proxies of one test, each a process of its own; both are gone when it ends. */
-import { afterEach, beforeEach, jest } from '@jest/globals';
+import { afterEach, beforeEach } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,8 @@ import path from 'node:path';
 import { ProxyProcess, type RunOptions } from '../harness/process.js';
 
 const BIN = path.join(import.meta.dirname, '../../bin/model-proxy.js');
+/** Longer than any command takes on a loaded machine. */
+const PATIENCE_MS = 120_000;
 /** Any free port of loopback. */
 export const LOCAL = ['--host', '127.0.0.1', '--port', '0'];
 
@@ -29,8 +31,6 @@ export interface DaemonFixture {
 
 /** To be called where a suite's hooks are. */
 export function daemonFixture(): DaemonFixture {
-  // Each process takes a second to start where other suites have the cores.
-  jest.setTimeout(60_000);
   let folder = '';
   const started: ProxyProcess[] = [];
   beforeEach(() => {
@@ -54,7 +54,7 @@ export function daemonFixture(): DaemonFixture {
     },
     run(args, environment = {}) {
       const { PATH = '', HOME = '' } = process.env;
-      const options = { cwd: folder, env: { PATH, HOME, ...environment }, timeout: 30_000 };
+      const options = { cwd: folder, env: { PATH, HOME, ...environment }, timeout: PATIENCE_MS };
       return new Promise((resolve) => {
         const child = execFile(process.execPath, [BIN, ...args], options, (_error, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr }),

@@ -4,14 +4,14 @@ import { describe, expect, it } from '@jest/globals';
 import { call } from '../harness/call.js';
 import { PUBLIC_MODEL } from '../harness/proxy.js';
 import { event, type Step } from '../harness/script.js';
+import { stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { messages, useProxy } from './fixture.js';
 
-const ROUNDS = 15;
-/** C7: the upstream request ends so soon after the client has gone, in milliseconds. */
-const BOUND_MS = 50;
+const ROUNDS = 5;
 
 describe('a client that leaves', () => {
+  stopTime({ timers: 'all' });
   const fixture = useProxy();
 
   /** Sends a request whose connection the test holds. */
@@ -30,43 +30,23 @@ describe('a client that leaves', () => {
     return { sent, answered };
   };
 
-  /** Leaves at the given moment, again and again. @returns how long the upstream went on each time, in milliseconds, sorted. */
-  const leave = async (
-    script: readonly Step[],
-    stream: boolean,
-    reset: boolean,
-    afterFirstByte: boolean,
-  ): Promise<readonly number[]> => {
-    const { upstream } = fixture();
-    const times = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      upstream.forget();
-      const { sent, answered } = send(script, stream);
-      const received = await upstream.waitForRequest(({ body }) => body !== undefined);
-      if (afterFirstByte) await answered;
-      const left = performance.now();
-      if (reset) sent.socket?.resetAndDestroy();
-      else sent.destroy();
-      expect(await upstream.ended(received)).toBe('aborted');
-      times.push(received.endedAt - left);
-    }
-    return times.toSorted((left, right) => left - right);
-  };
-
   for (const [moment, script, stream, afterFirstByte] of [
     ['before the first token of a stream', [{ hang: true }], true, false],
     ['within a stream', [event('{"model":"m"}'), { hang: true }], true, true],
     ['before a plain answer', [{ hang: true }], false, false],
   ] as const) {
     for (const reset of [false, true]) {
-      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream is left within ${BOUND_MS} ms (P1, C7)`, async () => {
-        const times = await leave(script, stream, reset, afterFirstByte);
-        const [shortest = Infinity, median = Infinity] = [times[0], times[ROUNDS >> 1]];
-        process.stderr.write(
-          `client gone ${moment}: ${shortest.toFixed(1)} to ${times.at(-1)?.toFixed(1) ?? ''} ms, half of them within ${median.toFixed(1)} ms\n`,
-        );
-        // The machine of the tests is shared: an abort that waits for a timer or a keep-alive would miss the bound every time.
-        expect(shortest).toBeLessThan(BOUND_MS);
+      it(`${moment} (${reset ? 'RST' : 'FIN'}): the upstream is left, and no timer is needed for that`, async () => {
+        const { upstream } = fixture();
+        for (let round = 0; round < ROUNDS; round++) {
+          upstream.forget();
+          const { sent, answered } = send(script, stream);
+          const received = await upstream.waitForRequest(({ body }) => body !== undefined);
+          if (afterFirstByte) await answered;
+          if (reset) sent.socket?.resetAndDestroy();
+          else sent.destroy();
+          expect(await upstream.ended(received)).toBe('aborted');
+        }
       });
     }
   }

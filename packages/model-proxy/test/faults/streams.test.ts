@@ -1,12 +1,12 @@
 /** Streams that an upstream cuts, delays or spoils. */
 import { request, type IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import { eventData } from '../harness/call.js';
 import { ANSWERED_MODEL, PUBLIC_MODEL } from '../harness/proxy.js';
 import { done, event, type Step } from '../harness/script.js';
-import { waitFor } from '../harness/wait.js';
+import { passTime, stopTime } from '../harness/stopped-time.js';
+import { settled, waitFor } from '../harness/wait.js';
 import { errorOf, useProxy } from './fixture.js';
 
 const chunk = (content: string) =>
@@ -15,6 +15,7 @@ const answered = (content: string) => chunk(content).replace(`"${SAMPLE_MODEL}"`
 const end: Step = { end: true };
 
 describe('a stream', () => {
+  stopTime();
   const fixture = useProxy({ params: ['stream_timeout: 1', 'idle_timeout: 1'] });
 
   it('that is cut into single bytes arrives event by event as it was (P1, C7)', async () => {
@@ -92,6 +93,11 @@ describe('a stream', () => {
   it('that goes silent ends with a time-out as an error event, and the upstream is left (P1, C11)', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { hang: true });
+    await waitFor(
+      () => (eventData(answer.text).length > 0 ? true : undefined),
+      () => 'the first event did not arrive',
+    );
+    await passTime(1200);
     await answer.ended;
     const [first, error = ''] = eventData(answer.text);
     expect(first).toBe(answered('a'));
@@ -101,17 +107,29 @@ describe('a stream', () => {
 
   it('that never starts is a 408 in JSON, and the upstream is left (P1, C11)', async () => {
     const { upstream, stream } = fixture();
-    const answer = await stream({ hang: true });
+    const answering = stream({ hang: true });
+    await upstream.waitForRequest(({ body }) => body !== undefined);
+    await passTime(1200);
+    const answer = await answering;
     expect(await answer.ended).toBe('whole');
     expect([answer.status, errorOf(answer.text).type]).toEqual([408, 'timeout_error']);
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
   it('that is slow, each event within the bound, lives longer than the bound (P1, C11)', async () => {
-    const slow = Array.from({ length: 4 }, (_, index): Step[] => [event(chunk(String(index))), { waitMs: 400 }]).flat();
-    const answer = await fixture().stream(...slow, done, end);
+    const { upstream, stream } = fixture();
+    const texts = ['0', '1', '2', '3'];
+    const answer = await stream(...texts.flatMap((text) => [event(chunk(text)), { gate: text }]), done, end);
+    for (const text of texts) {
+      await waitFor(
+        () => (eventData(answer.text).length > Number(text) ? true : undefined),
+        () => `event ${text} did not arrive: ${answer.text}`,
+      );
+      await passTime(800);
+      upstream.gates.open(text);
+    }
     expect(await answer.ended).toBe('whole');
-    expect(eventData(answer.text)).toEqual([...['0', '1', '2', '3'].map(answered), '[DONE]']);
+    expect(eventData(answer.text)).toEqual([...texts.map(answered), '[DONE]']);
   });
 
   it('of events that are no JSON passes as it is (P1, C7)', async () => {
@@ -158,20 +176,9 @@ describe('a stream', () => {
       sent.end(JSON.stringify({ model: PUBLIC_MODEL, stream: true, messages: [], script }));
     });
     const written = () => upstream.last.sent.reduce((sum, bytes) => sum + bytes.length, 0);
-    let before = -1;
-    await waitFor(
-      async () => {
-        const now = written();
-        const still = now === before;
-        before = now;
-        await delay(100);
-        return still && now > 0 ? true : undefined;
-      },
-      () => 'the upstream goes on writing',
-    );
-    expect(written()).toBeLessThan(130_000_000);
+    expect(await settled(written, () => 'the upstream goes on writing')).toBeLessThan(130_000_000);
     // Longer than an upstream may be silent: it is not its silence.
-    await delay(1200);
+    await passTime(2000);
     let length = 0;
     for await (const bytes of response as AsyncIterable<Buffer>) length += bytes.length;
     expect(length).toBe(1500 * Buffer.byteLength(piece.write.replace(SAMPLE_MODEL, ANSWERED_MODEL)) + 14);

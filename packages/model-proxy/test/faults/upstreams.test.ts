@@ -2,12 +2,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
 import type { Step } from '../harness/script.js';
+import { passTime, stopTime } from '../harness/stopped-time.js';
 import { errorOf, useProxy } from './fixture.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const end: Step = { end: true };
 
 describe('an upstream', () => {
+  stopTime();
   const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
 
   it('that limits requests is a 429 with its Retry-After, plain and streamed (P1, C11)', async () => {
@@ -125,7 +127,10 @@ describe('an upstream', () => {
 
   it('that takes too long is a 408 that names the bound, and is left (P1, C11)', async () => {
     const { ask, upstream, works } = fixture();
-    const { status, text } = await ask({ hang: true });
+    const asked = ask({ hang: true });
+    await upstream.waitForRequest(({ body }) => body !== undefined);
+    await passTime(1200);
+    const { status, text } = await asked;
     expect(status).toBe(408);
     expect(errorOf(text)).toMatchObject({
       type: 'timeout_error',
@@ -137,10 +142,13 @@ describe('an upstream', () => {
 
   it('that stops within its answer is a 408 or a broken connection, never half an answer (P1, C11)', async () => {
     const { ask, upstream } = fixture();
-    const outcome = await ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
+    const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
       () => 'broken',
     );
+    await upstream.waitForRequest(({ sent }) => sent.length > 0);
+    await passTime(1200);
+    const outcome = await asked;
     expect([[408, '408'], 'broken']).toContainEqual(outcome);
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });

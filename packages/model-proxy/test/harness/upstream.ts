@@ -28,8 +28,6 @@ export interface Received {
   readonly sent: Buffer[];
   /** How it ended: `aborted` where the client went first. */
   outcome: 'open' | 'answered' | 'aborted';
-  /** When it ended, of `performance.now()`. */
-  endedAt: number;
 }
 
 export interface TestUpstreamOptions extends Partial<
@@ -180,7 +178,6 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
     json: null,
     sent: [],
     outcome: 'open',
-    endedAt: 0,
   };
   // What the answer's owner writes is what has to reach the client.
   const [write, end] = [response.write.bind(response), response.end.bind(response)];
@@ -200,7 +197,6 @@ function recordOf(request: IncomingMessage, response: ServerResponse): Received 
   }) as typeof end; // the same
   response.once('close', () => {
     record.outcome = response.writableFinished ? 'answered' : 'aborted';
-    record.endedAt = performance.now();
   });
   return record;
 }

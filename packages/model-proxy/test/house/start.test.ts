@@ -60,7 +60,7 @@ describe('scripts/start proxy', () => {
         return / {2}curl .*\/v1\/models\n/.test(said) ? true : undefined;
       },
       () => `it does not print its lines:\n${said}`,
-      120_000,
+      240_000,
     );
     const lines = said.split('\n').filter((line) => line.startsWith('  curl '));
     expect(lines).toHaveLength(3);

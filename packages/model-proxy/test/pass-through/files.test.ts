@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { openSync, readFileSync, writeFileSync, writeSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import OpenAI, { toFile } from 'openai';
 import { errorOf } from '../faults/fixture.js';
 import { call } from '../harness/call.js';
@@ -13,8 +13,6 @@ import { waitFor } from '../harness/wait.js';
 import { closingAfterEach } from '../upstream/closing.js';
 import { bothProviders, closedEntry, configOf, useRawProxy } from './fixture.js';
 import { RawUpstream } from './raw-upstream.js';
-
-jest.setTimeout(120_000);
 
 const run = promisify(execFile);
 const fixture = useRawProxy();

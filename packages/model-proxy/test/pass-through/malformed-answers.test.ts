@@ -1,12 +1,10 @@
 /** Answers to raw requests and WebSocket handshakes that Node's client accepts and that no client can be sent. */
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { errorOf } from '../faults/fixture.js';
 import { call, exchangeBytes } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { closingAfterEach } from '../upstream/closing.js';
 import { HEAD_END, ScriptedServer } from '../upstream/scripted-server.js';
-
-jest.setTimeout(30_000);
 
 const closing = closingAfterEach();
 const KEY = 'sk-upstream-0123456789';

@@ -1,12 +1,10 @@
 /** Upstreams that answer before they have read the request, and close the connection with the rest of it unread, which resets it. */
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { call } from '../harness/call.js';
 import { startTestProxy, type TestProxy } from '../harness/proxy.js';
 import { ask, deploymentAt, upstreamFor } from './asking.js';
-
-jest.setTimeout(120_000);
 
 const REFUSAL = '{"error":{"message":"too large"}}';
 /** In a process of its own: within ours the answer would always have been read before the reset is noticed. */

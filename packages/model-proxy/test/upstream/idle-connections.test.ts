@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { passTime, stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, requestBody, ScriptedServer, type Visit } from './scripted-server.js';
 
 const closing = closingAfterEach();
+stopTime();
 
 async function start(onData: (visit: Visit) => void) {
   const server = closing(await ScriptedServer.start(onData));
@@ -102,15 +104,23 @@ describe('a request that must not be repeated', () => {
   });
 
   it('is one that the upstream had worked on for more than a second (C7)', async () => {
+    let reset: (() => unknown) | undefined;
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }, request) => {
         if (request === 0) return answerOf('{}');
-        setTimeout(() => socket.resetAndDestroy(), 1500);
+        reset = () => socket.resetAndDestroy();
         return null;
       }),
     );
     await ask(upstream, deployment);
-    expect((await ask(upstream, deployment)).error?.kind).toBe('connection');
+    const asked = send(upstream, deployment);
+    const resets = await waitFor(
+      () => reset,
+      () => 'no second request',
+    );
+    await passTime(1500);
+    resets();
+    expect((await asked.over()).error?.kind).toBe('connection');
     expect(server.visits).toHaveLength(1);
   });
 
