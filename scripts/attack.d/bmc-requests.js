@@ -119,11 +119,10 @@ const upgradeAttack = {
     ];
     for (const [name, bytes, expected, count] of shapes) {
       const { text, isClosed } = await exchange(port, bytes, { seconds: 20 });
-      const told = statuses(text);
-      if (!isClosed || told.length !== count || !expected.includes(told.at(-1))) {
-        throw new Error(
-          `${name}: ${isClosed ? 'closed' : 'left open'} after ${told.length} answers, the last ${told.at(-1)}`,
-        );
+      const seen = statuses(text);
+      const last = seen.at(-1);
+      if (!isClosed || seen.length !== count || !expected.includes(last)) {
+        throw new Error(`${name}: ${isClosed ? 'closed' : 'left open'} after ${seen.length} answers, the last ${last}`);
       }
     }
   },

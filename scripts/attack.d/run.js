@@ -75,7 +75,7 @@ function openArena(target) {
     }),
     /** @throws {Error} a shared daemon is not as it should be. */
     check: async () => {
-      for (const { daemon = undefined, ...rest } of await Promise.all(shared.values())) {
+      for (const { daemon, ...rest } of await Promise.all(shared.values())) {
         await (daemon ?? rest).check?.();
       }
     },

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import ts from 'typescript-api';
 
 const self = fileURLToPath(import.meta.url);
 const root = dirname(dirname(self));

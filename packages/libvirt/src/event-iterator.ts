@@ -52,7 +52,7 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
     const { error } = this.#failure;
     this.#failure = undefined;
     // The error is the source's own, or the reason of an AbortSignal, which may be any value.
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     return Promise.reject(error);
   }
 

@@ -89,7 +89,8 @@ async function requested(): Promise<IncomingMessage> {
 
 /** Asks and resets the connection before the answer. @returns the server's end of it, closed. */
 async function askAndGo(credentials: string): Promise<Socket> {
-  const { port } = server?.address() as AddressInfo; // TCP
+  if (server === undefined) throw new Error('nothing is served');
+  const { port } = server.address() as AddressInfo; // TCP
   const asked = requested();
   const client = connect(port, '127.0.0.1');
   client.write(

@@ -7,7 +7,7 @@ export interface BasicCredentials {
 }
 
 const SCHEME = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i;
-// eslint-disable-next-line no-control-regex -- RFC 7617 §2: neither part has control characters
+// oxlint-disable-next-line no-control-regex -- RFC 7617 §2: neither part has control characters
 const CONTROL = /[\x00-\x1f\x7f]/;
 
 /**

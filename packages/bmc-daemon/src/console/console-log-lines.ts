@@ -24,12 +24,12 @@ const LONGEST = 1_000;
 const ESCAPE = 0x1b;
 const NEWLINE = 0x0a;
 
-/* eslint-disable no-control-regex -- control characters are what this is about */
+/* oxlint-disable no-control-regex -- control characters are what this is about */
 /** Control sequences, strings for the terminal (titles, answers), and the short ones (ECMA-48 §5.3, §5.4, §5.6). */
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[PX\]^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)/g;
 /** Cursor to a place, screen cleared, terminal reset: what firmware and boot loaders begin a line with. */
 const PLACING = /\x1b(?:\[[0-?]*[HfJ]|c)/g;
-/* eslint-enable no-control-regex */
+/* oxlint-enable no-control-regex */
 /** Also what turns text around or hides in it (Cf). */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 

@@ -76,7 +76,7 @@ export function createPages(
     throw refuse('ResourceMissingAtURI', request.path);
   });
   // The last parameter leads to Express's own handler, which answers with HTML and writes to standard error: nothing goes there.
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express tells an error handler by its four parameters
+  // Express recognizes an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Reply, _next: NextFunction) => {
     if (!response.headersSent) {
       fail(toRedfishError(error, { path: request.path }), response);

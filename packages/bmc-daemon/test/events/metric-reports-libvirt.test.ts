@@ -1,5 +1,6 @@
 /** Metric reports of a real guest, which does nothing but write to its disk. */
 import { writeFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost, type Guest } from '../libvirt-driver/host.js';
@@ -64,7 +65,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     expect(valueOf(of(idle).at(-1) ?? {}, 'DiskWriteBytes')).toBe(0);
 
     await host.virsh('destroy', guest.name);
-    await until('an empty report', () => (of(guest).at(-1)?.['MetricValues'] as unknown[]).length === 0);
+    await until('an empty report', () => isDeepStrictEqual(of(guest).at(-1)?.['MetricValues'], []));
     const seen = of(guest).length;
     await host.virsh('start', guest.name);
     await until('the next start', () => of(guest).length > seen);

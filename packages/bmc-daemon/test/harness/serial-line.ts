@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** What a terminal would obey rather than show: colours, cursor moves, modes, carriage returns. */
-// eslint-disable-next-line no-control-regex -- they begin with a control character
+// oxlint-disable-next-line no-control-regex -- they begin with a control character
 const ESCAPES = /\x1b(\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9])|\r/g;
 
 /**

@@ -28,7 +28,7 @@ describeNetwork("a manager's own address", () => {
     return `${args.includes('--ssl-key') ? 'https' : 'http'}://${HOST}:8000`;
   };
   const membersOf = ({ body }: Answer): readonly string[] =>
-    (body?.['Members'] as readonly { readonly '@odata.id': string }[]).map((member) => member['@odata.id']);
+    ((body?.['Members'] ?? []) as readonly { readonly '@odata.id': string }[]).map((member) => member['@odata.id']);
   const managers = async (url: string): Promise<readonly string[]> =>
     membersOf(await lab.ask(`${url}/redfish/v1/Managers`));
   const patch = (url: string, manager: string, body: object): Promise<Answer> =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Linter } from 'eslint';
+import { parse } from 'acorn';
 
 const run = promisify(execFile);
 const packages = join(import.meta.dirname, '../../..');
@@ -58,7 +58,6 @@ describe.each(['bmc-daemon', 'model-proxy'])('%s', (name) => {
   it('has a first file that Node 10 can parse', async () => {
     // ES2018 and `import()`, which Node had before the language.
     const code = (await readFile(bin, 'utf8')).replaceAll('import(', 'load(');
-    const faults = new Linter().verify(code, { languageOptions: { ecmaVersion: 2018, sourceType: 'script' } });
-    expect(faults).toEqual([]);
+    expect(() => parse(code, { ecmaVersion: 2018, sourceType: 'script', allowHashBang: true })).not.toThrow();
   });
 });

@@ -56,7 +56,7 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
   app.use(({ method, path }: Request, { locals: { exchange } }: Reply) => {
     refuse(exchange, noSuchPath(method, path));
   });
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express tells an error handler by its four parameters
+  // Express recognizes an error handler by its four parameters.
   app.use((error: unknown, _request: Request, { locals: { exchange } }: Reply, _next: NextFunction) => {
     refuse(exchange, toProxyError(error));
   });

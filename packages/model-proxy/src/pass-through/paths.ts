@@ -62,7 +62,7 @@ export function staysBelow(rest: string): boolean {
   if (/[^\x21-\x7e]/.test(rest)) return false;
   let text = rest;
   for (let round = 0; round <= UNESCAPED_TIMES; round += 1) {
-    // eslint-disable-next-line no-control-regex -- they are what must not be there
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
     if (/[\\\x00-\x1f\x7f]/.test(text)) return false;
     if (text.split('/').some((segment) => /^\.{1,2}(?:;|$)/.test(segment))) return false;
     let next: string;

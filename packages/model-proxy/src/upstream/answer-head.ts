@@ -112,7 +112,7 @@ export function checkTrailer(text: string): void {
 }
 
 /** What no line of a head holds; CR and LF only together, as its end. RFC 9110 §5.5 */
-// eslint-disable-next-line no-control-regex -- these are what it looks for
+// oxlint-disable-next-line no-control-regex -- these are what it looks for
 const notInHeads = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 
 function lineEnd(text: string, from: number): number {

@@ -270,8 +270,7 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onc
 /** Returns the record with a firmware update that waited installed; the same object where none waited. */
 export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
   const update = record.owner?.firmwareUpdate;
-  if (update === undefined || update.staged === null) return record;
-  return { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } };
+  return update?.staged ? { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } } : record;
 }
 
 /** The same object where a start changes nothing. */
