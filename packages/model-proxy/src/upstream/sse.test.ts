@@ -154,6 +154,20 @@ describe('a stream of events', () => {
     expect(made.finish()).toEqual([]);
   });
 
+  it('keeps an endless event of tiny pieces in few buffers', () => {
+    const made = rewriter();
+    const piece = 'data: x'.repeat(12);
+    let most = 0;
+    let out = 0;
+    for (let sent = 0; out === 0 && sent <= 17 * 1024 * 1024; sent += piece.length) {
+      const passed = made.push(Buffer.from(piece));
+      most = Math.max(most, passed.length);
+      out += passed.length;
+    }
+    expect(out).toBeGreaterThan(0);
+    expect(most).toBeLessThan(2000);
+  });
+
   it('rewrites an event of several MB that came in many pieces (C7)', () => {
     const made = rewriter();
     const text = `data: {"image":"${'x\\"'.repeat(1024 * 1024)}","model":"gpt-oss-120b"}\n\n`;

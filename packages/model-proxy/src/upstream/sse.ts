@@ -3,6 +3,7 @@
  * in, and every byte but the name's is what it was: comments, unknown fields, line ends.
  */
 import type { ProxyError } from '../errors.js';
+import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
 import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
 
@@ -74,7 +75,7 @@ class Rewriter implements EventRewriter {
   readonly #options: EventRewriterOptions;
   readonly #ends = new EventEnds();
   /** Of an event that is not whole yet. */
-  #pending: Buffer[] = [];
+  #pending = new ChunkList();
   #pendingBytes = 0;
   /** The present event is too large: it goes on as it comes. */
   #passing = false;
@@ -145,8 +146,8 @@ class Rewriter implements EventRewriter {
   finish(): Buffer[] {
     const out: Buffer[] = [];
     if (this.#pendingBytes > 0) {
-      const event = Buffer.concat(this.#pending, this.#pendingBytes);
-      this.#pending = [];
+      const event = Buffer.concat(this.#pending.chunks, this.#pendingBytes);
+      this.#pending = new ChunkList();
       this.#pendingBytes = 0;
       if (isWhole(event)) this.#finishPending(event, out);
       else this.#interruption = 'event';
@@ -159,16 +160,19 @@ class Rewriter implements EventRewriter {
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
     if (this.#pendingBytes <= LARGEST_EVENT_BYTES) return;
-    out.push(...this.#pending);
-    this.#pending = [];
+    // Not spread: there may be too many for the arguments of one call.
+    for (const piece of this.#pending.chunks) out.push(piece);
+    this.#pending = new ChunkList();
     this.#pendingBytes = 0;
     this.#passing = true;
   }
 
   #finishPending(rest: Buffer, out: Buffer[]): void {
     const event =
-      this.#pendingBytes === 0 ? rest : Buffer.concat([...this.#pending, rest], this.#pendingBytes + rest.length);
-    this.#pending = [];
+      this.#pendingBytes === 0
+        ? rest
+        : Buffer.concat([...this.#pending.chunks, rest], this.#pendingBytes + rest.length);
+    this.#pending = new ChunkList();
     this.#pendingBytes = 0;
     const edit = this.#editOf(event, 0, event.length);
     if (edit === null) out.push(event);
