@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '@rackless/daemon/log.js';
 import { openToAll } from './auth/authenticate.js';
-import { requireKeys } from './auth/client-keys.js';
+import { requireKeys, subprotocols } from './auth/client-keys.js';
 import { createGate } from './auth/gate.js';
 import { answerJson } from './endpoints/answer-json.js';
 import { answerOptions } from './endpoints/cors.js';
@@ -32,6 +32,7 @@ import { createMetrics } from './metrics.js';
 import type { Pages } from './pages/routes.js';
 import { pagePaths } from './pages/paths.js';
 import { polledPage } from './pages/polled.js';
+import { handshakeFault } from './pass-through/handshake.js';
 import { rawMethods } from './pass-through/paths.js';
 import { recordRequest } from './request-record.js';
 import { createRouter } from './routing/create-router.js';
@@ -161,7 +162,11 @@ export function createApp(options: AppOptions): App {
       else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
       else {
         exchange.routeLabel = 'pass-through';
-        if (mayAsk(exchange, false)) passThrough.upgrade(exchange, socket, head);
+        const fault = handshakeFault(request);
+        if (fault !== undefined) refuse(exchange, fault);
+        // The events of a session name no user before it is open.
+        else if (exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
+        else if (mayAsk(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));
@@ -194,7 +199,8 @@ export function createApp(options: AppOptions): App {
     if (passThrough?.accepts(path) === true) {
       exchange.routeLabel = 'pass-through';
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
-      else if (method === 'POST' && exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
+      else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
+        refuse(exchange, uncheckedUser(path));
       else if (mayAsk(exchange, false)) passThrough.handle(exchange);
       return;
     }
@@ -240,6 +246,9 @@ export function createApp(options: AppOptions): App {
   };
 }
 
+/** Raw requests by these methods run no model. LiteLLM asks POST alone for `user`. */
+const modelFree: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
 function destroyed(this: ServerResponse): void {
   this.destroy();
 }
@@ -250,10 +259,13 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
 }
 
-/** Whether the client may ask; refused already if not. */
-function mayAsk(exchange: Exchange, open: boolean): boolean {
+/**
+ * Whether the client may ask; refused already if not.
+ * @param offered the subprotocols of a WebSocket handshake, one of which may be the key.
+ */
+function mayAsk(exchange: Exchange, open: boolean, offered?: readonly string[]): boolean {
   if (open) return true;
-  const client = exchange.serving.authenticate(exchange.request);
+  const client = exchange.serving.authenticate(exchange.request, offered);
   if (client instanceof ProxyError) {
     refuse(exchange, client);
     return false;

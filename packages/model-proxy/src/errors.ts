@@ -257,6 +257,19 @@ export function webSocketOnly(path: string): ProxyError {
   });
 }
 
+/** RFC 6455 §4.4: says which version there is. */
+export function webSocketVersion(): ProxyError {
+  return requestFault("A WebSocket handshake must have 'Sec-WebSocket-Version: 13'.", {
+    status: 426,
+    headers: { upgrade: 'websocket', 'sec-websocket-version': '13' },
+  });
+}
+
+/** @param required what is missing: `HTTP/1.1`. */
+export function badHandshake(required: string): ProxyError {
+  return requestFault(`A WebSocket handshake must have ${required}.`);
+}
+
 /** Raw pass-through has nowhere to go to. @param remedy what would give it a place. */
 export function noDeployment(path: string, remedy: string): ProxyError {
   return requestFault(`${quote(path)}: no deployment is configured that it could be passed on to: ${remedy}.`);
@@ -329,7 +342,7 @@ export function missingUser(): ProxyError {
   return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });
 }
 
-/** The same for a raw request, whose body the proxy does not read. */
+/** The same for a raw request or a WebSocket, in which the proxy does not look for `user`. */
 export function uncheckedUser(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }

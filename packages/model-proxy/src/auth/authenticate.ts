@@ -8,8 +8,14 @@ export interface Client {
   readonly alias: string | null;
 }
 
-/** Decides by the head of a request alone, before its body is read; synchronous, as it stands on the hot path. */
-export type Authenticate = (request: Pick<IncomingMessage, 'headers'>) => Client | ProxyError;
+/**
+ * Decides by the head of a request alone, before its body is read; synchronous, as it stands on the hot path.
+ * @param offered subprotocols of a WebSocket handshake: browsers can put the key nowhere else. Absent for other requests.
+ */
+export type Authenticate = (
+  request: Pick<IncomingMessage, 'headers'>,
+  offered?: readonly string[],
+) => Client | ProxyError;
 
 const anybody: Client = { alias: null };
 

@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, ProxyError, wrongKeyPassed } from '../errors.js';
 import { openToAll } from './authenticate.js';
-import { requireKeys } from './client-keys.js';
+import { requireKeys, subprotocols } from './client-keys.js';
 
 const authenticate = requireKeys(new Set(['sk-one', 'sk-two']));
-const ask = (headers: IncomingHttpHeaders) => authenticate({ headers });
+/** A WebSocket handshake with these headers. */
+const ask = (headers: IncomingHttpHeaders) => authenticate({ headers }, subprotocols(headers));
 
 describe('client keys', () => {
   it.each<IncomingHttpHeaders>([
@@ -54,6 +55,13 @@ describe('client keys', () => {
     expect(refused.body).toEqual({
       error: { message: 'Authentication Error, No api key passed in.', type: 'auth_error', param: null, code: '401' },
     });
+  });
+
+  it('are not taken from the subprotocols of a request that is no handshake', () => {
+    const headers = { 'sec-websocket-protocol': 'openai-insecure-api-key.sk-one' };
+    const refused = authenticate({ headers });
+    expect(refused).toBeInstanceOf(ProxyError);
+    expect(ask(headers)).toEqual({ alias: null });
   });
 
   it('are not asked for where none is configured (C9)', () => {

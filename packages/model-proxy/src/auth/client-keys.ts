@@ -14,8 +14,8 @@ export function requireKeys(keys: ReadonlySet<string>): Authenticate {
   // Those that were right before. A look into a Set takes the same time for every wrong key, as V8 compares texts only where their
   // hashes, which nobody outside can choose, are equal.
   const accepted = new Set<string>();
-  return ({ headers }) => {
-    const key = presentedKey(headers);
+  return ({ headers }, offered) => {
+    const key = presentedKey(headers) ?? offeredKey(offered);
     if (key === undefined) return noKeyPassed();
     if (accepted.has(key)) return somebody;
     const presented = digestOf(key);
@@ -42,9 +42,11 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') return value;
   }
-  return subprotocols(headers)
-    .find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL))
-    ?.slice(KEY_SUBPROTOCOL.length);
+  return undefined;
+}
+
+function offeredKey(offered: readonly string[] | undefined): string | undefined {
+  return offered?.find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL))?.slice(KEY_SUBPROTOCOL.length);
 }
 
 /** Browsers can send no header of their own with a WebSocket: OpenAI takes the key as one of the protocols that are offered. */

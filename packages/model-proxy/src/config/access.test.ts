@@ -44,10 +44,23 @@ describe('who may ask for what', () => {
     ['allowed_routes: [chat]', 'allowed_routes[0]: must be a path such as /v1/chat/completions or /vllm/*'],
     ['allowed_routes: ["/a/*/b"]', 'allowed_routes[0]: must be a path such as'],
     ['admin_only_routes: ["/*"]', 'admin_only_routes[0]: must be a path such as /metrics, without *'],
+    ['admin_only_routes: [/metric]', 'admin_only_routes[0]: there is no /metric: did you mean /metrics?'],
+    ['admin_only_routes: [/Routes]', 'admin_only_routes[0]: there is no /Routes: did you mean /routes?'],
+    [
+      'admin_only_routes: [/metrics, /health/livelines]',
+      'admin_only_routes[1]: there is no /health/livelines: did you mean /health/liveliness?',
+    ],
+    ['admin_only_routes: [/nowhere]', 'admin_only_routes[0]: there is no /nowhere'],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
   ])('is refused if it cannot be kept: %s', (line, message) => {
     expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
+  });
+
+  it('may name paths that need the key in any case, and closes every spelling of a page', () => {
+    const entries = '/metrics/, /health/liveness, /v1/chat/completions, /openai/x, /key/generate';
+    const { closedPages } = load(general(`admin_only_routes: [${entries}]`)).proxy;
+    expect([...closedPages]).toEqual(expect.arrayContaining(['/metrics', '/health/liveness', '/health/liveliness']));
   });
 
   it('needs a key where a page is to need one', () => {

@@ -1,7 +1,15 @@
 /** The settings that say who may ask for what, beside the key itself. */
+import { nearestName } from '@rackless/daemon/nearest-name.js';
+import { endpoints } from '../endpoints/index.js';
+import { litellmRoutePage } from '../endpoints/litellm-routes.js';
+import { createPaths, plainPath } from '../endpoints/paths.js';
+import { pagePaths } from '../pages/paths.js';
+import { polledPage, polledPaths } from '../pages/polled.js';
+import { acceptsPath } from '../pass-through/paths.js';
 import type { ProxySettings } from '../settings.js';
 import type { Block, Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
+import { nodeAt } from './yaml-node.js';
 
 export interface AccessInput {
   readonly general: Block<typeof generalTable>;
@@ -18,10 +26,16 @@ type Access = Pick<
 /** Reads them. A page that is to need the key is a fault where there is no key. */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
-  const closedPages = new Set(adminOnlyRoutes);
+  const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(spellings));
+  const routesPlace = general.places.get('adminOnlyRoutes');
+  for (const [index, route] of (adminOnlyRoutes ?? []).entries()) {
+    const fault = routeFault(plainPath(route));
+    if (fault !== undefined && routesPlace !== undefined)
+      findings.fault(nodeAt(routesPlace.node, [index]), [...routesPlace.path, index], fault);
+  }
   if (settings.values.requireAuthForMetrics === true) closedPages.add('/metrics');
   const needKey = [
-    adminOnlyRoutes === undefined ? undefined : general.places.get('adminOnlyRoutes'),
+    adminOnlyRoutes === undefined ? undefined : routesPlace,
     settings.values.requireAuthForMetrics === true ? settings.places.get('requireAuthForMetrics') : undefined,
   ];
   if (!hasMasterKey)
@@ -35,4 +49,27 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
     closedPages,
     enforceUserParam: enforceUserParam ?? false,
   };
+}
+
+/** A page may have several paths: whoever closes it closes all of them. */
+function spellings(route: string): readonly string[] {
+  const path = plainPath(route);
+  const label = polledPage(path)?.label;
+  const others = label === undefined ? [] : polledPaths.filter((other) => polledPage(other)?.label === label);
+  return [...new Set([path, ...others])];
+}
+
+const openPages = [...pagePaths.keys(), ...polledPaths].filter(
+  (path) => (pagePaths.get(path) ?? polledPage(path))?.open === true,
+);
+const modelPaths = createPaths(endpoints);
+
+/** Why an entry has no effect; undefined: it closes an open page, or names a path that needs the key in any case. */
+function routeFault(path: string): string | undefined {
+  const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
+  if (isServed || modelPaths.match(path) !== undefined || acceptsPath(path)) return undefined;
+  const nearest = nearestName(path, openPages);
+  if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
+  // A route of LiteLLM's that this proxy does not serve is closed in any case.
+  return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
 }

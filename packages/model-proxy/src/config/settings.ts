@@ -218,13 +218,13 @@ export const generalTable = {
   adminOnlyRoutes: plainRoutes({
     name: 'admin_only_routes',
     protects: true,
-    doc: 'Paths that need `master_key`. Only pages that are open to all by default are concerned: `/`, `/routes`, `/metrics`, the probes.',
+    doc: 'Paths that need `master_key`. Only pages that are open to all by default are concerned: `/`, `/routes`, `/metrics`, the probes. A path that does not exist stops the start.',
   }),
   enforceUserParam: boolean({
     name: 'enforce_user_param',
     default: 'false',
     protects: true,
-    doc: 'A request for a model without `user` is a 400; a POST that is passed through raw is a 403. In a form, `user` stands before `model`.',
+    doc: 'A request for a model without `user` is a 400; raw requests other than GET, HEAD and DELETE, and WebSockets, are a 403. In a form, `user` stands before `model`.',
   }),
   startWithout: texts({
     name: 'start_without',

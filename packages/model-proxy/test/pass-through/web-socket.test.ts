@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { exchangeBytes } from '../harness/call.js';
+import { call, exchangeBytes } from '../harness/call.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { passTime, stopTime } from '../harness/stopped-time.js';
 import { settled, waitFor } from '../harness/wait.js';
@@ -16,6 +16,8 @@ stopTime({ timers: 'all' });
 const MASTER = 'sk-master-0123456789';
 /** RFC 6455 §1.3. */
 const WEBSOCKET_ID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const KEY_LINE = 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+const VERSION_LINE = 'sec-websocket-version: 13\r\n';
 const LARGEST = 64 * 1024 * 1024;
 const fixture = useRawProxy({
   config: (upstream) =>
@@ -178,6 +180,57 @@ describe('a WebSocket', () => {
     const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
     const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
     expect(await exchangeBytes(proxy.port, Buffer.from(asked))).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET\r\n/);
+  });
+
+  it.each([
+    ['no version', 'HTTP/1.1', KEY_LINE, 426, '\r\nsec-websocket-version: 13\r\n'],
+    ['version 8', 'HTTP/1.1', `${KEY_LINE}sec-websocket-version: 8\r\n`, 426, '\r\nupgrade: websocket\r\n'],
+    ['no key', 'HTTP/1.1', VERSION_LINE, 400, 'Sec-WebSocket-Key of 16 bytes'],
+    ['a short key', 'HTTP/1.1', `${VERSION_LINE}sec-websocket-key: AAAA\r\n`, 400, 'Sec-WebSocket-Key of 16 bytes'],
+    ['two keys', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE.repeat(2)}`, 400, 'Sec-WebSocket-Key of 16 bytes'],
+    ['HTTP/1.0', 'HTTP/1.0', `${VERSION_LINE}${KEY_LINE}`, 400, 'must have HTTP/1.1'],
+    ['a body', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}content-length: 3\r\n`, 400, 'must have no body'],
+    ['a body in chunks', 'HTTP/1.1', `${VERSION_LINE}${KEY_LINE}transfer-encoding: chunked\r\n`, 400, 'no body'],
+  ])(
+    'whose handshake has %s is refused, and the upstream is not asked',
+    async (_what, version, lines, status, words) => {
+      const { proxy, upstream } = fixture();
+      const head = `GET /v1/realtime?model=gpt ${version}\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
+      const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\n${lines}\r\n`;
+      const answer = await exchangeBytes(proxy.port, Buffer.from(asked));
+      expect([answer.startsWith(`HTTP/1.1 ${status} `), answer.includes(words)]).toEqual([true, true]);
+      expect(upstream.seen).toEqual([]);
+    },
+  );
+
+  it('alone may have its key among the subprotocols: other requests are a 401', async () => {
+    const { proxy, upstream } = fixture();
+    const offered = `sec-websocket-protocol: openai-insecure-api-key.${MASTER}\r\n`;
+    for (const more of ['', 'upgrade: websocket\r\n', 'connection: close\r\n']) {
+      for (const path of ['POST /v1/chat/completions', 'GET /v1/models', 'GET /openai/v1/x']) {
+        const asked = `${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${offered}${more}\r\n{}`;
+        const until = (text: string) => text.includes('\r\n\r\n');
+        expect(await exchangeBytes(proxy.port, Buffer.from(asked), { until })).toMatch(/^HTTP\/1\.1 401 /);
+      }
+    }
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it('and raw requests that could run a model are refused where every request must name its user', async () => {
+    const { upstream } = fixture();
+    const proxy = await startTestProxy(
+      configOf(upstream, [entry('gpt', 'openai/x', upstream)], ['general_settings:', '  enforce_user_param: true']),
+    );
+    try {
+      const { status, text } = await refused('/v1/realtime?model=gpt', { port: proxy.port });
+      expect([status, text]).toEqual([403, expect.stringContaining("'enforce_user_param' cannot be checked there")]);
+      const ask = async (method: string) => (await call(`${proxy.url}/openai/v1/x`, { method })).status;
+      const statuses: number[] = [];
+      for (const method of ['POST', 'PUT', 'PATCH', 'GET', 'HEAD', 'DELETE']) statuses.push(await ask(method));
+      expect(statuses).toEqual([403, 403, 403, 200, 200, 200]);
+    } finally {
+      await proxy.close();
+    }
   });
 
   it('that is asked for behind a request that is not answered yet costs this connection, and no other (C13)', async () => {
