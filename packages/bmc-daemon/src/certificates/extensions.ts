@@ -8,7 +8,14 @@ export interface CertificateExtensions {
   readonly alternativeNames: readonly string[];
   /** Object identifier, `1.2.840.10045.4.3.2`. */
   readonly signatureAlgorithm: string;
+  /** Object identifiers of critical extensions that a verifier need not know: it rejects the certificate then (RFC 5280 §4.2). */
+  readonly unknownCritical: readonly string[];
 }
+
+/** Extensions that RFC 5280 obliges every verifier to process, or that all common ones process: OpenSSL, Go, browsers. */
+const processed: ReadonlySet<string> = new Set(
+  [15, 17, 19, 30, 31, 32, 33, 36, 37, 54].map((number) => `2.5.29.${number}`),
+);
 
 /** Of a certificate that {@link X509Certificate} has read. */
 export async function readExtensions(certificate: X509Certificate): Promise<CertificateExtensions> {
@@ -29,5 +36,9 @@ export async function readExtensions(certificate: X509Certificate): Promise<Cert
             ({ dNSName, iPAddress }) => dNSName ?? iPAddress ?? [],
           ),
     signatureAlgorithm: signatureAlgorithm.algorithm,
+    unknownCritical:
+      tbsCertificate.extensions
+        ?.filter(({ extnID, critical }) => critical && !processed.has(extnID))
+        .map(({ extnID }) => extnID) ?? [],
   };
 }

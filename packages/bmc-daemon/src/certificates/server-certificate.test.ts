@@ -198,10 +198,48 @@ describe('what can not be shown', () => {
       await faultOf(`${below.certificate}${plain.root}${below.key}`),
     ]).toEqual([
       'value: the certificate is not for servers, by its key usage',
-      'format: the extensions of its certificate can not be read',
+      'format: the extensions of a certificate in it cannot be read',
       "value: certificate 2 of the chain is no authority's",
     ]);
     expect(await shown()).toBe('first');
+  });
+
+  it('is refused with a critical extension that clients need not know, in the certificate and in its chain', async () => {
+    const unknown = '1.2.3.4=critical,ASN1:UTF8String:x';
+    const leaf = authority.issue('critical', { extensions: ['subjectAltName=critical,DNS:localhost', unknown] });
+    const above = authority.subordinate('above', ['basicConstraints=critical,CA:TRUE', unknown]);
+    const below = above.issue('below');
+    const known = authority.issue('known', {
+      extensions: ['subjectAltName=critical,DNS:localhost', 'extendedKeyUsage=critical,serverAuth'],
+    });
+    const reason = 'has the critical extension 1.2.3.4, so clients that do not know this extension reject it';
+    expect([
+      await faultOf(`${leaf.certificate}${leaf.key}`),
+      await faultOf(`${below.certificate}${above.root}${below.key}`),
+      await faultOf(`${known.certificate}${known.key}`),
+    ]).toEqual([`value: the certificate ${reason}`, `value: certificate 2 of the chain ${reason}`, undefined]);
+  });
+
+  it('is refused if no handshake succeeds with its key; rare kinds of keys that work are accepted', async () => {
+    const pss = (digest: string, salt: number) => [
+      ...['rsa-pss', '-pkeyopt', 'rsa_keygen_bits:2048', '-pkeyopt', `rsa_pss_keygen_md:${digest}`],
+      ...['-pkeyopt', `rsa_pss_keygen_mgf1_md:${digest}`, '-pkeyopt', `rsa_pss_keygen_saltlen:${salt}`],
+    ];
+    const faults: Record<string, unknown> = {};
+    for (const [name, kind] of Object.entries({
+      'RSA-PSS for SHA-1': pss('sha1', 20),
+      'RSA-PSS for SHA-256': pss('sha256', 32),
+      Ed448: ['ed448'],
+    })) {
+      const { certificate: pem, key } = authority.issue(name, { kind });
+      faults[name] = await faultOf(`${pem}${key}`);
+    }
+    expect(faults).toEqual({
+      'RSA-PSS for SHA-1': expect.stringMatching(/^value: OpenSSL does not take it/),
+      'RSA-PSS for SHA-256': undefined,
+      Ed448: undefined,
+    });
+    expect(await shown()).toBe('Ed448');
   });
 
   it('is read in the time of its length, whatever stands in it (D1)', async () => {

@@ -119,13 +119,13 @@ export function openServerCertificate(options: ServerCertificateOptions): Server
     async replace(pem, { passphrase } = {}) {
       const { certificates, keys } = read(pem, passphrase);
       const [leaf] = certificates;
-      const extensions = leaf === undefined ? undefined : await extensionsOf(leaf);
-      // From here on nothing waits: of two replacements at once one is after the other.
-      const fault = chainFault(certificates, extensions?.keyUsage ?? [], now());
+      const extensions = await Promise.all(certificates.map(extensionsOf));
+      const fault = chainFault(certificates, extensions, now());
       if (fault !== undefined || leaf === undefined) throw new ServerCertificateError('value', fault ?? 'it is empty');
       const key = keyFor(leaf, keys, [...state.state.keys.toReversed(), tls.key]);
-      const unusable = pairFault(certificates, key);
+      const unusable = await pairFault(certificates, key);
       if (unusable !== undefined) throw new ServerCertificateError('value', unusable);
+      // From here on nothing waits: of two replacements at once one is after the other.
       const next: TlsOptions = { ...tls, cert: pemOf(certificates), key: keyPem(key) };
       writeTlsFiles(files(), next);
       setTls(next);
@@ -146,12 +146,12 @@ function read(pem: string, passphrase: string | undefined) {
   }
 }
 
-/** A certificate that can not be shown afterwards is none to begin with. */
+/** @throws {ServerCertificateError} A certificate that GET could not show afterwards is rejected. */
 async function extensionsOf(certificate: X509Certificate): Promise<CertificateExtensions> {
   try {
     return await readExtensions(certificate);
   } catch (error) {
-    throw new ServerCertificateError('format', 'the extensions of its certificate can not be read', error);
+    throw new ServerCertificateError('format', 'the extensions of a certificate in it cannot be read', error);
   }
 }
 

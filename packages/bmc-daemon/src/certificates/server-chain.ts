@@ -1,7 +1,10 @@
 /** Whether a certificate and its chain can be shown by a server: what clients would find wrong is found before they see it. */
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { createSecureContext } from 'node:tls';
-import { canOpenTls, isForServers, purposesOf, type KeyUsage } from './key-usage.js';
+import { once } from 'node:events';
+import { duplexPair } from 'node:stream';
+import { connect, createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
+import type { CertificateExtensions } from './extensions.js';
+import { canOpenTls, isForServers, purposesOf } from './key-usage.js';
 import { keyPem, pemOf } from './pem.js';
 
 /** Clocks of the authority and of this host may differ. */
@@ -12,13 +15,13 @@ const LEAST_RSA_BITS = 2048;
 const tlsCurves = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
- * Why the certificates can not be a server's, or undefined: the first one is the server's, and each that follows has issued the one
- * before it.
- * @param usages of the first one.
+ * Returns why the certificates cannot be a server's, or undefined. The first one is the server's, and each that follows has issued
+ * the one before it.
+ * @param extensions of each certificate.
  */
 export function chainFault(
   certificates: readonly X509Certificate[],
-  usages: readonly KeyUsage[],
+  extensions: readonly CertificateExtensions[],
   now: Date,
 ): string | undefined {
   const [leaf] = certificates;
@@ -28,13 +31,16 @@ export function chainFault(
     if (Date.parse(certificate.validTo) <= now.getTime()) return `${what} has expired, on ${certificate.validTo}`;
     if (Date.parse(certificate.validFrom) > now.getTime() + CLOCK_SKEW_MS)
       return `${what} is not valid yet, but from ${certificate.validFrom} on`;
+    const [unknown] = extensions[index]?.unknownCritical ?? [];
+    if (unknown !== undefined)
+      return `${what} has the critical extension ${unknown}, so clients that do not know this extension reject it`;
     const issuer = certificates[index + 1];
     if (issuer !== undefined && !isIssuer(issuer, certificate))
       return `the chain is out of order: certificate ${index + 2} has not issued certificate ${index + 1}`;
     if (issuer !== undefined && !isAuthority(issuer)) return `certificate ${index + 2} of the chain is no authority's`;
   }
   if (!isForServers(purposesOf(leaf))) return 'the certificate is not for servers, by its extended key usage';
-  if (!canOpenTls(usages)) return 'the certificate is not for servers, by its key usage';
+  if (!canOpenTls(extensions[0]?.keyUsage ?? [])) return 'the certificate is not for servers, by its key usage';
   return keyFault(leaf);
 }
 
@@ -74,13 +80,32 @@ function keyFault({ publicKey }: X509Certificate): string | undefined {
   }
 }
 
-/** Why OpenSSL does not take the pair, or undefined. What it says is about the pair alone. */
-export function pairFault(certificates: readonly X509Certificate[], key: KeyObject): string | undefined {
+/**
+ * Returns why the server cannot use the pair, or undefined. It opens a connection in memory with the pair. OpenSSL accepts some pairs
+ * (such as an RSA-PSS key for SHA-1 alone) that then fail in every handshake.
+ */
+export async function pairFault(certificates: readonly X509Certificate[], key: KeyObject): Promise<string | undefined> {
   try {
-    createSecureContext({ cert: pemOf(certificates), key: keyPem(key), minVersion: 'TLSv1.2' });
+    const secureContext = createSecureContext({ cert: pemOf(certificates), key: keyPem(key), minVersion: 'TLSv1.2' });
+    await tryHandshake(secureContext);
     return undefined;
   } catch (error) {
     const { reason } = error as { readonly reason?: unknown }; // Node's own property of OpenSSL's errors
     return `OpenSSL does not take it${typeof reason === 'string' ? `: ${reason}` : ''}`;
+  }
+}
+
+/** @throws what the server's side of the handshake throws. */
+async function tryHandshake(secureContext: SecureContext): Promise<void> {
+  const [near, far] = duplexPair();
+  const server = new TLSSocket(near, { isServer: true, secureContext });
+  // It does not verify: whom clients trust is their own decision.
+  const client = connect({ socket: far, rejectUnauthorized: false });
+  client.on('error', () => undefined);
+  try {
+    await once(server, 'secure');
+  } finally {
+    client.destroy();
+    server.destroy();
   }
 }
