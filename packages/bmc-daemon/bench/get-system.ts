@@ -51,7 +51,7 @@ async function startDaemon(folder: string, options: { readonly authenticated: bo
   await writeFile(passwords, `admin:${await hash('bench', 10)}\n`);
   await writeFile(
     config,
-    `EMULATOR_STATE_DIR = '${folder}'\n${options.authenticated ? `EMULATOR_AUTH_FILE = '${passwords}'\n` : ''}`,
+    `EMULATOR_STATE_DIR = '${folder}/${port}'\n${options.authenticated ? `EMULATOR_AUTH_FILE = '${passwords}'\n` : ''}`,
   );
   const backend = flags['libvirt-uri'] === undefined ? ['--fake'] : ['--libvirt-uri', flags['libvirt-uri']];
   const child = spawn(

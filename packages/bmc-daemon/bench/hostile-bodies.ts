@@ -39,7 +39,7 @@ async function startDaemon(folder: string, options: { readonly authenticated: bo
   const config = join(folder, `${port}.conf`);
   const passwords = join(folder, `${port}.htpasswd`);
   await writeFile(passwords, `admin:${await hash('bench', 4)}\n`, { mode: 0o600 });
-  const lines = [`EMULATOR_STATE_DIR = '${folder}'`, `EMULATOR_AUTH_FILE = '${passwords}'`];
+  const lines = [`EMULATOR_STATE_DIR = '${folder}/${port}'`, `EMULATOR_AUTH_FILE = '${passwords}'`];
   await writeFile(config, `${lines.slice(0, options.authenticated ? 2 : 1).join('\n')}\n`);
   const child = spawn(
     process.execPath,

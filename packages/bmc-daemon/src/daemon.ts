@@ -31,7 +31,9 @@ import { openIndicatorStore } from './resources/indicator-store.js';
 import { resourcesOf, streams, type Services } from './resources/index.js';
 import { serviceUuid } from './service-uuid.js';
 import { openDiscovery } from './ssdp/discovery.js';
+import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
+import { FolderInUseError, lockFolder } from './state-lock.js';
 import { openTelemetry } from './telemetry/telemetry.js';
 import { openTlsCertificate } from './tls-certificate.js';
 import { version } from './version.js';
@@ -56,29 +58,51 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
-/** The service can not start; the message is one line for the person who started it. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
-
 /** Finished tasks that are remembered. */
 const TASKS_KEPT = 100;
 /** Between two resets of managers. */
 const RELOAD_REST_MS = 500;
 
 /**
- * Starts the service. A host that does not answer is no reason not to: it answers 503 until the host does.
+ * Starts the service, as the only one of its state folder. A host that does not answer does not stop the start: the service answers
+ * 503 until the host does.
  * @throws {StartError}
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { origins, environment, log } = options;
+  const { settings, origins, environment, log } = options;
+  const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
+  const lock = await lockFolder(stateDir, { log }).catch((error: unknown) => {
+    if (!(error instanceof FolderInUseError)) throw error;
+    throw new StartError(`${origins.stateDir}: ${error.message}`, { cause: error });
+  });
+  try {
+    const daemon = await startIn(stateDir, options);
+    return {
+      ...daemon,
+      close: async () => {
+        try {
+          await daemon.close();
+        } finally {
+          // Last: until then it may write its files.
+          await lock.release();
+        }
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** @throws {StartError} */
+async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon> {
+  const { origins, log } = options;
   // Ours: a reload changes it.
   const settings = { ...options.settings };
   const at = (key: SettingKey, sentence: string, cause: unknown) =>
     new StartError(`${origins[key]}: ${sentence}`, { cause });
   const tlsFiles = tlsFilesOf(settings);
   let tls;
-  const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
   let access: Access;
   try {
     tls = tlsFiles === undefined ? undefined : loadTls(tlsFiles);

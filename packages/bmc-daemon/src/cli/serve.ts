@@ -1,14 +1,14 @@
 /** `bmc-daemon`: the service, from its settings to the signal that ends it. */
 import { exitCode } from '@rackless/daemon/exit-code.js';
-import { ListenError } from '@rackless/daemon/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
 import { obeySignals } from '@rackless/daemon/signals.js';
 import { printStartReport } from '@rackless/daemon/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
 import type { LoadedSettings } from '../config/load.js';
-import { startDaemon, StartError, type Daemon } from '../daemon.js';
+import { startDaemon, type Daemon } from '../daemon.js';
 import type { Reread } from '../reload.js';
+import { StartError } from '../start-error.js';
 
 /**
  * Serves until SIGTERM or SIGINT.
@@ -36,8 +36,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
     log.flush();
     if (!(error instanceof StartError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
-    // A port may become free, and an address may appear. Files stay damaged until a person corrects them.
-    return error.cause instanceof ListenError ? exitCode.failed : exitCode.configuration;
+    return error.exitCode;
   }
   const notify = createNotify({ environment: process.env, log });
   startWatchdog({ environment: process.env, notify, pid: process.pid });

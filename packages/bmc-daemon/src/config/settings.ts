@@ -164,7 +164,7 @@ export const settingsTable = {
     name: 'EMULATOR_STATE_DIR',
     default: null,
     group: 'listen',
-    doc: "Folder for what belongs to the service and to no machine. None: systemd's `$STATE_DIRECTORY`, else `/var/lib/bmc-daemon` for root and `~/.local/state/bmc-daemon` for other users.",
+    doc: "Folder for what belongs to the service and to no machine. None: systemd's `$STATE_DIRECTORY`, else `/var/lib/bmc-daemon` for root and `~/.local/state/bmc-daemon` for other users. One daemon at a time uses it; another one waits 10 s, then ends with exit code 1.",
   }),
 
   fakeDriver: boolean({

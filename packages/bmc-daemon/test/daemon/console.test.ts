@@ -63,7 +63,8 @@ describe('consoles over SSH', () => {
     const none = start(FAKE, { env: { EMULATOR_CONSOLE_SSH_PORT: "'auto'" } });
     await none.address();
     expect(none.messages().filter((message) => message.includes('SSH'))).toEqual([]);
-    const open = start(FAKE, { env: { EMULATOR_CONSOLE_SSH_PORT: '0' } });
+    const own = { STATE_DIRECTORY: at('other'), EMULATOR_CONSOLE_SSH_PORT: '0' };
+    const open = start(FAKE, { env: own });
     const client = new SshClient({ user: 'node-2', port: await portOf(open), options: ['-T'] });
     clients.push(client);
     await client.says('Connected to node-2');

@@ -1,6 +1,8 @@
 /** The real command in a process of its own, as a person or systemd starts it. It is what `npm run build` made. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -108,13 +110,15 @@ export class DaemonProcess {
   }
 }
 
-/** Runs a command to its end. */
-export async function run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const child = new DaemonProcess(args, { input: '', ...options });
+/** Runs a command to its end. Its state folder is its own, so it never meets another daemon there. */
+export async function run(args: readonly string[], { env, ...options }: RunOptions = {}): Promise<Finished> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'bmc-daemon-state-'));
+  const child = new DaemonProcess(args, { input: '', ...options, env: { STATE_DIRECTORY: folder, ...env } });
   try {
     return await child.finished();
   } finally {
     await child.dispose();
+    rmSync(folder, { recursive: true });
   }
 }
 

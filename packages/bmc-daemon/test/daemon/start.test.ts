@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -277,6 +277,29 @@ describe('the running daemon', () => {
     });
     other.close();
     await once(other, 'close');
+  });
+
+  it('ends with exit code 1 where another daemon has its state folder, and starts once that one was killed', async () => {
+    const first = start(FAKE);
+    const address = await first.address();
+    const second = start(FAKE);
+    await second.logged(/^waiting for another daemon/);
+    expect(await second.finished()).toMatchObject({
+      code: 1,
+      stderr: `default: ${at('state')} is in use by another daemon (process ${first.pid}): each daemon needs an EMULATOR_STATE_DIR of its own\n`,
+    });
+    expect((await getJson(`${address}/redfish/v1`)).status).toBe(200);
+    const third = start(FAKE);
+    await third.logged(/^waiting for another daemon/);
+    first.signal('SIGKILL');
+    await third.address();
+    const fourth = start(FAKE);
+    await fourth.logged(/^waiting for another daemon/);
+    third.signal('SIGTERM');
+    await fourth.address();
+    fourth.signal('SIGTERM');
+    expect((await fourth.finished()).code).toBe(0);
+    expect(existsSync(at('state/lock'))).toBe(false);
   });
 
   it('warns of an address that others reach where nobody has to log in (B11)', async () => {

@@ -1,0 +1,29 @@
+/** Why the service does not start, and whether another attempt may succeed. */
+import { exitCode } from '@rackless/daemon/exit-code.js';
+import { ListenError } from '@rackless/daemon/listener.js';
+import { FolderInUseError } from './state-lock.js';
+
+/** The service cannot start. The message is one line for the person who started it. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+
+  /** 78 if only a person can correct the cause, 1 if the cause may pass: systemd starts the service again after 1 only. */
+  get exitCode(): number {
+    return mayPass(this) ? exitCode.failed : exitCode.configuration;
+  }
+}
+
+/** What the host lacks at the moment: room, handles, memory, or a device or file server that answers. */
+const passing: ReadonlySet<unknown> = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EINTR'],
+  ...['EIO', 'ESTALE', 'ETIMEDOUT', 'EHOSTDOWN', 'ENETDOWN', 'ENETUNREACH', 'ENOTCONN'],
+]);
+
+/** A port becomes free, an address appears, another daemon ends, and a disk gets room. Files stay damaged. */
+function mayPass(error: unknown): boolean {
+  // By shape: an error of another realm (a test's) is no Error of this realm.
+  if (typeof error !== 'object' || error === null) return false;
+  if (error instanceof ListenError || error instanceof FolderInUseError) return true;
+  if ('code' in error && passing.has(error.code)) return true;
+  return 'cause' in error && mayPass(error.cause);
+}

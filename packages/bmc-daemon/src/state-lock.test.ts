@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FolderInUseError, lockFolder } from './state-lock.js';
+
+let folder: string;
+let holders: ChildProcess[];
+let logged: string[];
+const log = { info: (text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) };
+const lock = (at = folder, waitMs = 0) => lockFolder(at, { log, waitMs });
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'state-lock-'));
+  holders = [];
+  logged = [];
+});
+afterEach(() => {
+  for (const holder of holders) holder.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+/** Another process that listens at the lock's socket. */
+async function startHolder(at = folder): Promise<ChildProcess> {
+  const program = `process.chdir(${JSON.stringify(at)});
+    require('net').createServer((socket) => socket.end(process.pid + '\\n')).listen('lock', () => console.log('ready'));`;
+  const holder = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  holders.push(holder);
+  await once(holder.stdout, 'data');
+  return holder;
+}
+
+describe('the lock of a state folder', () => {
+  it('is for one daemon at a time, and the next one has it after the release', async () => {
+    const first = await lock();
+    await expect(lock()).rejects.toThrow(
+      new FolderInUseError(
+        `${folder} is in use by another daemon (process ${process.pid}): each daemon needs an EMULATOR_STATE_DIR of its own`,
+      ),
+    );
+    await first.release();
+    expect(readdirSync(folder)).toEqual([]);
+    await (await lock()).release();
+  });
+
+  it('ends with its process, also after SIGKILL', async () => {
+    const holder = await startHolder();
+    await expect(lock()).rejects.toThrow(`another daemon (process ${holder.pid})`);
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    expect(existsSync(path.join(folder, 'lock'))).toBe(true);
+    const next = await lock(folder, 60_000);
+    await expect(lock()).rejects.toThrow(FolderInUseError);
+    await next.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is waited for while another daemon stops', async () => {
+    const holder = await startHolder();
+    const waiting = lock(folder, 60_000);
+    while (logged.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(logged).toEqual([`waiting for another daemon (process ${holder.pid}) to stop, which uses ${folder}`]);
+    holder.kill('SIGTERM');
+    await (await waiting).release();
+  });
+
+  it('holds while its process is stopped and says nothing', async () => {
+    const holder = await startHolder();
+    holder.kill('SIGSTOP');
+    await expect(lock()).rejects.toThrow(`${folder} is in use by another process`);
+  });
+
+  it('goes to one of many that find the socket of a killed process', async () => {
+    const holder = await startHolder();
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => lock(folder, 2_000)));
+    const locks = all.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    expect(locks).toHaveLength(1);
+    await locks[0]?.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('survives clients that connect and say or read nothing', async () => {
+    const held = await lock();
+    const sockets = Array.from({ length: 50 }, () => connect(path.join(folder, 'lock')).on('error', () => undefined));
+    await expect(lock()).rejects.toThrow(FolderInUseError);
+    for (const socket of sockets) socket.destroy();
+    await held.release();
+  });
+
+  it('works in a folder with a path that is too long for a socket', async () => {
+    const long = path.join(folder, 'x'.repeat(200), 'state');
+    const held = await lock(long);
+    await expect(lock(long)).rejects.toThrow(FolderInUseError);
+    await held.release();
+    expect(readdirSync(long)).toEqual([]);
+    await (await lock(long)).release();
+  });
+
+  it('is done without, with a warning, where nothing can be stored', async () => {
+    writeFileSync(path.join(folder, 'file'), '');
+    await (await lock(path.join(folder, 'file', 'state'))).release();
+    mkdirSync(path.join(folder, 'lock'));
+    await (await lock()).release();
+    expect(logged).toEqual([
+      expect.stringMatching(/file\/state cannot be locked, so a second daemon there is not noticed: /),
+      `${folder} cannot be locked, so a second daemon there is not noticed: ${folder}/lock is not a socket`,
+    ]);
+  });
+});

@@ -1,0 +1,160 @@
+/**
+ * One daemon at a time in EMULATOR_STATE_DIR: each daemon keeps the files in memory, so the second one would overwrite what the first
+ * one stores. The lock is a listening unix socket in the folder. The kernel ends it with its process, also after SIGKILL, and other
+ * containers that share the folder see it, too.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '@rackless/daemon/log.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
+
+/** Another daemon has the folder. The message is for the person who starts this one. */
+export class FolderInUseError extends Error {
+  override readonly name = 'FolderInUseError';
+}
+
+export interface StateLock {
+  /** Lets another daemon have the folder. */
+  release(): Promise<void>;
+}
+
+export interface StateLockOptions {
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** How long to wait for a daemon that is stopping. */
+  readonly waitMs?: number;
+}
+
+/** What one attempt finds: a lock, the process that has it, or something to try again. */
+type Attempt = { readonly server: Server } | { readonly holder: string } | 'again';
+
+const NAME = 'lock';
+/** A daemon that stops lets its requests end. Longer than most need, and short for a person who waits. */
+const WAIT_MS = 10_000;
+const PAUSE_MS = 100;
+/** Time for the other process to say its id. A stopped process never does. */
+const REPLY_MS = 1_000;
+/** The longest address of a unix socket, unix(7), without its last zero. */
+const LONGEST_ADDRESS = 107;
+
+/**
+ * Locks a folder, and makes it if it does not exist. If the folder cannot be written, there is no lock: then no daemon can
+ * overwrite anything in it.
+ * @throws {FolderInUseError} another daemon keeps it for longer than the wait.
+ */
+export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: StateLockOptions): Promise<StateLock> {
+  const end = performance.now() + waitMs;
+  let isLogged = false;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (;;) {
+      const found = await attempt(path.join(folder, NAME));
+      if (typeof found === 'object' && 'server' in found) return lockOf(found.server);
+      if (performance.now() >= end) {
+        const who = found === 'again' ? 'another process' : found.holder;
+        throw new FolderInUseError(`${folder} is in use by ${who}: each daemon needs an EMULATOR_STATE_DIR of its own`);
+      }
+      if (found !== 'again' && !isLogged) {
+        log.info(`waiting for ${found.holder} to stop, which uses ${folder}`, { seconds: waitMs / 1000 });
+        isLogged = true;
+      }
+      await delay(PAUSE_MS);
+    }
+  } catch (error) {
+    if (error instanceof FolderInUseError) throw error;
+    log.warn(`${folder} cannot be locked, so a second daemon there is not noticed: ${fileReason(error)}`);
+    return { release: () => Promise.resolve() };
+  }
+}
+
+function lockOf(server: Server): StateLock {
+  return {
+    release: async () => {
+      if (!server.listening) return;
+      // It removes the socket from the folder.
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** @throws what node:fs and node:net throw. */
+async function attempt(file: string): Promise<Attempt> {
+  try {
+    return { server: await listen(file) };
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+  }
+  const holder = await holderOf(file);
+  if (holder !== null) return { holder };
+  // A killed process left it. First to another name: if a third process took the lock meanwhile, it gets its socket back.
+  const aside = `${file}-${randomBytes(6).toString('hex')}`;
+  try {
+    if (!lstatSync(file).isSocket()) throw new Error(`${file} is not a socket`);
+    renameSync(file, aside);
+    if ((await holderOf(aside)) === null) rmSync(aside);
+    else renameSync(aside, file);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  return 'again';
+}
+
+async function listen(file: string): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.end(`${process.pid}\n`);
+  });
+  server.maxConnections = 8;
+  const { address, done } = addressOf(file);
+  try {
+    server.listen(address);
+    await once(server, 'listening');
+  } catch (error) {
+    done();
+    throw error;
+  }
+  // Node removes the socket by its address when the server closes.
+  server.once('close', done);
+  // The lock must not keep the process alive.
+  return server.unref();
+}
+
+/** Returns the process that listens at a socket, in words; null: none does. */
+function holderOf(file: string): Promise<string | null> {
+  const { address, done } = addressOf(file);
+  return new Promise((resolve) => {
+    let reply = '';
+    let isThere = false;
+    const socket = connect(address);
+    const timer = setTimeout(() => socket.destroy(), REPLY_MS);
+    socket.setEncoding('latin1');
+    socket.once('connect', () => (isThere = true));
+    socket.on('data', (text: string) => (reply = `${reply}${text}`.slice(0, 20)));
+    socket.once('error', (error) => (isThere = !['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
+    socket.once('close', () => {
+      clearTimeout(timer);
+      done();
+      const pid = /^\d+/.exec(reply)?.[0];
+      const named = pid === undefined ? 'another process' : `another daemon (process ${pid})`;
+      resolve(isThere ? named : null);
+    });
+  });
+}
+
+/**
+ * Returns the address of a socket file. A long path is named through an open handle of its folder (proc(5)).
+ * @returns `done` is called when the address is not used any more.
+ */
+function addressOf(file: string): { readonly address: string; readonly done: () => void } {
+  if (Buffer.byteLength(file) <= LONGEST_ADDRESS) return { address: file, done: () => undefined };
+  const folder = openSync(path.dirname(file), 'r');
+  return { address: `/proc/self/fd/${folder}/${path.basename(file)}`, done: () => closeSync(folder) };
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}
