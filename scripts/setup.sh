@@ -102,10 +102,34 @@ node_is_supported() {
     process.exit(major === wanted && (major > 20 || (major === 20 && minor >= 19)) ? 0 : 1)' "$1"
 }
 
+# Prints the version of Debian's package of Node; nothing where apt knows none.
+debian_node_version() {
+  apt-cache policy nodejs | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9][^ ]*\)$/\2/p'
+}
+
+# Installs Debian's package of Node where the machine has no Node and the package is new enough. Where it cannot be installed,
+# need_node fetches the pinned Node.
+try_debian_node() {
+  local version
+  if command -v node >/dev/null || ! command -v apt-cache >/dev/null; then return 0; fi
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then return 0; fi
+  version=$(debian_node_version)
+  if [ -z "$version" ]; then
+    # The lists of a fresh container are empty.
+    as_root apt-get -qq update >/dev/null 2>&1 || true
+    version=$(debian_node_version)
+  fi
+  if [ -z "$version" ] || dpkg --compare-versions "$version" lt 20.19; then return 0; fi
+  (need_packages nodejs) || say "Node $version cannot be installed; the reason is above. Using the Node of scripts/pins"
+  hash -r
+}
+
 # Puts a supported Node and an npm that runs on it first in PATH. The machine's own Node is used where it is new enough, with the
-# machine's own npm if there is one. $1: a major version, or empty for any supported one
+# machine's own npm if there is one. Then comes Debian's package, then the Node of scripts/pins.
+# $1: a major version, or empty for any supported one
 need_node() {
   local node npm
+  if [ -z "${1:-}" ]; then try_debian_node; fi
   if node_is_supported "${1:-}"; then
     if ! command -v npm >/dev/null; then
       npm=$(need_pinned_npm)
