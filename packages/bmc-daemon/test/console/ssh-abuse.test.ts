@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import { openAccess } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
@@ -13,8 +13,6 @@ import { openHostKeys } from '../../src/console/ssh-host-keys.js';
 import { openSshServer, type SshServer } from '../../src/console/ssh-server.js';
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { stateInMemory } from '../support/services.js';
-
-jest.setTimeout(60_000);
 
 let folder: string;
 let driver: FakeDriver;

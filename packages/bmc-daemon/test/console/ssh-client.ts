@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** Waits are bounded by this; a healthy server needs a fraction of it. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 export interface SshOptions {
   /** `admin/node-1`. */

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openAccess, type Access } from '../../src/auth/access.js';
 import { initialAccessState } from '../../src/auth/access-state.js';
 import {
@@ -20,8 +20,6 @@ import { openSshServer, type SshServer, type SshServerOptions } from '../../src/
 import { FakeDriver } from '../../src/drivers/fake/fake-driver.js';
 import { stateInMemory, unpaced } from '../support/services.js';
 import { SshClient, type SshOptions } from './ssh-client.js';
-
-jest.setTimeout(120_000);
 
 const USERS = {
   admin: 'secret words',
@@ -120,7 +118,7 @@ function ssh(user: string, options: Omit<SshOptions, 'user' | 'port'> = {}): Ssh
 
 /** Waits until it is so: what a client has done reaches the server a moment later. */
 async function becomes<T>(look: () => T, wanted: T): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (look() !== wanted && Date.now() < deadline) await delay(10);
   expect(look()).toBe(wanted);
 }

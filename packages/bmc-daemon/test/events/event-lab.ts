@@ -123,9 +123,9 @@ export async function openLab(
   };
 }
 
-/** Waits, within a minute, until it holds. */
+/** Waits, at most two minutes, until it holds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`waiting for ${what}: it has not come`);
     await sleep(10);

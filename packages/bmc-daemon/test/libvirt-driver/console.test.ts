@@ -3,14 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { echoGuestXml } from '../../../libvirt/test/harness/echo-guest.js';
 import { openConsoleServices, type ConsoleServices } from '../../src/console-services.js';
 import type { DriverErrorKind, HypervisorDriver } from '../../src/drivers/driver.js';
 import { TestHost, until } from './host.js';
 import { bootableDisk } from './tiny-guest.js';
-
-jest.setTimeout(300_000);
 
 let host: TestHost;
 let driver: HypervisorDriver;

@@ -20,6 +20,8 @@ describe('statistics of a libvirtd', () => {
   beforeEach(async () => {
     fake = await FakeLibvirtd.start();
     hypervisor = Hypervisor.connect(fake.uri, { callTimeoutMs: 2_000 });
+    // The statistics' own time-out is short, and connecting may take longer on a busy machine.
+    await hypervisor.connected({ timeoutMs: 120_000 });
     statistics = new LibvirtStatistics({ hypervisor, timeoutMs: 2_000 }, 200);
     definitions = 0;
     fake.on(domainProcedures.getXmlDesc, () => {
@@ -142,7 +144,7 @@ describe('statistics of real guests', () => {
     host = await TestHost.start();
     guests = [await host.guest({ devices: nic }), await host.guest(), await host.guest()];
     for (const { name } of guests.slice(0, 2)) await host.virsh('start', name);
-  }, 60_000);
+  });
   afterAll(() => host.stop());
 
   it('are of those that run, grow, and are told of the others while one hangs (D3)', async () => {
@@ -184,5 +186,5 @@ describe('statistics of real guests', () => {
       const all = await statistics.all();
       return all.find((machine) => machine.uuid === first?.uuid)?.disks.get('vda') !== undefined;
     });
-  }, 120_000);
+  });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits until `probe` is true, looking every few milliseconds. @throws {Error} after `timeoutMs`. */
-export async function until(what: string, probe: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function until(what: string, probe: () => boolean, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!probe()) {
     if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);

@@ -66,7 +66,8 @@ while read -r line; do
 done
 `;
 
-async function until<T>(what: string, probe: () => Promise<T | undefined>, timeoutMs = 15_000): Promise<T> {
+/** Waits for what a busy machine takes minutes for: the limit is for what hangs. */
+async function until<T>(what: string, probe: () => Promise<T | undefined>, timeoutMs = 240_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
@@ -177,7 +178,7 @@ class Holder implements PrivateLibvirtd {
 /**
  * Starts a libvirtd of our own in private mount and process namespaces (root, or a user who may make user namespaces): about 0.1 s.
  * It shares only the network with the host. When this process ends, it and its guests are killed by the kernel.
- * @throws {Error} with the end of its output, when it does not come up within 15 s.
+ * @throws {Error} with the end of its output, when it does not listen within four minutes.
  */
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-libvirtd-'));

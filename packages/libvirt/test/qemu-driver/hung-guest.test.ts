@@ -76,5 +76,5 @@ describe('with one guest’s QEMU stopped', () => {
   it('its power is still pulled within the default time-out (L2)', async () => {
     await hung.destroy();
     expect(await hung.getState()).toEqual({ state: DomainState.SHUTOFF, reason: DomainShutoffReason.DESTROYED });
-  }, 40_000);
+  });
 });

@@ -51,16 +51,12 @@ describe('a process leaves in less than 0.2 s', () => {
     ['uploading', 'exit'],
     ['away', 'close'],
     ['away', 'exit'],
-  ])(
-    'when its client is %s, by %s (L3)',
-    async (state, way) => {
-      let best = Infinity;
-      for (let tries = 0; tries < TRIES && best >= LIMIT_MS; tries += 1) {
-        const took = await leave(state, way);
-        best = Math.min(best, took < LIMIT_MS ? took : took - (await leave('nothing', way)));
-      }
-      expect(best).toBeLessThan(LIMIT_MS);
-    },
-    60_000,
-  );
+  ])('when its client is %s, by %s (L3)', async (state, way) => {
+    let best = Infinity;
+    for (let tries = 0; tries < TRIES && best >= LIMIT_MS; tries += 1) {
+      const took = await leave(state, way);
+      best = Math.min(best, took < LIMIT_MS ? took : took - (await leave('nothing', way)));
+    }
+    expect(best).toBeLessThan(LIMIT_MS);
+  });
 });

@@ -21,5 +21,5 @@ describe('memory', () => {
     const { before, after } = JSON.parse(await output) as { before: number; after: number };
     expect(before).toBeGreaterThan(0);
     expect(after - before).toBeLessThan(CALLS * BYTES_PER_CALL);
-  }, 60_000);
+  });
 });

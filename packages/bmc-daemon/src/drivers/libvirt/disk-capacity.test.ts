@@ -20,7 +20,7 @@ beforeAll(async () => {
     `<domain type='qemu'><name>d</name><memory unit='MiB'>16</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
      <devices>${disk('a.img', 'vda')}${disk('missing.img', 'vdb')}</devices></domain>`,
   );
-}, 30_000);
+});
 afterAll(async () => {
   await hypervisor.close();
   await libvirtd.stop();
