@@ -152,7 +152,7 @@ const strict = `
   no-unnecessary-boolean-literal-compare no-unnecessary-condition no-unnecessary-template-expression
   no-unnecessary-type-arguments no-unnecessary-type-assertion no-unnecessary-type-constraint
   no-unnecessary-type-conversion no-unnecessary-type-parameters no-unsafe-argument no-unsafe-assignment no-unsafe-call
-  no-unsafe-enum-assignment no-unsafe-enum-comparison no-unsafe-function-type no-unsafe-member-access no-unsafe-return
+ no-unsafe-enum-comparison no-unsafe-function-type no-unsafe-member-access no-unsafe-return
   non-nullable-type-assertion-style only-throw-error prefer-find prefer-for-of prefer-function-type prefer-includes
   prefer-literal-enum-member prefer-nullish-coalescing prefer-optional-chain prefer-promise-reject-errors
   prefer-reduce-type-parameter prefer-regexp-exec prefer-return-this-type prefer-string-starts-ends-with
