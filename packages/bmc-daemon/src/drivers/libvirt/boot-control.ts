@@ -214,7 +214,17 @@ export class BootControl {
       return;
     }
     const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
-    await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
+    try {
+      await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
+    } catch (error) {
+      // QEMU and its record never differ: the next daemon trusts the record.
+      const told = known?.armed ?? null;
+      const former = told === null ? present : deviceKeys(orderWithFirst(instance.domain, told.target));
+      await tellBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch((reason: unknown) => {
+        log.warn(`telling machine ${machine.name} its former boot order failed`, { error: reason });
+      });
+      throw error;
+    }
     if (armed === null) {
       this.onStopped(machine.uuid);
       return;

@@ -56,8 +56,21 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   // From the last to the first, each behind every number in use, for no two may have the same: a guest that restarts in the middle
   // of it finds all of its devices, the last of them in their new order already.
   const base = Math.max(0, ...present.values());
-  for (const [place, property] of [...wanted.entries()].toReversed()) await set(property, base + place + 1);
-  for (const property of present.keys()) if (property.wanted < 0) await set(property, -1);
+  const changes = [...wanted.entries()].toReversed().map(([place, property]) => [property, base + place + 1] as const);
+  const removals = [...present.keys()]
+    .filter((property) => property.wanted < 0)
+    .map((property) => [property, -1] as const);
+  const changed: BootProperty[] = [];
+  try {
+    for (const [property, value] of [...changes, ...removals]) {
+      await set(property, value);
+      changed.unshift(property);
+    }
+  } catch (error) {
+    // All of the order or none: half of it may be an order that no client asked for. The first error tells why QEMU refuses.
+    for (const property of changed) await set(property, present.get(property) ?? -1).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Where QEMU keeps the boot number of a device. */
