@@ -244,6 +244,8 @@ export type DriverErrorKind =
   | 'mediaForbidden'
   /** No room for the image on the host. */
   | 'storageFull'
+  /** The machine has no free place for another drive. */
+  | 'noPlace'
   /** Anything else: 500, logged with its cause. */
   | 'internal';
 

@@ -33,7 +33,7 @@ export interface VolumeControl {
    * Makes a volume and attaches it: to the definition, and to the guest where it runs and its bus can be plugged into; where it
    * can not, the disk is `pending` until the machine is switched off and on. Nothing is left of it where a step fails.
    * @returns the disk's target, `vdb`.
-   * @throws the signal's reason, where it is aborted before the disk is attached. @throws {DriverError} storageFull, unsupported (no such bus, or no place on it), unavailable.
+   * @throws the signal's reason, where it is aborted before the disk is attached. @throws {DriverError} storageFull, noPlace, unsupported (no such bus), unavailable.
    */
   createVolume(id: string, volume: NewVolume, options?: OperationOptions): Promise<string>;
   /**

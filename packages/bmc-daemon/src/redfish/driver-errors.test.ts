@@ -45,6 +45,7 @@ describe('toRedfishError', () => {
     ['mediaTooLarge', 400, 'ActionParameterValueConflict', ['Image', 'https://images/a.iso?******'], ['#/Image']],
     ['insertFailed', 409, 'OperationFailed', [], []],
     ['storageFull', 507, 'InsufficientStorage', [], []],
+    ['noPlace', 400, 'CreateLimitReachedForResource', [], []],
   ])('answers %s in an action with %i %s (B13)', (kind, status, key, args, related) => {
     expect(answer(kind, insert)).toEqual({
       status,

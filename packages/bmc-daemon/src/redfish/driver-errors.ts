@@ -100,6 +100,8 @@ function describe(error: DriverError, context: ErrorContext): Message {
       return message('OperationFailed');
     case 'storageFull':
       return message('InsufficientStorage');
+    case 'noPlace':
+      return message('CreateLimitReachedForResource');
     case 'internal':
       return message('InternalError');
   }

@@ -126,7 +126,10 @@ describe('a volume on a libvirt host', () => {
 
   it('leaves nothing where it can not be attached (S4)', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
-    expect(await kind({ bus: 'fdc' })).toEqual(['unsupported', 'adding a disk to one: no place on bus fdc']);
+    expect(await kind({ bus: 'fdc' })).toEqual([
+      'unsupported',
+      'adding a disk to one: no disk can be added to bus fdc',
+    ]);
     expect(await kind({ capacityBytes: 2 ** 52, provisioning: 'fixed' })).toEqual([
       'storageFull',
       expect.stringContaining('Not enough free space'),

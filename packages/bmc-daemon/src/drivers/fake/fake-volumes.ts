@@ -39,9 +39,11 @@ export class FakeVolumes implements VolumeControl {
     const target = Array.from({ length: 26 }, (_, index) => `${prefix ?? ''}${String.fromCharCode(97 + index)}`).find(
       (candidate) => !disks.some((disk) => disk.target === candidate),
     );
-    if (prefix === undefined || target === undefined) {
-      throw new DriverError('unsupported', `adding a disk to ${name}: no place on bus ${bus}`);
+    if (prefix === undefined) {
+      throw new DriverError('unsupported', `adding a disk to ${name}: no disk can be added to bus ${bus}`);
     }
+    if (target === undefined)
+      throw new DriverError('noPlace', `adding a disk to ${name}: bus ${bus} has no free place`);
     const added: DiskSnapshot = {
       target,
       device: 'disk',

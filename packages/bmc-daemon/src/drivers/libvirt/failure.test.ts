@@ -50,6 +50,11 @@ describe('driverError', () => {
     (words) => expect(driverError('x', libvirtError('SYSTEM_ERROR', words)).kind).toBe('storageFull'),
   );
 
+  it('finds the machine without a free slot in the words of libvirt', () => {
+    const full = libvirtError('INTERNAL_ERROR', 'internal error: No more available PCI slots');
+    expect(driverError('x', full).kind).toBe('noPlace');
+  });
+
   it('keeps the kind and the words of an image that could not be had, and names the field (B9)', () => {
     const error = driverError('x', new ImageError('mediaNotFound', 'reading image http://h/: 404'));
     expect([error.kind, error.message, error.field]).toEqual([

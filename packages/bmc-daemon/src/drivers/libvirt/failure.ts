@@ -41,13 +41,10 @@ export function driverError(doing: string, error: unknown): DriverError {
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );
-    return new DriverError(
-      full ? 'storageFull' : (kinds[error.code] ?? 'internal'),
-      `${doing}: ${oneLine(error.message)}`,
-      {
-        cause: error,
-      },
-    );
+    // Nor one for a machine whose buses are full.
+    const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
+    const kind = full ? 'storageFull' : noPlace ? 'noPlace' : (kinds[error.code] ?? 'internal');
+    return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
   }
   return new DriverError('internal', `${doing}: ${error instanceof Error ? oneLine(error.message) : 'failed'}`, {
     cause: error,

@@ -16,18 +16,20 @@ const buses: Readonly<Record<string, { readonly prefix: string; readonly places:
  * The first name for a disk or a drive on a bus that none has, and whose place on the bus, which libvirt derives from the name, is
  * free.
  * @param domains the definition, and the running machine where it runs.
- * @throws {DriverError} unsupported, where there is no such bus or no place on it.
+ * @throws {DriverError} unsupported, where there is no such bus; noPlace, where the bus is full.
  */
 export function freeDiskTarget(domains: readonly Domain[], bus: string): string {
   const kind = buses[bus];
   const disks = domains.flatMap(({ devices }) => devices.disks);
   const names = new Set(disks.map(({ target }) => target));
   const places = new Set(disks.flatMap((disk) => (disk.bus === bus ? placeOf(disk) : [])));
-  for (let index = 0; index < (kind?.places ?? 0); index += 1) {
-    const name = `${kind?.prefix ?? ''}${String.fromCharCode('a'.charCodeAt(0) + index)}`;
+  const doing = `adding a disk to ${domains[0]?.name ?? 'the machine'}`;
+  if (kind === undefined) throw new DriverError('unsupported', `${doing}: no disk can be added to bus ${bus}`);
+  for (let index = 0; index < kind.places; index += 1) {
+    const name = `${kind.prefix}${String.fromCharCode('a'.charCodeAt(0) + index)}`;
     if (!names.has(name) && !places.has(derivedPlace(bus, index))) return name;
   }
-  throw new DriverError('unsupported', `adding a disk to ${domains[0]?.name ?? 'the machine'}: no place on bus ${bus}`);
+  throw new DriverError('noPlace', `${doing}: bus ${bus} has no free place`);
 }
 
 function placeOf({ address }: Disk): readonly string[] {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { q35Xml, unusualXml } from '../../../../test/fixtures/domain-xml.js';
-import { DriverError } from '../../driver.js';
 import { diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './disk.js';
 import { freeDiskTarget } from './disk-target.js';
 import { readDomain } from './domain.js';
@@ -84,11 +83,16 @@ describe('the name of a new disk', () => {
   });
 
   it.each([
-    ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide'))],
-    ['fdc', []],
-  ])('is refused where bus %s has no place for it (S4)', (bus, disks) => {
-    expect(() => free(bus, ...disks)).toThrow(
-      new DriverError('unsupported', `adding a disk to m: no place on bus ${bus}`),
-    );
+    ['ide', Array.from('abcd').map((c) => disk(`hd${c}`, 'ide')), 'noPlace', 'bus ide has no free place'],
+    ['fdc', [], 'unsupported', 'no disk can be added to bus fdc'],
+  ] as const)('is refused on bus %s where there is no place for it', (bus, disks, kind, why) => {
+    const refusal = (): unknown => {
+      try {
+        return free(bus, ...disks);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal()).toMatchObject({ kind, message: `adding a disk to m: ${why}` });
   });
 });
