@@ -44,7 +44,7 @@ export function wantedBoot(system: SystemSnapshot, body: BootBody, { settings, l
 }
 
 /**
- * Makes a change. With an image it may take long and become a task.
+ * Makes a change. A change of the CD drive may take long and become a task: it downloads an image, or waits for an insert.
  * @param context what failures are translated with.
  */
 export async function applyChange(
@@ -58,8 +58,7 @@ export async function applyChange(
 ): Promise<WriteResult | undefined> {
   const { driver, operations } = services;
   if (Object.keys(change).length === 0) return undefined;
-  const { cd } = change;
-  if (cd?.image === undefined || cd.image === null) {
+  if (change.cd === undefined) {
     await driver.change(system.uuid, change);
     return undefined;
   }

@@ -90,6 +90,28 @@ describeSpec(
       expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
     });
 
+    it('end with a change of the boot override that empties the drive, which does not wait', async () => {
+      const httpBoot = (image: string): Promise<Answer> =>
+        spec().call('PATCH', systemPath(), {
+          Boot: {
+            BootSourceOverrideTarget: 'UefiHttp',
+            BootSourceOverrideEnabled: 'Once',
+            HttpBootUri: spec().image(image),
+          },
+        });
+      const ended = async (answer: Answer): Promise<Answer> =>
+        answer.status === 202 ? await end(monitorOf(answer)) : answer;
+      expect((await ended(await httpBoot('other.iso'))).status).toBe(200);
+      const replacing = monitorOf(await httpBoot('slow.iso'));
+      const change = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
+      expect([200, 204]).toContain((await ended(await spec().call('PATCH', systemPath(), change))).status);
+      const failed = await end(replacing);
+      expect([failed.status, spec().messageIds(failed)]).toEqual([409, ['OperationFailed']]);
+      expect(await spec().get(drivePath())).toMatchObject({ Inserted: false, Image: null });
+      const { Boot } = await spec().get(systemPath());
+      expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
+    });
+
     it('fail with the insert that they wait for, and no later power-on does (B9)', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];

@@ -1,7 +1,6 @@
 /** The calls to libvirtd that each operation makes, counted on the wire and compared with the table of docs/libvirt-calls.md. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HypervisorDriver, PowerAction } from '../../src/drivers/driver.js';
 import type { SystemChange } from '../../src/drivers/system-change.js';
@@ -119,7 +118,7 @@ async function rowOf(
   await run(guest);
   const row = (): string => rendered({ title, state: runs ? 'running' : 'off', calls, changes });
   // An event may lead to a read after the answer.
-  for (let looks = 0; looks < 100 && !table.includes(row()); looks += 1) await sleep(50);
+  await until('the calls of the table', () => Promise.resolve(table.includes(row()))).catch(() => undefined);
   const last = row();
   relay.decideBy(() => 'forward');
   await host.virsh('destroy', guest.name).catch(() => undefined);

@@ -126,9 +126,17 @@ export class FakeDriver implements HypervisorDriver {
     await setImmediate();
     const machine = this.#find(id);
     const { uuid } = machine;
-    const image = change.cd?.image ?? null;
-    if (image === null) {
+    const image = change.cd?.image;
+    if (image === undefined) {
       this.#commit(uuid, change);
+      return;
+    }
+    if (image === null) {
+      const eject = async (): Promise<void> => {
+        await setImmediate();
+        this.#commit(uuid, change);
+      };
+      await this.#turns.eject(machine, 'cdrom', eject, options);
       return;
     }
     const insert = async (signal: AbortSignal): Promise<void> => {

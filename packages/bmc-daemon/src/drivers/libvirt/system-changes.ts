@@ -10,14 +10,12 @@ import { changesOverride } from '../boot-override.js';
 import type { Turns } from '../turns.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../system-change.js';
 import type { BootControl } from './boot-control.js';
+import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
 import { forgetDone, readDefinition, readInactiveXml, saveDefinition, type Definition } from './definition.js';
-import { attempt } from './failure.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { ImageLease } from './image-store.js';
-import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { changeDrive, plugIn, takeImageOut } from './live-drive.js';
 import { driveOf } from './machine-drive.js';
 import type { MediaControl } from './media-control.js';
 import { withEjection, withInsertion } from './media-edit.js';
@@ -25,7 +23,6 @@ import type { Variables } from './nvram.js';
 import { bringDriveUpToDate } from './restored-media.js';
 import { withSystemChange, type ChangeFiles } from './system-edit.js';
 import type { SystemReader } from './system-reader.js';
-import { mediaSourceOf, type MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
 import { withIntent, withoutIntent, type Intent } from './xml/intent-record.js';
 import { mediaRecord } from './xml/media-record.js';
@@ -50,20 +47,6 @@ interface Prepared {
   readonly change: SystemChange;
   readonly files: ChangeFiles;
   readonly lease: ImageLease | null;
-}
-
-/** An image for a drive of the guest. */
-interface NewImage {
-  /** Name of the drive in the definition. */
-  readonly target: string;
-  readonly source: MediaSource;
-}
-
-/** Something outside the definition that a change changes. */
-interface Step {
-  readonly intent: Intent;
-  /** @returns what takes the step back. */
-  readonly run: () => Promise<() => Promise<void>>;
 }
 
 /** A definition before and after a change, and what else the change does. */
@@ -91,7 +74,9 @@ export class SystemChanges {
     checkPersistence(machine, change);
     const files = await this.#files(machine, change);
     const { cd } = change;
-    if (cd?.image === undefined || cd.image === null) await this.#commit(machine, { change, files, lease: null });
+    const commit = (): Promise<void> => this.#commit(machine, { change, files, lease: null });
+    if (cd === undefined) await commit();
+    else if (cd.image === null) await turns.eject(machine, 'cdrom', commit, options);
     else {
       const insert = (signal: AbortSignal): Promise<void> =>
         this.#withImage(machine, { change, files }, { ...options, signal });
@@ -108,7 +93,7 @@ export class SystemChanges {
     await edits.run(machine.uuid, async () => {
       const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
       for (const intent of intents ?? []) {
-        if (intent.kind === 'autostart') await this.#autostartStep(machine, intent.on).run();
+        if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
         else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
         else if (intent.kind === 'order') await this.#options.boot.tell(machine);
         else continue;
@@ -191,7 +176,7 @@ export class SystemChanges {
   #plan(machine: Machine, definition: Definition, prepared: Prepared): Plan {
     const { autostart, bootOrder } = prepared.change;
     const drive = this.#drivePlan(machine, definition, prepared);
-    const steps = [...drive.steps, ...(autostart === undefined ? [] : [this.#autostartStep(machine, autostart)])];
+    const steps = [...drive.steps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
     // An override needs no intent: its record shows what QEMU has to know.
     const isTold = bootOrder !== undefined && definition.instance !== null;
     const told: readonly Intent[] = isTold ? [{ kind: 'order' }] : [];
@@ -212,7 +197,7 @@ export class SystemChanges {
     const step = cd === undefined ? 'keep' : cdStepOf(machine, definition, cd);
     if (cd === undefined || step === 'keep') return { xml, steps: [] };
     const steps = (image: NewImage | null): readonly Step[] =>
-      instance === null ? [] : [this.#driveStep(machine, { ...definition, instance }, image)];
+      instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
     const empty = withEjection(machine, xml, 'cdrom');
     if (cd.image === null) return { xml: empty, steps: steps(null) };
     // The drive was emptied while the change waited for its turn.
@@ -260,42 +245,6 @@ export class SystemChanges {
       throw error;
     }
     if (isMarked) await this.#forget(machine, intents);
-  }
-
-  #autostartStep({ name, domain }: Machine, on: boolean): Step {
-    const { timeoutMs } = this.#host;
-    const set = (value: boolean): Promise<void> =>
-      attempt(`changing the autostart of machine ${name}`, () => domain.setAutostart(value, { timeoutMs }));
-    return {
-      intent: { kind: 'autostart', on },
-      run: async () => {
-        await set(on);
-        return () => set(!on);
-      },
-    };
-  }
-
-  /** @param image null: the drive becomes empty. */
-  #driveStep(machine: Machine, definition: Definition & { readonly instance: Instance }, image: NewImage | null): Step {
-    const host = this.#host;
-    const { instance } = definition;
-    const { running } = driveOf(definition, 'cdrom', undefined);
-    const put = (target: string, media: MediaSource | null): Promise<void> =>
-      changeDrive(host, machine, instance, { target, media });
-    const run = async (): Promise<() => Promise<void>> => {
-      if (running !== null) {
-        const { target } = running;
-        if (image === null) await takeImageOut(host, machine, definition, target);
-        else await put(target, image.source);
-        return () => put(target, mediaSourceOf(running));
-      }
-      if (image === null) return () => Promise.resolve();
-      const drive = { device: 'cdrom', target: image.target, readonly: true } as const;
-      const plugged = await plugIn(host, machine, instance, drive, image.source);
-      if (plugged === null) return () => Promise.resolve();
-      return async () => takeImageOut(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
-    };
-    return { intent: { kind: 'drive', device: 'cdrom' }, run };
   }
 
   async #forget(machine: Machine, intents: readonly Intent[]): Promise<void> {

@@ -1,0 +1,85 @@
+/**
+ * Steps of a change that no definition contains: libvirt's autostart, and what the guest's drive holds. A change names each of them
+ * in the definition first, so that the next daemon finishes it.
+ */
+import { attempt } from './failure.js';
+import { readDefinition, type Definition } from './definition.js';
+import type { Host } from './host.js';
+import type { Instance } from './instance.js';
+import type { Machine } from './inventory.js';
+import { changeDrive, plugIn, takeImageOut } from './live-drive.js';
+import { driveOf } from './machine-drive.js';
+import { isHotplugged } from './xml/cdrom.js';
+import { mediaSourceOf, type MediaSource } from './xml/disk-source.js';
+import { readDomain } from './xml/domain.js';
+import type { Intent } from './xml/intent-record.js';
+
+/** Something outside the definition that a change changes. */
+export interface Step {
+  readonly intent: Intent;
+  /** @returns what takes the step back. @throws {DriverError} nothing has changed then. */
+  readonly run: () => Promise<() => Promise<void>>;
+}
+
+/** An image for a drive of the guest. */
+export interface NewImage {
+  /** Name of the drive in the definition. */
+  readonly target: string;
+  readonly source: MediaSource;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Returns the step that changes whether the machine starts with its host. */
+export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, domain }: Machine, on: boolean): Step {
+  const doing = `changing the autostart of machine ${name}`;
+  const set = (value: boolean): Promise<void> => attempt(doing, () => domain.setAutostart(value, { timeoutMs }));
+  const run = async (): Promise<() => Promise<void>> => {
+    const former = await attempt(doing, () => domain.getAutostart({ timeoutMs }));
+    if (former === on) return nothing;
+    await set(on);
+    return () => set(former);
+  };
+  return { intent: { kind: 'autostart', on }, run };
+}
+
+/** Returns the step that changes what the guest's CD drive holds. @param image null: the drive becomes empty. */
+export function driveStep(
+  host: Host,
+  machine: Machine,
+  definition: Definition & { readonly instance: Instance },
+  image: NewImage | null,
+): Step {
+  const { instance } = definition;
+  const { running } = driveOf(definition, 'cdrom', undefined);
+  const run = async (): Promise<() => Promise<void>> => {
+    if (running === null) return image === null ? nothing : await plug(host, machine, instance, image);
+    const { target } = running;
+    const former = mediaSourceOf(running);
+    const put = (media: MediaSource | null): Promise<void> => changeDrive(host, machine, instance, { target, media });
+    if (image !== null) {
+      await put(image.source);
+      return () => put(former);
+    }
+    await takeImageOut(host, machine, definition, target);
+    if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => put(former);
+    // The drive is gone with its image.
+    return async () => {
+      const { instance: present } = await readDefinition(machine, host.timeoutMs);
+      if (present !== null) await plug(host, machine, present, { target, source: former });
+    };
+  };
+  return { intent: { kind: 'drive', device: 'cdrom' }, run };
+}
+
+/** @returns what unplugs the drive. */
+async function plug(
+  host: Host,
+  machine: Machine,
+  instance: Instance,
+  { target, source }: NewImage,
+): Promise<() => Promise<void>> {
+  const plugged = await plugIn(host, machine, instance, { device: 'cdrom', target, readonly: true }, source);
+  if (plugged === null) return nothing;
+  return async () => takeImageOut(host, machine, await readDefinition(machine, host.timeoutMs), plugged);
+}
