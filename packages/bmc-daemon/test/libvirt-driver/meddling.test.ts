@@ -4,12 +4,15 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
+import { autostartStep } from '../../src/drivers/libvirt/change-steps.js';
+import { ColdStart } from '../../src/drivers/libvirt/cold-start.js';
 import { readDefinition } from '../../src/drivers/libvirt/definition.js';
 import type { Host } from '../../src/drivers/libvirt/host.js';
 import { ImageStore } from '../../src/drivers/libvirt/image-store.js';
 import { ImageStreams } from '../../src/drivers/libvirt/image-stream.js';
 import type { Machine } from '../../src/drivers/libvirt/inventory.js';
 import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
+import { PowerControl } from '../../src/drivers/libvirt/power-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import { Turns } from '../../src/drivers/turns.js';
@@ -55,6 +58,61 @@ describe('a definition that somebody changes', () => {
     expect(readMetadata(definition).boot?.enabled).toBe('disabled');
     expect(definition).not.toContain('.iso');
     await host.virsh('destroy', guest.name);
+  });
+});
+
+describe('a machine that is switched off while it starts', () => {
+  it('is off in the end, though it was still off when it was switched off', async () => {
+    const guest = await host.guest();
+    const parts = host.parts();
+    const machine = await find(parts, guest);
+    const [boot, coldStart, turns] = [
+      new BootControl({ host: parts, bootLoaderMap: {} }),
+      new ColdStart(parts),
+      new Turns(),
+    ];
+    const power = new PowerControl({ host: parts, boot, coldStart, turns, gracefulRestartWaitMs: 600_000 });
+    const { domain } = machine;
+    const [start, getState] = [domain.createWithFlags.bind(domain), domain.getState.bind(domain)];
+    let switchedOff: Promise<void> = Promise.resolve();
+    domain.createWithFlags = async (...words) => {
+      const seen = new Promise<void>((resolve) => {
+        domain.getState = async (...options) => {
+          const state = await getState(...options);
+          resolve();
+          return state;
+        };
+      });
+      switchedOff = power.power(machine, 'destroy', {});
+      await seen;
+      return await start(...words);
+    };
+    await expect(power.power(machine, 'create', {})).rejects.toMatchObject({
+      kind: 'conflict',
+      message: `starting machine ${guest.name}: it was switched off meanwhile`,
+    });
+    await switchedOff;
+    expect((await host.virsh('domstate', guest.name)).trim()).toBe('shut off');
+    await power.close();
+    await boot.close();
+    await turns.close();
+  });
+});
+
+describe('the autostart of a machine', () => {
+  it('is as it was before a change that fails after it', async () => {
+    for (const former of [false, true]) {
+      const guest = await host.guest();
+      await host.virsh('autostart', guest.name, ...(former ? [] : ['--disable']));
+      const parts = host.parts();
+      const machine = await find(parts, guest);
+      for (const on of [false, true]) {
+        const takeBack = await autostartStep(parts, machine, on).run();
+        expect(await machine.domain.getAutostart()).toBe(on);
+        await takeBack();
+        expect(await machine.domain.getAutostart()).toBe(former);
+      }
+    }
   });
 });
 

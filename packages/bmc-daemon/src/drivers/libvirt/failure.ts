@@ -60,4 +60,7 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
   }
 }
 
+/** Whether libvirt has not answered, so that it is not known what it has done. */
+export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
+
 const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();

@@ -1,29 +1,20 @@
 /** Power actions on real machines: the steps of drivers/power.ts, carried out by libvirt. */
-import {
-  DomainRebootFlags,
-  DomainShutdownFlags,
-  NodeSuspendTarget,
-  isLibvirtError,
-  type Domain,
-} from '@rackless/libvirt';
+import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
 import { lostWith, planPower, type PowerStep } from '../power.js';
 import type { Turns } from '../turns.js';
 import type { BootControl } from './boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
-import { editRecord, readDefinition, saveRecord, type Definition } from './definition.js';
-import { attempt } from './failure.js';
+import { editRecord, readDefinition, type Definition } from './definition.js';
+import { attempt, isUnavailable } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
-import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
+import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { destroy, isActive, pressButton, reboot, sleep } from './power-steps.js';
+import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { dropSavedState, hasSavedState } from './saved-state.js';
-import {
-  powerIntent,
-  withIntent,
-  withoutPowerIntent,
-  type RestartIntent,
-  type StartIntent,
-} from './xml/intent-record.js';
+import { Starts, switchedOff } from './starts.js';
+import { powerIntent } from './xml/intent-record.js';
 import { readMetadata } from './xml/metadata.js';
 
 /** What power is switched by. */
@@ -45,8 +36,7 @@ export class PowerControl {
   readonly #options: PowerControlOptions;
   readonly #host: Host;
   readonly #restarts: GracefulRestarts;
-  /** How often each machine was asked to go off: a start that was under way by then must not undo it. */
-  readonly #offRequests = new Map<string, number>();
+  readonly #starts = new Starts();
 
   constructor(options: PowerControlOptions) {
     this.#options = options;
@@ -65,24 +55,24 @@ export class PowerControl {
 
   /** @throws {DriverError} conflict where the machine's state does not allow it, insertFailed, unavailable, unsupported. */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { uuid } = machine;
     const { turns } = this.#options;
     // A guest that is held, or interrupted, is to restart all the same.
-    if (!leavesRestart.has(action)) this.#restarts.giveUp(uuid);
+    if (!leavesRestart.has(action)) this.#restarts.giveUp(machine.uuid);
     if (turns.mustWait(action)) {
       await turns.power(machine, () => this.#carryOut(machine, action), options);
       return;
     }
     if (action === 'destroy') {
-      this.#offRequests.set(uuid, this.#timesOff(uuid) + 1);
-      turns.switchOff(machine, switchedOff(machine));
+      const reason = switchedOff(machine);
+      this.#starts.switchOff(machine, reason);
+      turns.switchOff(machine, reason);
     }
     if (leavesRestart.has(action)) {
       await this.#carryOut(machine, action);
       return;
     }
     // A daemon that ends in between must not start what is switched off. A start that is under way is not waited for.
-    const forgetsFirst = !this.#host.edits.isBusy(uuid);
+    const forgetsFirst = !this.#host.edits.isBusy(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
     if (!forgetsFirst) await this.#forgetRestart(machine);
@@ -134,7 +124,7 @@ export class PowerControl {
         await this.#start(machine, { fresh: false });
         return;
       case 'destroy':
-        await this.#destroy(machine);
+        await destroy(machine, timeoutMs);
         return;
       case 'resume':
         await attempt(`resuming machine ${name}`, () => domain.resume({ timeoutMs }));
@@ -143,13 +133,13 @@ export class PowerControl {
         await attempt(`pausing machine ${name}`, () => domain.suspend({ timeoutMs }));
         return;
       case 'pmSuspend':
-        await attempt(`suspending machine ${name}`, () => this.#sleep(domain));
+        await attempt(`suspending machine ${name}`, () => sleep(domain, timeoutMs));
         return;
       case 'pmWakeup':
         await attempt(`waking machine ${name} up`, () => domain.pmWakeup({ timeoutMs }));
         return;
       case 'shutdown':
-        await attempt(`shutting machine ${name} down`, () => this.#pressButton(domain));
+        await attempt(`shutting machine ${name} down`, () => pressButton(domain, timeoutMs));
         return;
       case 'reboot':
         await this.#rebootGracefully(machine);
@@ -160,18 +150,6 @@ export class PowerControl {
       case 'injectNmi':
         await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
         return;
-    }
-  }
-
-  /** Without a guest agent that answers nobody can ask the guest, and to try again at once is of no use. */
-  async #sleep(domain: Domain): Promise<void> {
-    try {
-      await domain.pmSuspendForDuration(NodeSuspendTarget.DISK, { timeoutMs: this.#host.timeoutMs });
-    } catch (error) {
-      if (!isLibvirtError(error, 'AGENT_UNRESPONSIVE')) throw error;
-      throw new DriverError('conflict', `suspending machine ${domain.name}: its guest agent does not answer`, {
-        cause: error,
-      });
     }
   }
 
@@ -190,10 +168,8 @@ export class PowerControl {
 
   /** @param options fresh: drops the saved state, so that the start is a boot. */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    const timesOff = this.#timesOff(machine.uuid);
-    await this.#host.edits.run(machine.uuid, async () => {
-      if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
-      await this.#orForget(machine, timesOff, async () => {
+    await this.#starting(machine, async () => {
+      await this.#orForget(machine, async () => {
         if (fresh) await this.#dropSavedState(machine);
         try {
           await this.#options.coldStart.start(machine);
@@ -206,36 +182,35 @@ export class PowerControl {
     });
   }
 
+  /** Runs a start when it is the machine's turn. */
+  async #starting(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { uuid } = machine;
+    const begin = async (signal: AbortSignal): Promise<void> => {
+      signal.throwIfAborted();
+      await start(signal);
+      if (!signal.aborted) return;
+      // The request to go off came before the machine was on, and found nothing to do.
+      await destroy(machine, this.#host.timeoutMs);
+      signal.throwIfAborted();
+    };
+    await this.#starts.run(machine, (signal) => this.#host.edits.run(uuid, () => begin(signal)));
+  }
+
   async #dropSavedState(machine: Machine): Promise<void> {
     const { timeoutMs } = this.#host;
     if (!(await hasSavedState(machine, timeoutMs))) return;
-    await editRecord(this.#host, machine, (record) => ({
-      ...record,
-      intents: withIntent(record.intents, { kind: 'start', fresh: true }),
-    }));
+    await rememberBoot(this.#host, machine);
     await dropSavedState(machine, timeoutMs);
   }
 
-  /** Runs a start. One that fails is not tried again by the next daemon, unless libvirt has not answered. */
-  async #orForget(machine: Machine, timesOff: number, start: () => Promise<void>): Promise<void> {
+  /** Runs a start. The next daemon does not repeat one that fails, unless libvirt has not answered. */
+  async #orForget(machine: Machine, start: () => Promise<void>): Promise<void> {
     try {
       await start();
     } catch (error) {
-      if (!isUnavailable(error)) await this.#forgetInTurn(machine);
-      throw this.#timesOff(machine.uuid) === timesOff ? error : switchedOff(machine, error);
+      if (!isUnavailable(error)) await forgetRestart(this.#host, machine);
+      throw error;
     }
-  }
-
-  async #destroy(machine: Machine): Promise<void> {
-    await attempt(`switching machine ${machine.name} off`, async () => {
-      try {
-        await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
-      } catch (error) {
-        // It went off by itself; a transient machine is gone with that.
-        if (isLibvirtError(error, 'OPERATION_INVALID') && !(await this.#isActive(machine))) return;
-        throw error;
-      }
-    });
   }
 
   async #reset(machine: Machine): Promise<void> {
@@ -268,13 +243,12 @@ export class PowerControl {
 
   /** Switches off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
   async #startAnew(machine: Machine): Promise<void> {
-    const timesOff = this.#timesOff(machine.uuid);
-    await this.#host.edits.run(machine.uuid, () =>
-      this.#orForget(machine, timesOff, async () => {
-        const isRemembered = await this.#tryToRememberRestart(machine);
-        await this.#destroy(machine);
-        if (!isRemembered) await this.#rememberRestart(machine, { force: true });
-        if (this.#timesOff(machine.uuid) !== timesOff) throw switchedOff(machine);
+    await this.#starting(machine, (signal) =>
+      this.#orForget(machine, async () => {
+        const isRemembered = await tryToRememberRestart(this.#host, machine);
+        await destroy(machine, this.#host.timeoutMs);
+        if (!isRemembered) await rememberRestart(this.#host, machine, { force: true });
+        signal.throwIfAborted();
         await this.#options.coldStart.start(machine);
       }),
     );
@@ -283,17 +257,17 @@ export class PowerControl {
   async #rebootGracefully(machine: Machine): Promise<void> {
     const { boot } = this.#options;
     if (machine.persistent && (await boot.needsNewProcess(machine, { onceByReset: true }))) {
-      await this.#host.edits.run(machine.uuid, () => this.#rememberRestart(machine, { force: false }));
+      await this.#host.edits.run(machine.uuid, () => rememberRestart(this.#host, machine, { force: false }));
       await this.#askToRestart(machine);
       return;
     }
     // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
-    await this.#watching(machine, { newProcess: false }, () => this.#reboot(machine.domain));
+    await this.#watching(machine, { newProcess: false }, () => reboot(machine.domain, this.#host.timeoutMs));
   }
 
   /** Asks a guest to shut down, and starts it anew then. */
   async #askToRestart(machine: Machine): Promise<void> {
-    await this.#watching(machine, { newProcess: true }, () => this.#pressButton(machine.domain));
+    await this.#watching(machine, { newProcess: true }, () => pressButton(machine.domain, this.#host.timeoutMs));
   }
 
   async #watching(
@@ -321,80 +295,12 @@ export class PowerControl {
     await this.#forgetRestart(machine);
   }
 
-  async #pressButton(domain: Domain): Promise<void> {
-    const { timeoutMs } = this.#host;
-    try {
-      await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN, { timeoutMs });
-    } catch (error) {
-      // The test driver knows one way only, and takes no flag for it.
-      if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
-      await domain.shutdown({ timeoutMs });
-    }
-  }
-
-  async #reboot(domain: Domain): Promise<void> {
-    const { timeoutMs } = this.#host;
-    try {
-      await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });
-    } catch (error) {
-      if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
-      await domain.reboot(0, { timeoutMs });
-    }
-  }
-
-  /** @returns false where the definition cannot be read because the QEMU hangs: it can be as soon as the machine is off. */
-  async #tryToRememberRestart(machine: Machine): Promise<boolean> {
-    try {
-      await this.#rememberRestart(machine, { force: true });
-      return true;
-    } catch (error) {
-      if (isUnavailable(error)) return false;
-      throw error;
-    }
-  }
-
-  async #rememberRestart(machine: Machine, { force }: { readonly force: boolean }): Promise<void> {
-    if (!machine.persistent) return;
-    const { hypervisor, timeoutMs } = this.#host;
-    const { xml, instance } = await readDefinition(machine, timeoutMs);
-    const intent: StartIntent | RestartIntent =
-      instance === null ? { kind: 'start', fresh: true } : { kind: 'restart', instance: instance.id, force };
-    const record = readMetadata(xml);
-    await saveRecord(hypervisor, machine, xml, { ...record, intents: withIntent(record.intents, intent) }, timeoutMs);
-  }
-
-  /** Something else was asked of the machine since, or the restart is over. Never rejects. */
+  /** A client has asked for something else, or the restart is over. Never rejects. */
   async #forgetRestart(machine: Machine): Promise<void> {
-    await this.#host.edits.run(machine.uuid, () => this.#forgetInTurn(machine));
+    await this.#host.edits.run(machine.uuid, () => forgetRestart(this.#host, machine));
   }
 
-  /** As {@link #forgetRestart}, for a caller that holds the machine's turn. */
-  async #forgetInTurn(machine: Machine): Promise<void> {
-    if (!machine.persistent) return;
-    await editRecord(this.#host, machine, (record) => ({
-      ...record,
-      intents: withoutPowerIntent(record.intents),
-    })).catch((error: unknown) => {
-      this.#host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
-    });
+  #isActive(machine: Machine): Promise<boolean> {
+    return isActive(machine, this.#host.timeoutMs);
   }
-
-  #timesOff(uuid: string): number {
-    return this.#offRequests.get(uuid) ?? 0;
-  }
-
-  async #isActive({ domain }: Machine): Promise<boolean> {
-    try {
-      return await domain.isActive({ timeoutMs: this.#host.timeoutMs });
-    } catch (error) {
-      if (isLibvirtError(error, 'NO_DOMAIN')) return false;
-      throw error;
-    }
-  }
-}
-
-const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
-
-function switchedOff({ name }: Machine, cause?: unknown): DriverError {
-  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });
 }

@@ -1,0 +1,71 @@
+/** Single steps of power actions that are more than one call of libvirt. */
+import {
+  DomainRebootFlags,
+  DomainShutdownFlags,
+  NodeSuspendTarget,
+  isLibvirtError,
+  type Domain,
+} from '@rackless/libvirt';
+import { DriverError } from '../driver.js';
+import { attempt } from './failure.js';
+import { DESTROY_TIMEOUT_MS } from './host.js';
+import type { Machine } from './inventory.js';
+
+/**
+ * Suspends the guest to its disk.
+ * @throws {DriverError} conflict, where no guest agent answers: only the agent can do it, so another attempt would fail too.
+ */
+export async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
+  try {
+    await domain.pmSuspendForDuration(NodeSuspendTarget.DISK, { timeoutMs });
+  } catch (error) {
+    if (!isLibvirtError(error, 'AGENT_UNRESPONSIVE')) throw error;
+    throw new DriverError('conflict', `suspending machine ${domain.name}: its guest agent does not answer`, {
+      cause: error,
+    });
+  }
+}
+
+/** Asks the guest to shut down. */
+export async function pressButton(domain: Domain, timeoutMs: number): Promise<void> {
+  try {
+    await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN, { timeoutMs });
+  } catch (error) {
+    // libvirt's test driver accepts no flag.
+    if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
+    await domain.shutdown({ timeoutMs });
+  }
+}
+
+/** Asks the guest to shut down; libvirt resets its QEMU then. */
+export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
+  try {
+    await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });
+  } catch (error) {
+    // libvirt's test driver accepts no flag.
+    if (!isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED')) throw error;
+    await domain.reboot(0, { timeoutMs });
+  }
+}
+
+/** Switches the machine off; ignores one that went off by itself. A transient machine is gone then. @throws {DriverError} */
+export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
+  await attempt(`switching machine ${machine.name} off`, async () => {
+    try {
+      await machine.domain.destroy({ timeoutMs: DESTROY_TIMEOUT_MS });
+    } catch (error) {
+      if (isLibvirtError(error, 'OPERATION_INVALID') && !(await isActive(machine, timeoutMs))) return;
+      throw error;
+    }
+  });
+}
+
+/** Whether the machine runs; false where it is gone. @throws {LibvirtError} */
+export async function isActive({ domain }: Machine, timeoutMs: number): Promise<boolean> {
+  try {
+    return await domain.isActive({ timeoutMs });
+  } catch (error) {
+    if (isLibvirtError(error, 'NO_DOMAIN')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { DriverError } from '../driver.js';
+import { Starts, switchedOff } from './starts.js';
+
+const one = { uuid: 'a', name: 'web-1' };
+const other = { uuid: 'b', name: 'web-2' };
+
+/** Resolves when the signal aborts. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+describe('a start that is under way', () => {
+  it('ends when its machine is switched off, and no other start does', async () => {
+    const starts = new Starts();
+    const reason = switchedOff(one);
+    const ended = starts.run(one, async (signal) => {
+      await aborted(signal);
+      signal.throwIfAborted();
+    });
+    let finish = (): void => undefined;
+    const goesOn = starts.run(other, async (signal) => {
+      await new Promise<void>((resolve) => (finish = resolve));
+      signal.throwIfAborted();
+    });
+    starts.switchOff(one, reason);
+    await expect(ended).rejects.toBe(reason);
+    finish();
+    await goesOn;
+    // A start that begins later is not affected.
+    await starts.run(one, (signal) => {
+      signal.throwIfAborted();
+      return Promise.resolve();
+    });
+  });
+
+  it('fails as switched off, whatever it fails with then', async () => {
+    const starts = new Starts();
+    const cause = new DriverError('internal', 'starting machine web-1: no such file');
+    const failed = starts.run(one, async (signal) => {
+      await aborted(signal);
+      throw cause;
+    });
+    starts.switchOff(one, switchedOff(one));
+    await expect(failed).rejects.toMatchObject({
+      kind: 'conflict',
+      message: 'starting machine web-1: it was switched off meanwhile',
+      cause,
+    });
+    await expect(starts.run(one, () => Promise.reject(cause))).rejects.toBe(cause);
+  });
+});

@@ -1,0 +1,43 @@
+/** Starts that are under way. A machine that is switched off meanwhile must not be started after that. */
+import { DriverError } from '../driver.js';
+
+interface Named {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+/** The starts of one host. A machine that is not being started costs no memory. */
+export class Starts {
+  readonly #underWay = new Map<string, Set<AbortController>>();
+
+  /**
+   * Runs a start.
+   * @param start is given a signal that aborts with {@link switchOff}. It looks at the signal before it starts the machine.
+   * @throws {DriverError} conflict, where the machine was switched off and the start failed; else whatever the start throws.
+   */
+  async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { uuid } = machine;
+    const own = new AbortController();
+    const starts = this.#underWay.get(uuid) ?? new Set();
+    this.#underWay.set(uuid, starts.add(own));
+    try {
+      await start(own.signal);
+    } catch (error) {
+      const { aborted, reason } = own.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
+      throw aborted && error !== reason ? switchedOff(machine, error) : error;
+    } finally {
+      starts.delete(own);
+      if (starts.size === 0) this.#underWay.delete(uuid);
+    }
+  }
+
+  /** The machine is to be off: ends its starts, which fail with this reason. */
+  switchOff({ uuid }: Named, reason: DriverError): void {
+    for (const start of this.#underWay.get(uuid) ?? []) start.abort(reason);
+  }
+}
+
+/** Returns the error of a start whose machine was switched off. */
+export function switchedOff({ name }: Named, cause?: unknown): DriverError {
+  return new DriverError('conflict', `starting machine ${name}: it was switched off meanwhile`, { cause });
+}
