@@ -28,6 +28,7 @@ export class KillLab {
   readonly manager = `/redfish/v1/Managers/${uuid}`;
   #daemon: DaemonProcess | undefined;
   #bmc: Bmc | undefined;
+  #isKilled = false;
 
   private constructor(
     readonly libvirtd: PrivateLibvirtd,
@@ -89,10 +90,25 @@ export class KillLab {
     this.#bmc = new Bmc(await this.#daemon.address());
     // A daemon finishes what it finds before it changes anything else of the machine.
     const path = `${this.manager}/VirtualMedia/Cd`;
-    await until('the daemon to take the machine up', async () => {
-      const { status } = await this.bmc.send('PATCH', path, { VerifyCertificate: true });
-      return status === 200;
-    });
+    await until(
+      'the daemon to take the machine up',
+      async () => {
+        const { status } = await this.bmc.send('PATCH', path, { VerifyCertificate: true });
+        return status === 200;
+      },
+      600_000,
+    );
+  }
+
+  /** Ends the daemon, and starts another one. */
+  async restartDaemon(): Promise<void> {
+    await this.#daemon?.dispose();
+    await this.startDaemon();
+  }
+
+  /** Whether the daemon of {@link run} was killed. */
+  get isKilled(): boolean {
+    return this.#isKilled;
   }
 
   /** Sends a request that is expected to be done. */
@@ -111,11 +127,12 @@ export class KillLab {
    */
   async run(operation: () => Promise<void>, kill: number): Promise<Run> {
     const calls: string[] = [];
-    const isKilled = (): boolean => calls.length > kill;
+    this.#isKilled = false;
     this.relay.decideBy(({ name: call, changes }) => {
       if (!changes) return 'forward';
       calls.push(call);
       if (calls.length - 1 !== kill) return 'forward';
+      this.#isKilled = true;
       this.#daemon?.signal('SIGKILL');
       return 'drop';
     });
@@ -123,11 +140,11 @@ export class KillLab {
       await operation();
     } catch (error) {
       // The client of a daemon that is killed gets no answer.
-      if (!isKilled()) throw error;
+      if (!this.isKilled) throw error;
     }
-    if (isKilled()) await this.#daemon?.dispose();
+    if (this.isKilled) await this.#daemon?.dispose();
     this.relay.decideBy(() => 'forward');
-    return { calls, killed: isKilled() };
+    return { calls, killed: this.isKilled };
   }
 
   /**

@@ -1,5 +1,5 @@
 /** Operations of several steps, each with the state that it starts from. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../libvirt-driver/host.js';
 import type { KillLab } from './kill-lab.js';
 
 /** An operation whose daemon is killed. */
@@ -41,15 +41,17 @@ const eject = (drive: string) => (lab: KillLab) => lab.done('POST', media(lab, d
 const isRunning = async (lab: KillLab): Promise<boolean> =>
   (await lab.virsh('domstate', lab.name)).trim() === 'running';
 
-/** Waits for a restart that installs firmware; rejects at once when the daemon is gone. */
-const restarted = async (lab: KillLab): Promise<void> => {
-  for (let looks = 0; looks < 600; looks += 1) {
-    const { BiosVersion } = (await lab.bmc.get(lab.path)) as { BiosVersion: unknown };
-    if (BiosVersion === '2.0.0' && (await isRunning(lab))) return;
-    await sleep(100);
-  }
-  throw new Error('the machine did not restart');
-};
+/** Waits for a restart that installs firmware; returns early when the daemon is killed. */
+const restarted = (lab: KillLab): Promise<void> =>
+  until(
+    'the machine to restart',
+    async () => {
+      if (lab.isKilled) return true;
+      const { BiosVersion } = (await lab.bmc.get(lab.path)) as { BiosVersion: unknown }; // By its schema.
+      return BiosVersion === '2.0.0' && (await isRunning(lab));
+    },
+    600_000,
+  );
 
 /** Power, by Redfish's reset types. */
 const power: readonly Operation[] = [
@@ -93,6 +95,8 @@ const httpBoot = (image: string) => (lab: KillLab) =>
       HttpBootUri: lab.images.url(image),
     },
   });
+const bootMode = (mode: string) => patch({ Boot: { BootSourceOverrideMode: mode } });
+const uefi = (lab: KillLab): Promise<void> => lab.makeUefi();
 const parts = { AssetTag: 'shelf 1', IndicatorLED: 'Blinking', PowerRestorePolicy: 'AlwaysOn' };
 
 /** Changes of several parts. */
@@ -110,13 +114,20 @@ const changes: readonly Operation[] = [
   },
   { title: 'PATCH of settings', run: pending },
   { title: 'SimpleUpdate', run: update },
+  { title: 'PATCH of the boot mode to UEFI', run: bootMode('UEFI'), always: true },
+  { title: 'PATCH of the boot mode to legacy', before: uefi, run: bootMode('Legacy') },
+  {
+    title: 'PATCH of the boot mode to UEFI and back',
+    before: inOrder(uefi, bootMode('Legacy')),
+    run: bootMode('UEFI'),
+  },
 ];
 
 /** Secure Boot, which needs other UEFI variables; a failure leaves them to the machine's start. */
 const variables: readonly Operation[] = [
   {
     title: 'PATCH of SecureBoot, off',
-    before: (lab) => lab.makeUefi(),
+    before: uefi,
     run: (lab) => lab.done('PATCH', `${lab.path}/SecureBoot`, { SecureBootEnable: true }),
   },
 ];
