@@ -16,6 +16,7 @@ const floors = {
       'declined-upgrade.ts',
       'exit-code.ts',
       'html.ts',
+      'interim-answers.ts',
       'journal.ts',
       'loopback.ts',
       'mask-url.ts',

@@ -1,6 +1,7 @@
 /** One HTTP request to an image server, up to the head of its answer, with every failure of the connection named. */
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { ImageError, errorCode } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
@@ -15,9 +16,6 @@ export interface ExchangeOptions {
   readonly ca: readonly string[] | undefined;
   readonly verify: boolean;
 }
-
-/** Interim answers (1xx) that a server may send before its answer. Servers send one or two. */
-const MAX_INTERIM_ANSWERS = 32;
 
 /**
  * Sends one request and waits for the head of its answer. The caller reads or destroys the body, and limits the whole time by `signal`.
@@ -82,7 +80,7 @@ export function exchange(
     request.once('error', fail);
     request.on('information', () => {
       interimAnswers += 1;
-      if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
+      if (interimAnswers > MOST_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
     });
     // Without a listener, Node closes the connection and reports neither an answer nor an error.
     request.once('upgrade', (_response, socket) => {
@@ -153,7 +151,7 @@ export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
 /** `0.05 s`. */
 export const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 const tooManyInterimAnswers = (url: URL): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`);
+  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MOST_INTERIM_ANSWERS} 1xx answers`);
 /** The server sent nothing for too long. */
 export const silence = (url: URL, idleMs: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);

@@ -4,7 +4,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Deployment } from '../providers/deployment.js';
-import { CONNECTION_LIMITS, lifetimeMs, type ConnectionPool } from '../upstream/connection-pool.js';
+import { ConnectionLife } from '../upstream/connection-life.js';
+import type { ConnectionPool } from '../upstream/connection-pool.js';
 import type { Way } from '../upstream/send.js';
 import { deadline } from '../upstream/time-bounds.js';
 
@@ -62,24 +63,16 @@ export class AgentsByDeployment {
   }
 }
 
-/** What a connection of an agent has behind it. */
-interface Use {
-  /** By `performance.now()`. */
-  readonly expiresAt: number;
-  requests: number;
-}
+const lives = new WeakMap<Duplex, ConnectionLife>();
 
-const uses = new WeakMap<Duplex, Use>();
-
-/** Has an agent end connections that reach {@link CONNECTION_LIMITS}. Its rule for the upstream's `Keep-Alive` holds as before. */
+/** Has an agent end connections that may carry no other request. Its rule for the upstream's `Keep-Alive` holds as before. */
 function limitConnections(agent: HttpAgent): void {
   // Declared without its result: false where the upstream announces that it closes the connection soon.
   const keeps: (socket: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
   agent.keepSocketAlive = (socket) => {
-    const use = uses.get(socket) ?? { expiresAt: 0, requests: 0 };
-    use.requests += 1;
-    const isWornOut = use.requests >= CONNECTION_LIMITS.requests || performance.now() >= use.expiresAt;
-    return !isWornOut && keeps(socket) !== false;
+    const life = lives.get(socket);
+    life?.countRequest();
+    return life?.isOver(performance.now()) === false && keeps(socket) !== false;
   };
 }
 
@@ -88,7 +81,7 @@ type Connected = (error: Error | null, socket: Socket | null) => void;
 function connect({ pool, clock }: Way, limitMs: number | null, done: Connected): void {
   const cancel = pool.open((error, socket) => {
     limit?.stop();
-    if (socket !== null) uses.set(socket, { expiresAt: performance.now() + lifetimeMs(), requests: 0 });
+    if (socket !== null) lives.set(socket, new ConnectionLife(performance.now()));
     done(error, socket);
   });
   const limit = deadline(clock, limitMs, () => {

@@ -1,5 +1,6 @@
 /** An upstream's answer on its way to the client, byte for byte, with a head that names where it came from. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { answerHeaders, writeHead } from '../endpoints/answer-headers.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { dropLongHeaders } from '../endpoints/head-limit.js';
@@ -40,9 +41,6 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
   if (statusCode >= 200 && statusCode <= 599) return null;
   return new AnswerFault('http', `status ${String(statusCode).padStart(3, '0')}`);
 }
-
-/** Interim answers (1xx) to one request. Servers send one or two. */
-const MOST_INTERIM_ANSWERS = 100;
 
 /**
  * Reports the ends of a request that Node's client passes over in silence: a 101 that nobody asked for closes the connection without an

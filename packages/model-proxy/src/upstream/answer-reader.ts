@@ -2,6 +2,7 @@
  * Reads answers (RFC 9112) out of the bytes of one connection. Node's own parser is not to be had without its streams, and undici's,
  * in WebAssembly, calls back for each part of each header (decision 009).
  */
+import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
 import { checkTrailer, parseAnswerHead, type AnswerHead } from './answer-head.js';
 
@@ -60,7 +61,8 @@ export class AnswerReader {
   #lastByte = 0;
   #endsByConnection = false;
   #begun = false;
-  /** Length of the interim heads of this answer, in bytes. */
+  /** Interim heads of this answer, and their length in bytes. */
+  #interimHeads = 0;
   #interimBytes = 0;
 
   constructor(sink: AnswerSink) {
@@ -76,7 +78,7 @@ export class AnswerReader {
   expect(): void {
     this.#state = HEAD;
     this.#begun = false;
-    this.#interimBytes = 0;
+    this.#interimHeads = this.#interimBytes = 0;
     this.#endsByConnection = false;
   }
 
@@ -177,7 +179,11 @@ export class AnswerReader {
     }
     this.#partial = null;
     const head = parseAnswerHead(whole.toString('latin1', start, end));
-    if (head.status < 200) this.#interimBytes += length + HEAD_END.length;
+    if (head.status < 200) {
+      this.#interimHeads += 1;
+      this.#interimBytes += length + HEAD_END.length;
+      if (this.#interimHeads > MOST_INTERIM_ANSWERS) throw new AnswerFault('head', 'too many interim answers');
+    }
     const behind = end + HEAD_END.length;
     return { head, behind: partial === null ? behind : behind - partial.length + from };
   }

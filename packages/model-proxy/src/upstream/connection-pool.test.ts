@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { CONNECTION_LIMITS, ConnectionPool } from './connection-pool.js';
+import { CONNECTION_LIMITS } from './connection-life.js';
+import { ConnectionPool } from './connection-pool.js';
 
 describe('idle connections', () => {
   it('are taken from the last one used on, but before they end (C8)', async () => {

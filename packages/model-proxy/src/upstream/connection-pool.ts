@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { InFlight, type Tracked } from '../in-flight.js';
 import { AnswerFault } from './answer-fault.js';
 import { Connection, type AnswerListener } from './connection.js';
+import { ConnectionLife } from './connection-life.js';
 import { openConnection, TlsSessions, type ConnectError, type Destination } from './connect.js';
 import type { WireRequest } from './wire-request.js';
 import { readBeforeWriteFaults } from './write-faults.js';
@@ -18,13 +19,6 @@ const IDLE_MS = 4000;
 /** So much before an upstream would end it; in milliseconds. */
 const IDLE_MARGIN_MS = 1000;
 const LONGEST_IDLE_MS = 600_000;
-/**
- * How old a connection becomes and how many requests it carries. Under steady load it would never end otherwise, and new addresses in
- * the DNS or new pods behind a service would get no requests. nginx has 1000 requests, too.
- */
-export const CONNECTION_LIMITS = { ageMs: 300_000, requests: 1000 };
-/** Connections that begin together do not end together: each one's age is shorter by up to this fraction. */
-const AGE_SPREAD = 0.2;
 /** How often to look for idle connections whose time is over; in milliseconds. */
 const LOOK_MS = 500;
 /** From then on a connection is used before it ends; in milliseconds. */
@@ -42,22 +36,19 @@ export class Link implements Tracked {
   #connection: Connection | null = null;
   /** Of a request that waits for the next turn. */
   #waiting: { readonly turn: NodeJS.Immediate; readonly listener: AnswerListener } | null = null;
-  /** Requests that were sent over it. */
-  #sent = 0;
-  /** When it is too old for another request, by the pool's clock. */
-  readonly #expiresAt: number;
+  readonly #life: ConnectionLife;
 
-  /** @param onClosed its connection has ended while nobody used it. */
-  constructor(destination: Destination, sessions: TlsSessions, expiresAt: number, onClosed: (link: Link) => void) {
+  /** @param life by the pool's clock. @param onClosed its connection has ended while nobody used it. */
+  constructor(destination: Destination, sessions: TlsSessions, life: ConnectionLife, onClosed: (link: Link) => void) {
     this.#destination = destination;
     this.#sessions = sessions;
-    this.#expiresAt = expiresAt;
+    this.#life = life;
     this.#onClosed = onClosed;
   }
 
-  /** Whether it has reached one of {@link CONNECTION_LIMITS}. */
+  /** Whether it may carry no other request. */
   isWornOut(now: number): boolean {
-    return now >= this.#expiresAt || this.#sent >= CONNECTION_LIMITS.requests;
+    return this.#life.isOver(now);
   }
 
   /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
@@ -72,7 +63,7 @@ export class Link implements Tracked {
 
   /** Whether it has carried another request before the present one. */
   get isUsed(): boolean {
-    return this.#sent > 1;
+    return this.#life.requests > 1;
   }
 
   /** How long it may lie idle, in milliseconds. */
@@ -87,7 +78,7 @@ export class Link implements Tracked {
    * which is another client's (undici's GHSA-35p6-xmwp-9g52); and one that it has closed is noticed.
    */
   send(request: WireRequest, listener: AnswerListener): void {
-    this.#sent += 1;
+    this.#life.countRequest();
     const connection = this.#connection;
     if (connection !== null) {
       const turn = setImmediate(() => {
@@ -138,11 +129,6 @@ export class Link implements Tracked {
     clearImmediate(waiting?.turn);
     return waiting?.listener;
   }
-}
-
-/** How old a new connection may become, in milliseconds. */
-export function lifetimeMs(): number {
-  return CONNECTION_LIMITS.ageMs * (1 - AGE_SPREAD * Math.random());
 }
 
 /** Connections to one upstream with one TLS identity. As many as there are requests at a time: nothing queues. */
@@ -246,8 +232,8 @@ export class ConnectionPool {
   }
 
   #make(): Link {
-    const expiresAt = this.#now() + lifetimeMs();
-    return new Link(this.#destination, this.#sessions, expiresAt, (link) => {
+    const life = new ConnectionLife(this.#now());
+    return new Link(this.#destination, this.#sessions, life, (link) => {
       const at = this.#idle.indexOf(link);
       if (at === -1) return;
       this.#idle.splice(at, 1);

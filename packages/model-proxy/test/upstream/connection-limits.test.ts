@@ -1,7 +1,7 @@
 /** Connections to upstreams end after so many requests: load moves to new addresses and pods, and no request notices. */
 import { Agent, request } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { CONNECTION_LIMITS } from '../../src/upstream/connection-pool.js';
+import { CONNECTION_LIMITS } from '../../src/upstream/connection-life.js';
 import { startTestProxy } from '../harness/proxy.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer } from './scripted-server.js';
