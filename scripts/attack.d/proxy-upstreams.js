@@ -189,7 +189,7 @@ const emptyAttack = {
   seconds: 60,
   run: async (arena) => {
     const { daemon, answers } = await withUpstream(arena);
-    for (const [index, body] of ['', '<html>Sign in</html>', '{"choices":[', 'null ', '\0\0\0'].entries()) {
+    for (const [index, body] of ['', '<html>Sign in</html>', '{"choices":[', 'not json', '12 of', '\0\0\0'].entries()) {
       const id = 2000 + index;
       answers.set(String(id), (socket) =>
         socket.end(
@@ -197,9 +197,7 @@ const emptyAttack = {
         ),
       );
       const { text } = await exchange(daemon.port, ways.model(`hostile-${id}-`));
-      // `null` is JSON: its first and last character look like it.
-      if (!/^HTTP\/1\.1 5\d\d /.test(text) && !body.startsWith('null'))
-        throw new Error(`${JSON.stringify(body)}: ${text.slice(0, 200)}`);
+      if (!/^HTTP\/1\.1 5\d\d /.test(text)) throw new Error(`${JSON.stringify(body)}: ${text.slice(0, 200)}`);
     }
   },
 };

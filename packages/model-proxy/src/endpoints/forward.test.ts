@@ -270,6 +270,10 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'application/json', '<html></html>', 'a body that is not JSON'],
     ['/v1/embeddings', 'application/json', '{"data":[', 'a body that is not JSON: {"data":['],
     ['/v1/embeddings', 'application/json', ' \n ', 'a body that is not JSON'],
+    ['/v1/embeddings', 'application/json', 'not json', 'a body that is not JSON: not json'],
+    ['/v1/chat/completions', 'application/json', 'true story', 'a body that is not JSON: true story'],
+    ['/v1/chat/completions', 'application/json', '429 Too Many', 'a body that is not JSON: 429 Too Many'],
+    ['/v1/chat/completions', 'application/json', '"half', 'a body that is not JSON: "half'],
     ['/v1/embeddings', 'text/html', ' ', 'a body that is not JSON'],
   ])('at %s are a 502 where the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
     served.answering = (_asked, response) => {

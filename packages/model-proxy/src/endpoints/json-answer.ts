@@ -16,6 +16,8 @@ const TAIL_BYTES = 8192;
 const JOINED_BYTES = 16_384;
 /** Of either end of an answer, white space and all: enough to see how it begins and ends. */
 const EDGE_BYTES = 1024;
+/** Of a text, a number or a word in place of an answer. */
+const LONGEST_SCALAR_BYTES = 65_536;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
@@ -102,14 +104,17 @@ export class JsonAnswer implements Answer {
     return /^\s*[[{]/.test(this.#edge(0)) && !/[}\]]\s*$/.test(this.#edge(this.#length - EDGE_BYTES));
   }
 
-  /** Compares the first and the last character: reading all of it would take as long as the rest of the request. */
+  /**
+   * Compares the first and the last character of an object or an array: parsing an embedding of 30 KB takes longer than the rest of the
+   * request. What begins like a word or a number (`not found`) is parsed, as no endpoint answers so.
+   */
   #looksLikeJson(): boolean {
     const [first, last] = [this.#received.chunks[0]?.[0], this.#received.chunks.at(-1)?.at(-1)];
     if (first === OPENING_BRACE && last === CLOSING_BRACE) return true;
     const begins = /^\s*(.)/.exec(this.#edge(0))?.[1] ?? '';
     const ends = /(.)\s*$/.exec(this.#edge(this.#length - EDGE_BYTES))?.[1] ?? '';
     if (begins === '{' || begins === '[') return ends === (begins === '{' ? '}' : ']');
-    return /^["tfn\d-]$/.test(begins);
+    return /^["tfn\d-]$/.test(begins) && this.#length <= LONGEST_SCALAR_BYTES && isJson(this.#received.chunks);
   }
 
   /** Some text from a position on. */
@@ -121,5 +126,15 @@ export class JsonAnswer implements Answer {
       start,
       Math.min(start + EDGE_BYTES, this.#length),
     ).toString('latin1');
+  }
+}
+
+function isJson(chunks: readonly Buffer[]): boolean {
+  try {
+    JSON.parse(Buffer.concat(chunks).toString());
+    return true;
+  } catch {
+    // That is the question.
+    return false;
   }
 }
