@@ -33,7 +33,7 @@ async function listen(name: string): Promise<void> {
 async function reach(
   uri: string,
   startDaemon: () => Promise<void> = () => Promise.reject(new Error('not to be started')),
-  signal = AbortSignal.timeout(10_000),
+  signal = AbortSignal.timeout(120_000),
 ): Promise<string> {
   let heard = '';
   let closed = false;
@@ -97,7 +97,9 @@ describe('opening a local daemon', () => {
       places: { uid: 1000, runtimeDir: deep },
       startDaemon: () => Promise.reject(new Error('not to be started')),
     });
-    const error = await failureOf(open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(5_000)));
+    const error = await failureOf(
+      open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(120_000)),
+    );
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
@@ -106,7 +108,9 @@ describe('opening a local daemon', () => {
       places: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),
     });
-    const error = await failureOf(open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(5_000)));
+    const error = await failureOf(
+      open({ data: () => undefined, closed: () => undefined }, AbortSignal.timeout(120_000)),
+    );
     const [first, second] = [socketAt('libvirt-sock'), socketAt('virtqemud-sock')];
     expect(error).toHaveProperty(
       'message',

@@ -98,13 +98,19 @@ describe('a lost connection', () => {
 
   it('gives an attempt up that libvirtd does not answer, and says so (L3)', async () => {
     fake.on(connectProcedures.open, () => HANG);
-    const link = open({ connectTimeoutMs: 200 });
-    await expect(link.connected({ retry: false, timeoutMs: 5000 })).rejects.toMatchObject({
+    const clock = new FakeClock();
+    const link = open({ clock, connectTimeoutMs: 200, backoff: quick });
+    const waiting = failureOf(link.connected({ retry: false, timeoutMs: 5000 }));
+    await until('the attempt', () => fake.clients[0]?.calls.includes(connectProcedures.open.number) === true);
+    clock.advance(200);
+    expect(await waiting).toMatchObject({
       code: 'NOT_CONNECTED',
       message: `waiting: not connected: connecting to ${fake.uri}: no answer within 200 ms`,
     });
     fake.on(connectProcedures.open, () => undefined);
-    await link.connected({ timeoutMs: 10_000 });
+    await nextAttempt(clock);
+    clock.advance(quick.maxMs);
+    await link.connected();
     await until('the abandoned connections to close', () => fake.clients.length === 1);
   });
 

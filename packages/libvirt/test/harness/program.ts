@@ -73,7 +73,7 @@ function run(node: string, path: string, args: readonly string[], options: RunOp
     stdio: ['ignore', 'pipe', 'pipe'],
     // jest's own flags (--experimental-vm-modules) are not for others.
     env: { PATH: process.env['PATH'], ...env },
-    timeout: 60_000,
+    timeout: 240_000,
     killSignal: 'SIGKILL',
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });

@@ -33,7 +33,8 @@ beforeAll(async () => {
   process.kill(guestPid, 'SIGSTOP');
 });
 
-const timeoutMs = 1_000;
+/** Longer than a loaded machine needs to open a connection for the calls. */
+const timeoutMs = 10_000;
 
 describe('with one guest’s QEMU stopped', () => {
   it('everything that goes over the control connection answers (L2)', async () => {

@@ -14,7 +14,7 @@ let hung: Domain;
 let healthy: Domain;
 beforeAll(async () => {
   daemon = await startLibvirtd({ driver: 'qemu' });
-  hypervisor = await Hypervisor.open(daemon.uri, { keepalive: { intervalMs: 500, count: 4 } });
+  hypervisor = await Hypervisor.open(daemon.uri, { keepalive: { intervalMs: 2_000, count: 4 } });
   const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
   const start = async (name: string): Promise<Domain> => {
     const shared = echoGuestXml({ name, disk }).replace('<source', '<shareable/><source');
@@ -34,7 +34,7 @@ describe('jobs that hang in libvirtd', () => {
     const states: LinkState[] = [];
     hypervisor.onStateChange((state) => states.push(state));
     for (let count = 0; count < GIVEN_UP; count += 1) {
-      const error = await failureOf(hung.reset({ timeoutMs: 700 }));
+      const error = await failureOf(hung.reset({ timeoutMs: 5_000 }));
       expect(error).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
       await healthy.suspend();
       await healthy.resume();

@@ -1,5 +1,8 @@
-/** Brings a client into some state, says so, and leaves in one of two ways. Arguments: state, way, URI, pid of the daemon. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/**
+ * Brings a client into some state and leaves in one of two ways. Says what still keeps the process alive after `close`.
+ * Arguments: state, way, URI, pid of the daemon.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor } from '../../../src/index.js';
 
 const [, , state = '', way = '', uri = '', pid = ''] = process.argv;
@@ -11,11 +14,9 @@ function callInVain(hypervisor: Hypervisor): void {
   hypervisor.connected().catch(ignore);
 }
 
-/** @returns what `close` is called on; null in state `nothing`, the measure: a process without a client. */
-async function enter(): Promise<Hypervisor | null> {
+/** @returns what `close` is called on. */
+async function enter(): Promise<Hypervisor> {
   switch (state) {
-    case 'nothing':
-      return null;
     case 'idle':
       return await Hypervisor.open(uri);
     case 'listening': {
@@ -56,8 +57,12 @@ async function enter(): Promise<Hypervisor | null> {
   }
 }
 
+// Reading them opens the pipes of this process's output, which stay.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+const own = process.getActiveResourcesInfo().length;
 const hypervisor = await enter();
-process.stdout.write('leaving\n', () => {
-  if (way === 'exit') process.exit(0);
-  void hypervisor?.close();
-});
+if (way === 'exit') process.exit(0);
+await hypervisor.close();
+// Closed sockets are gone some turns later.
+for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+process.stdout.write(JSON.stringify(process.getActiveResourcesInfo().slice(own)));
