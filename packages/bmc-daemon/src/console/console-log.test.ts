@@ -84,7 +84,7 @@ const restart = async (bounds?: Partial<ConsoleLogBounds>): Promise<void> => {
   await open(bounds);
 };
 async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   while (!holds()) {
     if (Date.now() > deadline) throw new Error('waiting: it has not come');
     await sleep(5);

@@ -28,7 +28,7 @@ interface Services {
 }
 
 const until = async (condition: () => boolean) => {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (!condition() && Date.now() < deadline) await setTimeout(5);
   expect(condition()).toBe(true);
 };

@@ -344,7 +344,7 @@ function refusePool(target: FakeDriver, name: string): void {
 /** Polls until the probe is true. */
 async function settled(probe: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; !(await probe()); turn += 1) {
-    if (turn > 500) throw new Error('waiting for a task: nothing after 5 s');
+    if (turn > 12_000) throw new Error('waiting for a task: nothing after 120 s');
     await sleep(10);
   }
 }

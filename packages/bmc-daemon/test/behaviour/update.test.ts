@@ -13,7 +13,7 @@ describeSpec('firmware updates', (spec) => {
   /** The task of an answer when it is over. */
   const ended = async ({ status, body = {} }: Answer) => {
     expect(status).toBe(202);
-    for (let turn = 0; turn < 600; turn += 1) {
+    for (let turn = 0; turn < 2_400; turn += 1) {
       const task = await spec().get(String(body['@odata.id']));
       if (task['TaskState'] !== 'Running') return task;
       await delay(50);

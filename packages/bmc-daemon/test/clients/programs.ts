@@ -17,7 +17,7 @@ export function environment(more: Readonly<Record<string, string>> = {}): NodeJS
 /** @returns standard output. @throws {Error} with the program's whole output where it fails. */
 export async function output(program: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    return (await run(program, [...words], { env, timeout: 120_000 })).stdout;
+    return (await run(program, [...words], { env, timeout: 240_000 })).stdout;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }; // as execFile rejects
     throw new Error(`${program} ${words.join(' ')}:\n${stdout}${stderr}`, { cause: error });

@@ -421,18 +421,25 @@ describe('a console', () => {
   });
 
   it('gives away no more room than it has (D2)', async () => {
-    await start({ limits: { consoles: 1, strangersOfOne: 2, loginMs: 500 } });
+    await start({ limits: { consoles: 1, strangersOfOne: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await only.says('Connected');
     const other = ssh('admin/node-2', { ...admin, options: ['-T'] });
     expect([await other.exit(), other.stderr]).toEqual([1, 'too many consoles are open\n']);
-    // Two that never log in, and one more: the third is not let in at all, the others for a while.
+    // Two that do not log in, and one more, for which there is no room.
     const silent = [1, 2, 3].map(() => connect(server.port, '127.0.0.1').resume());
-    await Promise.all(silent.map((socket) => once(socket, 'close')));
+    await Promise.race(silent.map((socket) => once(socket, 'close')));
+    expect(silent.filter(({ closed }) => closed)).toHaveLength(1);
+    for (const socket of silent) socket.destroy();
     only.type('~.');
     expect(await only.exit()).toBe(0);
     const next = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await next.says('Connected');
+  });
+
+  it('disconnects a client that does not log in', async () => {
+    await start({ limits: { loginMs: 50 } });
+    await once(connect(server.port, '127.0.0.1').resume(), 'close');
   });
 
   it('takes the room for a client from the network that connects most and does not log in', async () => {

@@ -256,7 +256,7 @@ describe('a stream of events', () => {
   it('goes on when the session that opened it is deleted (D5)', async () => {
     const opened = await service.logIn(administrator.UserName, administrator.Password);
     const stream = await openStream(service, '', tokenOf(opened));
-    await until('its first event', () => stream.ids.length === 1);
+    await until('its first event', () => stream.ids.length >= 1);
     expect((await service.ask('DELETE', String(opened.headers.location))).status).toBe(204);
     await service.ask('PATCH', machine, { body: { AssetTag: 'seen' } });
     await until('the next ones', () => stream.text().includes('AssetTag'));

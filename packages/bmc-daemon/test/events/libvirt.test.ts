@@ -95,7 +95,7 @@ describe("events of libvirt's test driver", () => {
     expect(stream.records().at(-1)?.['OriginAddress']).toBeUndefined();
     const answer = await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Blinking' } });
     expect(answer.status).toBe(200);
-    await until('our own', () => stream.records().length === 3);
+    await until('our own', () => stream.records().length >= 3);
     expect(stream.records().at(-1)).toMatchObject({
       MessageId: 'ResourceEvent.1.4.ResourceChanged',
       Message: 'A resource was changed. IndicatorLED Blinking.',
@@ -179,7 +179,7 @@ describe('events of QEMU', () => {
       body: { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } },
     });
     expect((await reset('On'))?.status).toBe(204);
-    await until('the start', () => seen().length === 1);
+    await until('the start', () => seen().length >= 1);
     await host.virsh('suspend', guest.name);
     await host.virsh('resume', guest.name);
     await host.virsh('reset', guest.name);

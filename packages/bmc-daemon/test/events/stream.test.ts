@@ -50,7 +50,7 @@ describe('the stream of events', () => {
       'text/event-stream',
       '4.0',
     ]);
-    await until('the first event', () => stream.payloads.length === 1);
+    await until('the first event', () => stream.payloads.length >= 1);
     const [own] = await members();
     expect(stream.payloads[0]).toMatchObject({
       '@odata.type': '#Event.v1_13_0.Event',
@@ -61,7 +61,7 @@ describe('the stream of events', () => {
     await set('paused');
     await set('running');
     await set('shutoff');
-    await until('all of them', () => stream.payloads.length === 4);
+    await until('all of them', () => stream.payloads.length >= 4);
     expect(keysOf(stream.records())).toEqual([
       'ResourceCreated',
       'ResourcePaused',
@@ -102,7 +102,7 @@ describe('the stream of events', () => {
     await set('running');
     await set('shutoff');
     const second = await open('', { 'Last-Event-ID': last });
-    await until('what was missed', () => second.payloads.length === 4);
+    await until('what was missed', () => second.payloads.length >= 4);
     expect(keysOf(second.records())).toEqual([
       'ResourceRemoved',
       'ResourceStateChanged',
@@ -111,13 +111,13 @@ describe('the stream of events', () => {
     ]);
     // Of an id that is not ours nothing is known: everything that is kept.
     const third = await open('', { 'Last-Event-ID': 'elsewhere-7' });
-    await until('everything', () => third.payloads.length === 7);
+    await until('everything', () => third.payloads.length >= 7);
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');
   });
 
   it('says how much is missing where more was missed than is kept (S10)', async () => {
     const first = await open();
-    await until('the first event', () => first.payloads.length === 1);
+    await until('the first event', () => first.payloads.length >= 1);
     const last = first.ids[0] ?? '';
     first.close();
     await until('its end', async () => (await members()).length === 0);
@@ -176,7 +176,7 @@ describe('the stream of events', () => {
 
   it('holds back nobody where a client does not read, and tells it what it lost (S10)', async () => {
     const slow = await open();
-    await until('the first event', () => slow.payloads.length === 1);
+    await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();
     const other = await open();
     // More than sockets hold: the rest waits here, as far as there is room.
@@ -199,7 +199,7 @@ describe('the stream of events', () => {
     lab = await openLab(driver, folder.path, { access: accessWithAccount(file) });
     const stream = await open('', { Authorization: `Basic ${Buffer.from('admin:secret').toString('base64')}` });
     publish(1);
-    await until('an event', () => stream.ids.length === 2);
+    await until('an event', () => stream.ids.length >= 2);
     expect(stream.ended).toBe(false);
     writeFileSync(file, readFileSync(file, 'utf8').replace('admin:', 'other:'));
     await until('its end', () => {
@@ -225,7 +225,7 @@ describe('the stream of events', () => {
     const second = await openAs('another secret');
     await access.accounts?.change('admin', { enabled: true });
     publish(1);
-    await until('an event', () => second.ids.length === 2);
+    await until('an event', () => second.ids.length >= 2);
     expect(second.ended).toBe(false);
     await access.accounts?.change('admin', { passwordChangeRequired: true });
     await until('the end of the second stream', () => {

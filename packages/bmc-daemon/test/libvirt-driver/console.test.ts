@@ -34,7 +34,7 @@ function control() {
 
 /** Reads on until this was said, for a minute at most. */
 async function says(stream: Duplex, wanted: RegExp): Promise<void> {
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(240_000);
   let text = '';
   while (!wanted.test(text)) {
     const piece: unknown = stream.read();

@@ -80,7 +80,7 @@ async function facts(system: SystemSnapshot = running) {
 /** Reads until a guest has this name. */
 async function isNamed(name: string): Promise<void> {
   for (let turn = 0; (await facts())[lab]?.hostName !== name; turn += 1) {
-    if (turn === 200) throw new Error(`waiting for the name ${name}: none in 5 s`);
+    if (turn === 4_800) throw new Error(`waiting for the name ${name}: none in 120 s`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

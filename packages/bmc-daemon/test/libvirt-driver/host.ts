@@ -110,7 +110,7 @@ export class TestHost {
 
   async virsh(...words: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)('virsh', ['--quiet', '--connect', this.libvirtd.uri, ...words], {
-      timeout: 60_000,
+      timeout: 240_000,
     });
     return stdout;
   }

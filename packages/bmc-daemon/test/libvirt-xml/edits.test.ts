@@ -45,7 +45,7 @@ let libvirtd: PrivateLibvirtd;
 const image = (name: string): string => join(libvirtd.dir, 'tmp', name);
 
 async function virsh(...words: readonly string[]): Promise<string> {
-  const { stdout } = await run('virsh', ['--quiet', '--connect', libvirtd.uri, ...words], { timeout: 60_000 });
+  const { stdout } = await run('virsh', ['--quiet', '--connect', libvirtd.uri, ...words], { timeout: 240_000 });
   return stdout;
 }
 

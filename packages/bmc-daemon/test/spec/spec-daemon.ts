@@ -150,7 +150,7 @@ async function startDaemon(backend: Backend, images: ImageServer, settings: Spec
       releaseSlowImage: async () => {
         // Before the image is asked for there is nothing to let go: a pool may have to be made first.
         for (let turn = 0; !images.isHeld(); turn += 1) {
-          if (turn === 1_500) throw new Error('waiting for the slow image to be asked for: nobody did in 30 s');
+          if (turn === 6_000) throw new Error('waiting for the slow image to be asked for: nobody did in 120 s');
           await sleep(20);
         }
         images.release();
