@@ -278,6 +278,7 @@ export class WebSocketCall implements UpstreamCall {
     this.#over = true;
     this.#options.exchange.answeredAt = performance.now();
     this.#handshake?.stop();
+    this.#idle?.stop();
   }
 }
 

@@ -60,7 +60,7 @@ describe('scripts/start proxy', () => {
         return / {2}curl .*\/v1\/models\n/.test(said) ? true : undefined;
       },
       () => `it does not print its lines:\n${said}`,
-      240_000,
+      1_200_000,
     );
     const lines = said.split('\n').filter((line) => line.startsWith('  curl '));
     expect(lines).toHaveLength(3);
@@ -84,5 +84,5 @@ describe('scripts/start proxy', () => {
     process.kill(-(running.pid ?? 0), 'SIGINT');
     expect(await ended).toEqual([130, null]);
     expect(marked(mark)).toEqual([]);
-  }, 180_000);
+  }, 1_800_000);
 });
