@@ -1,4 +1,4 @@
-/** The command line: LiteLLM's flags, and what becomes of them. */
+/** The command line: LiteLLM's flags, and which command they start. */
 import { Command, CommanderError, Option } from 'commander';
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { ignoredFlags } from './cli/ignored-flags.js';
@@ -8,7 +8,7 @@ import { flagsTable } from './config/flags.js';
 import type { Flags } from './config/load.js';
 import { version } from './version.js';
 
-/** What commander makes of the flags: texts as they were given, switches as true. */
+/** The flags as commander returns them: strings as given, switches as true. */
 interface GivenFlags extends Flags {
   readonly config?: string;
   readonly validate_config?: boolean;
@@ -18,7 +18,7 @@ function createProgram(): Command {
   const program = new Command('model-proxy')
     .description('One OpenAI-style address in front of many models.')
     .version(version, '-v, --version', 'print the version')
-    // A word too many is a mistake, as is a flag that is not known.
+    // Surplus arguments are an error, as unknown flags are.
     .allowExcessArguments(false)
     .exitOverride();
   for (const flag of flagsTable) {
@@ -31,8 +31,8 @@ function createProgram(): Command {
 }
 
 /**
- * Runs one command line to its end; the proxy's end is a signal.
- * @param argv as in `process.argv`.
+ * Runs one command line until it ends. A running proxy ends with a signal.
+ * @param argv as `process.argv`.
  * @returns the exit code.
  */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -40,7 +40,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     program.parse([...argv]);
   } catch (error) {
-    // Commander has printed the help, the version or the mistake.
+    // Commander has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
     throw error;
   }

@@ -1,23 +1,29 @@
-/** Who is asking. Keys of many users and their limits come with the next issue: this is their seam. */
+/** The interface of authentication. Keys per user, with limits, will be added here. */
 import type { IncomingMessage } from 'node:http';
 import type { ProxyError } from '../errors.js';
 
-/** A client that may ask. */
+/** An authenticated client. */
 export interface Client {
-  /** For logs and metrics, never the key itself; null: nobody had to say who they are. */
+  /** Name for logs and metrics, never the key; null if the client has no name. */
   readonly alias: string | null;
 }
 
 /**
- * Decides by the head of a request alone, before its body is read; synchronous, as it stands on the hot path.
- * @param offered subprotocols of a WebSocket handshake: browsers can put the key nowhere else. Absent for other requests.
+ * Authenticates a request by its head, before the body is read. Synchronous, because every request
+ * calls it.
+ * @param offered subprotocols of a WebSocket handshake, the only place where a browser can put the
+ * key. Absent for other requests.
+ * @returns the client, or the error to answer with.
  */
 export type Authenticate = (
   request: Pick<IncomingMessage, 'headers'>,
   offered?: readonly string[],
 ) => Client | ProxyError;
 
-const anybody: Client = { alias: null };
+const anonymous: Client = { alias: null };
 
-/** No key is configured: whatever Authorization a client sends is accepted, and none is needed. It never goes upstream. */
-export const openToAll: Authenticate = () => anybody;
+/**
+ * Accepts every client, for a configuration without keys. The client's Authorization header is
+ * never sent upstream.
+ */
+export const openToAll: Authenticate = () => anonymous;

@@ -18,7 +18,7 @@ describe('client keys', () => {
     { 'x-litellm-api-key': 'Bearer sk-one' },
     { 'sec-websocket-protocol': 'realtime, openai-insecure-api-key.sk-one,openai-beta.realtime-v1' },
     { 'x-litellm-api-key': 'sk-one', authorization: 'Bearer for-the-upstream' },
-  ])('are taken from %j (C9)', (headers) => {
+  ])('are read from %j', (headers) => {
     expect(ask(headers)).toEqual({ alias: null });
   });
 
@@ -29,7 +29,7 @@ describe('client keys', () => {
     { authorization: 'Bearer' },
     { 'api-key': 'SK-ONE' },
     { 'x-litellm-api-key': 'sk-three', authorization: 'Bearer sk-one' },
-  ])('refuse %j as LiteLLM does, without a word of the key (C9)', (headers) => {
+  ])('reject %j as LiteLLM does, without showing the key', (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect([refused.status, refused.body]).toEqual([401, wrongKeyPassed().body]);
@@ -48,7 +48,7 @@ describe('client keys', () => {
     { 'sec-websocket-protocol': 'realtime' },
     { authorization: '' },
     { cookie: 'key=sk-one' },
-  ])('are missing in %j (C9)', (headers) => {
+  ])('are missing in %j', (headers) => {
     const refused = ask(headers);
     if (!(refused instanceof ProxyError)) throw new Error('accepted');
     expect(refused.body).toEqual(noKeyPassed().body);
@@ -57,14 +57,14 @@ describe('client keys', () => {
     });
   });
 
-  it('are not taken from the subprotocols of a request that is no handshake', () => {
+  it('are ignored in the subprotocols of a request that is not a WebSocket handshake', () => {
     const headers = { 'sec-websocket-protocol': 'openai-insecure-api-key.sk-one' };
     const refused = authenticate({ headers });
     expect(refused).toBeInstanceOf(ProxyError);
     expect(ask(headers)).toEqual({ alias: null });
   });
 
-  it('are not asked for where none is configured (C9)', () => {
+  it('are not required if none is configured', () => {
     expect(openToAll({ headers: { authorization: 'Bearer anything' } })).toEqual({ alias: null });
   });
 });

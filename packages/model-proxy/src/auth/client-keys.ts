@@ -1,39 +1,49 @@
-/** Clients that must present a key: one of a few that the configuration knows. */
+/** Authenticates clients by a list of keys from the configuration. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { noKeyPassed, wrongKeyPassed } from '../errors.js';
 import type { Authenticate, Client } from './authenticate.js';
 
-/** Azure's, Anthropic's and LiteLLM's clients each have a header of their own. */
+/**
+ * Headers for keys besides Authorization: LiteLLM's, Azure's and Anthropic's clients use one each.
+ */
 const keyHeaders = ['x-litellm-api-key', 'api-key', 'x-api-key'];
 
-/** @param keys that are accepted; at least one, none of them empty. */
+/**
+ * Creates the authentication for a list of keys.
+ * @param keys at least one; no key is empty.
+ */
 export function requireKeys(keys: ReadonlySet<string>): Authenticate {
-  // Digests are of one length, which timingSafeEqual wants, and their bytes are of no use to who measures the time of a comparison.
+  // timingSafeEqual needs equal lengths. Digests have them, and the time of a comparison reveals
+  // nothing about the key.
   const known = [...keys].map(digestOf);
-  // Those that were right before. A look into a Set takes the same time for every wrong key, as V8 compares texts only where their
-  // hashes, which nobody outside can choose, are equal.
+  // Keys that were right before. A Set lookup takes the same time for every wrong key: V8 compares
+  // strings only if their hashes are equal, and clients cannot choose these hashes because V8 seeds
+  // them.
   const accepted = new Set<string>();
   return ({ headers }, offered) => {
     const key = presentedKey(headers) ?? offeredKey(offered);
     if (key === undefined) return noKeyPassed();
-    if (accepted.has(key)) return somebody;
+    if (accepted.has(key)) return keyHolder;
     const presented = digestOf(key);
     let found = false;
     for (const digest of known) found = timingSafeEqual(digest, presented) || found;
     if (!found) return wrongKeyPassed();
     accepted.add(key);
-    return somebody;
+    return keyHolder;
   };
 }
 
-const somebody: Client = { alias: null };
+const keyHolder: Client = { alias: null };
 
 function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** LiteLLM's own header first: with it, Authorization may be for somebody else. */
+/**
+ * Finds the client's key. LiteLLM's header comes first: with it, Authorization may contain a key
+ * for another service.
+ */
 function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   const own = headers['x-litellm-api-key'];
   if (typeof own === 'string' && own !== '') return withoutScheme(own);
@@ -49,10 +59,13 @@ function offeredKey(offered: readonly string[] | undefined): string | undefined 
   return offered?.find((protocol) => protocol.startsWith(KEY_SUBPROTOCOL))?.slice(KEY_SUBPROTOCOL.length);
 }
 
-/** Browsers can send no header of their own with a WebSocket: OpenAI takes the key as one of the protocols that are offered. */
+/**
+ * Prefix of a key in Sec-WebSocket-Protocol, as OpenAI defines it: browsers cannot set other
+ * headers for a WebSocket.
+ */
 export const KEY_SUBPROTOCOL = 'openai-insecure-api-key.';
 
-/** What a client offers in Sec-WebSocket-Protocol; empty for anything else than a WebSocket. */
+/** Returns the protocols that a client offers for a WebSocket; empty for other requests. */
 export function subprotocols(headers: IncomingHttpHeaders): readonly string[] {
   const offered = headers['sec-websocket-protocol'] ?? '';
   return offered === '' ? [] : offered.split(',').map((protocol) => protocol.trim());

@@ -4,10 +4,10 @@ import { createGate } from './gate.js';
 
 const open = { allowedRoutes: null, allowedIps: null, useXForwardedFor: false };
 
-/** 403 and its message, or undefined. */
+/** Returns status and message of a refusal; undefined if the request is allowed. */
 function ask(settings: Parameters<typeof createGate>[0], path: string, remoteAddress: string, forwarded?: string) {
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-  // The gate reads nothing else of a request.
+  // The gate reads only these parts of a request.
   const request = { headers, socket: { remoteAddress } } as unknown as IncomingMessage;
   const refused = createGate(settings)?.(request, path);
   return refused === undefined ? undefined : [refused.status, refused.message];
@@ -17,22 +17,22 @@ describe('allowed_ips', () => {
   const allowedIps = ['10.0.0.7', '192.168.0.0/16', '2001:db8::/32', '::1'];
   const from = (address: string, path = '/v1/models') => ask({ ...open, allowedIps }, path, address);
 
-  it.each(['10.0.0.7', '::ffff:10.0.0.7', '192.168.255.1', '2001:db8:1::1', '::1'])('lets %s in', (address) => {
+  it.each(['10.0.0.7', '::ffff:10.0.0.7', '192.168.255.1', '2001:db8:1::1', '::1'])('accepts %s', (address) => {
     expect(from(address)).toBeUndefined();
   });
 
-  it.each(['10.0.0.8', '::ffff:10.0.0.8', '193.168.0.1', '2001:db9::1', '127.0.0.1', ''])('refuses %s', (address) => {
+  it.each(['10.0.0.8', '::ffff:10.0.0.8', '193.168.0.1', '2001:db9::1', '127.0.0.1', ''])('rejects %s', (address) => {
     const shown = address.replace('::ffff:', '');
     expect(from(address)).toEqual([403, expect.stringContaining(`Access forbidden: IP address`)]);
     expect(from(address)?.[1]).toContain(shown);
   });
 
-  it('lets every address probe', () => {
+  it('accepts probes from every address', () => {
     expect(from('8.8.8.8', '/health/liveliness')).toBeUndefined();
     expect(from('8.8.8.8', '/health/readiness')).toBeUndefined();
   });
 
-  it('takes the address that the nearest proxy saw, and none that the client wrote', () => {
+  it('uses the address that the nearest proxy saw, not an address that the client wrote', () => {
     const behind = { ...open, allowedIps, useXForwardedFor: true };
     expect(ask(behind, '/', '127.0.0.1', '10.0.0.7')).toBeUndefined();
     expect(ask(behind, '/', '127.0.0.1', '8.8.8.8, 10.0.0.7')).toBeUndefined();
@@ -61,6 +61,6 @@ describe('allowed_routes', () => {
   );
 });
 
-it('is no work at all where nothing is restricted', () => {
+it('createGate returns null if nothing is restricted', () => {
   expect(createGate(open)).toBeNull();
 });

@@ -1,16 +1,22 @@
-/** Decides who may connect and which paths are open, before it is known whether the key is right. */
+/** Restricts client addresses and paths, before authentication. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { addressNotAllowed, routeNotAllowed, type ProxyError } from '../errors.js';
 import type { ProxySettings } from '../settings.js';
 
-/** @param path without query, slashes collapsed. @returns 403, or undefined: the request may go on. */
+/**
+ * Checks the address and the path of a request.
+ * @param path without query, with repeated slashes collapsed.
+ * @returns an error with status 403; undefined if the request is allowed.
+ */
 export type Gate = (request: IncomingMessage, path: string) => ProxyError | undefined;
 
-/** Probes have neither a known address nor a key; LiteLLM answers them as well. */
+/**
+ * Paths that are always open, as in LiteLLM: load balancers have neither a known address nor a key.
+ */
 const probes: ReadonlySet<string> = new Set(['/health/liveliness', '/health/liveness', '/health/readiness']);
 
-/** @returns null: everything is open. */
+/** Creates the gate of a configuration. @returns null if nothing is restricted. */
 export function createGate({
   allowedRoutes,
   allowedIps,
@@ -30,7 +36,10 @@ export function createGate({
   };
 }
 
-/** `/v1/models` is that path, `/vllm/*` every path that begins with `/vllm/`. */
+/**
+ * Makes a test of paths: `/v1/models` matches that path, `/vllm/*` every path that begins with
+ * `/vllm/`.
+ */
 function routeTest(routes: readonly string[]): (path: string) => boolean {
   const exact = new Set(routes);
   const prefixes = routes.filter((route) => route.endsWith('*')).map((route) => route.slice(0, -1));
@@ -48,11 +57,14 @@ function addressList(allowed: readonly string[]): BlockList {
   return list;
 }
 
-/** The last entry of X-Forwarded-For is what the nearest proxy saw; a client can write any entry before it. */
+/**
+ * Returns the client's address. In X-Forwarded-For only the last entry is reliable: clients can
+ * write the others.
+ */
 function clientAddress({ socket, headers }: IncomingMessage, useXForwardedFor: boolean): string {
   const forwarded = useXForwardedFor ? headers['x-forwarded-for'] : undefined;
   const last = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)?.split(',').at(-1)?.trim();
   const address = last === undefined || last === '' ? (socket.remoteAddress ?? '') : last;
-  // A socket for both families shows IPv4 clients so.
+  // A dual-stack socket shows IPv4 clients as IPv4-mapped addresses.
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
 }

@@ -1,18 +1,21 @@
-/** LiteLLM's flags that do nothing here: start commands that have them keep working, with a line that says so. */
+/**
+ * LiteLLM's flags that have no effect here. Start commands that contain them keep working and log a
+ * warning.
+ */
 
-/** By flag: why it does nothing. */
+/** Maps each ignored flag to the reason in its warning. */
 export const ignoredFlags: Readonly<Record<string, string>> = {
   num_workers: 'one process serves all; start more of them on ports of their own',
   api_version: "Azure's API is not built yet",
   temperature: 'put it among the params of a model',
   max_tokens: 'put it among the params of a model',
-  add_function_to_prompt: 'functions are not put into prompts',
+  add_function_to_prompt: 'functions are never added to prompts',
   max_budget: 'budgets are not built yet',
   add_key: 'keys come from the configuration and the environment',
   save: 'nothing is saved',
   telemetry: 'there is no telemetry',
   use_queue: 'there is no queue',
-  local: 'there is nothing that only a local start has',
+  local: 'local and other starts do not differ',
   log_config: 'the log has LITELLM_LOG and JSON_LOGS',
   health: 'ask GET /health of a running proxy',
   setup: 'there is no wizard',
@@ -30,12 +33,12 @@ export const ignoredFlags: Readonly<Record<string, string>> = {
   run_granian: 'Node serves by itself',
   granian_threads: 'Node serves by itself',
   loop: 'Node serves by itself',
-  ciphers: "Node's choice of ciphers holds",
-  keepalive_timeout: 'connections of clients are kept for 65 seconds',
+  ciphers: "Node's default ciphers are used",
+  keepalive_timeout: 'idle client connections stay open for 65 seconds',
   timeout_worker_healthcheck: 'there are no workers',
   max_requests_before_restart: 'there is no need to restart',
   max_requests_before_restart_jitter: 'there is no need to restart',
   limit_concurrency: 'limits are not built yet',
-  reload: 'the configuration is read again when it changes, always',
-  prometheus_metrics_port: '/metrics is served at the port of the proxy',
+  reload: 'the proxy always reloads a changed configuration',
+  prometheus_metrics_port: '/metrics is served on the port of the proxy',
 };

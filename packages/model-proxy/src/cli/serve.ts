@@ -1,4 +1,4 @@
-/** `model-proxy`: the service, from its configuration to the signal that ends it. */
+/** The command `model-proxy`: runs the proxy until a signal ends it. */
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { ListenError } from '@rackless/daemon/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
@@ -10,9 +10,9 @@ import { startProxy, StartError, type Proxy } from '../proxy.js';
 import type { StartOptions } from './start-options.js';
 
 /**
- * Serves until SIGTERM or SIGINT.
- * @returns the exit code: 0 after a signal, 78 for a configuration with faults, 1 for any other failed start. Standard error has a
- *   line for each fault.
+ * Serves until SIGTERM or SIGINT. Standard error has a line for each fault of the start.
+ * @returns the exit code: 0 after a signal, 78 for a faulty configuration, 1 if the start fails for
+ * another reason.
  */
 export async function serve({ warnings, ...options }: StartOptions): Promise<number> {
   const load = () => loadConfig(options);
@@ -35,13 +35,14 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
     log.flush();
     if (!(error instanceof StartError)) throw error;
     printStartReport({ faults: [error.message], warnings: [] });
-    // A port may become free, and an address may appear. Files stay damaged until a person corrects them.
+    // Code 1 makes systemd retry: a port or an address may become available. Damaged files need a
+    // person.
     return error.cause instanceof ListenError ? exitCode.failed : exitCode.configuration;
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });
   const stopped = obeySignals({ running: proxy, notify, log });
-  // What was said so far is for somebody who waits for it.
+  // Show the log of the start before READY=1 lets others go on.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${proxy.addresses.join(' ')}`);
   await stopped;

@@ -1,12 +1,13 @@
-/** What a command line comes to. */
+/** The parsed command line. */
 import type { Flags } from '../config/load.js';
 import type { Environment } from '../settings.js';
 
+/** What a command line and its environment say. */
 export interface StartOptions {
-  /** undefined: none was named. */
+  /** Path of the configuration file; undefined if none was given. */
   readonly file: string | undefined;
   readonly flags: Flags;
   readonly environment: Environment;
-  /** About the command line itself. */
+  /** Warnings about the command line. */
   readonly warnings: readonly string[];
 }

@@ -1,11 +1,14 @@
-/** `model-proxy --validate_config`: what is wrong, on standard error; what holds, on standard output. */
+/**
+ * The command `model-proxy --validate_config`: prints the faults to standard error and the
+ * effective configuration to standard output.
+ */
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { printStartReport } from '@rackless/daemon/start-report.js';
 import { renderEffectiveConfig } from '../config/effective.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import type { StartOptions } from './start-options.js';
 
-/** @returns the exit code: 1 where the proxy would not start. */
+/** Validates the configuration. @returns the exit code: 1 if the proxy would not start. */
 export function validate({ warnings, ...options }: StartOptions): number {
   try {
     const config = loadConfig(options);

@@ -20,14 +20,14 @@ describe('a list of chunks', () => {
     expect(joined(list) === expected).toBe(true);
   });
 
-  it('keeps a few chunks as they are', () => {
+  it('does not copy a few chunks', () => {
     const list = new ChunkList();
     const chunks = ['a', 'b', 'c'].map((text) => Buffer.alloc(10, text));
     for (const chunk of chunks) list.push(chunk);
     expect(list.chunks.every((chunk, at) => chunk.buffer === chunks[at]?.buffer)).toBe(true);
   });
 
-  it('stays short where chunks follow each other in memory', () => {
+  it('joins chunks that follow each other in memory', () => {
     const list = new ChunkList();
     const memory = Buffer.from('abcdef');
     for (let at = 0; at < memory.length; at += 1) list.push(memory.subarray(at, at + 1));

@@ -1,25 +1,31 @@
 /**
- * A body in memory, as a list of chunks. Each Buffer takes about 100 bytes of V8's heap besides its content. A client that sends
- * a body of 100 MB in chunks of one byte would need 10 GB of it, so small chunks are joined.
+ * A request body in memory, stored as a list of chunks.
+ *
+ * Each Buffer takes about 100 bytes of V8's heap in addition to its content. A client that sends
+ * 100 MB in chunks of one byte would occupy 10 GB, so the list joins small chunks.
  */
 
-/** A list with fewer chunks keeps them as they are: nearly all bodies consist of a few. */
+/**
+ * Number of chunks from which the list copies. Nearly all bodies have fewer chunks and are never
+ * copied.
+ */
 const JOINED_FROM = 64;
-/** Larger chunks are not copied. */
+/** Size up to which a chunk is copied. */
 const SMALL_BYTES = 1024;
 const ROOM_BYTES = 16_384;
 
+/** A growing list of chunks. Its memory stays proportional to the bytes that it holds. */
 export class ChunkList {
   readonly #chunks: Buffer[] = [];
-  /** Free memory behind the last copied chunk. */
+  /** Free memory after the last copied chunk. */
   #room: Buffer = Buffer.alloc(0);
 
-  /** In order. The list changes with {@link push}. */
+  /** All chunks in order. {@link push} changes this array. */
   get chunks(): Buffer[] {
     return this.#chunks;
   }
 
-  /** Stores a chunk, which must not change any more. */
+  /** Adds a chunk. The caller must not change the chunk afterwards. */
   push(chunk: Buffer): void {
     if (this.#extendLast(chunk)) return;
     const isCopied = chunk.length <= SMALL_BYTES && this.#chunks.length >= JOINED_FROM;
@@ -27,7 +33,7 @@ export class ChunkList {
     if (!isCopied || !this.#extendLast(stored)) this.#chunks.push(stored);
   }
 
-  /** @returns false: the chunk does not follow the last one in memory. */
+  /** @returns false if the chunk does not follow the last chunk in memory. */
   #extendLast(chunk: Buffer): boolean {
     const last = this.#chunks[this.#chunks.length - 1];
     if (last?.buffer !== chunk.buffer || last.byteOffset + last.length !== chunk.byteOffset) return false;

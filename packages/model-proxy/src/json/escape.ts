@@ -1,6 +1,8 @@
-/** The letters of JSON's escapes (RFC 8259 §7). */
+/** Character classes of JSON's escape sequences (RFC 8259 §7). */
 
-/** Whether a letter makes an escape of its own behind a backslash: all but `u` do so. */
+/**
+ * Returns whether backslash plus this byte is a complete escape. `\u` is not: four digits follow.
+ */
 export function isShortEscape(byte: number): boolean {
   switch (byte) {
     case 0x22:
@@ -17,7 +19,7 @@ export function isShortEscape(byte: number): boolean {
   }
 }
 
-/** Whether a byte is one of the digits of `\u00e9`. */
+/** Returns whether a byte is a hexadecimal digit, as in `\u00e9`. */
 export function isHex(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }

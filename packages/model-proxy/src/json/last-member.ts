@@ -1,23 +1,31 @@
-/** Reading an object from its end: what stands behind a long member is found without passing through it. */
+/**
+ * Reads an object from its end, to find a member after a very long one without reading the long
+ * one.
+ */
 import type { Span } from './navigate.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Finds a member of an object by reading backwards from its closing brace: `model` and `usage` stand behind the `data` of embeddings,
- * ten megabytes of numbers. That is as certain as reading forwards: the end of a text is outside of its strings, a quote closes one, and the next
- * quote before it with no or an even number of backslashes opens it. A text that is cut just behind an inner object is taken for that one.
- * @param bytes the end of the text; its beginning may be missing.
- * @param name ASCII; a name spelled with escapes is not found.
- * @returns where the member's value lies in `bytes`; undefined: it is not in them, or this is no end of an object.
+ * Finds a member of an object by reading backwards from the closing brace. In an embeddings answer,
+ * `model` and `usage` follow `data`, which may be 10 MB of numbers.
+ *
+ * Reading backwards is as reliable as reading forwards: the end of the text is outside of strings,
+ * a quote closes a string, and the nearest quote before it with an even number of backslashes opens
+ * that string. Limit: if the text is cut directly after an inner object, the function reads that
+ * inner object.
+ * @param bytes the end of the text; the beginning may be missing.
+ * @param name ASCII; a name that is spelled with escapes is not found.
+ * @returns position of the value in `bytes`; undefined if the member is not in `bytes` or they do
+ * not end an object.
  */
 export function findLastMember(bytes: Buffer, name: string): Span | undefined {
   let i = spaceBefore(bytes, bytes.length);
   if (bytes[i - 1] !== 0x7d) return undefined;
   i--;
   let depth = 1;
-  /** The byte behind the value that is being passed by, at depth 1. */
+  /** End of the value that is being skipped, at depth 1. */
   let valueEnd = spaceBefore(bytes, i);
   while (i > 0) {
     const byte = bytes[i - 1] ?? 0;
@@ -48,7 +56,12 @@ export function findLastMember(bytes: Buffer, name: string): Span | undefined {
   return undefined;
 }
 
-/** @param behind the byte behind the closing quote. @returns the opening one; -1: it does not lie in these bytes, or may not. */
+/**
+ * Finds the quote that opens a string.
+ * @param behind the position after the closing quote.
+ * @returns position of the opening quote; -1 if it lies before these bytes, or if that cannot be
+ * excluded.
+ */
 function stringStart(bytes: Buffer, behind: number): number {
   let i = behind - 1;
   for (;;) {
@@ -56,7 +69,8 @@ function stringStart(bytes: Buffer, behind: number): number {
     if (i === -1) return -1;
     let backslashes = 0;
     while (i - 1 - backslashes >= 0 && bytes[i - 1 - backslashes] === BACKSLASH) backslashes++;
-    // Backslashes up to the first byte: whether there are more before it nobody knows.
+    // The backslashes reach the first byte: more of them may precede it, so their parity is
+    // unknown.
     if (backslashes === i) return -1;
     if ((backslashes & 1) === 0) return i;
   }

@@ -5,7 +5,10 @@ import { arrayElements, findValue, objectMembers, skipValue } from './navigate.j
 
 const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
 
-/** Escapes where JSON.stringify has none, so that quotes stand behind backslashes of any number. */
+/**
+ * Escapes that JSON.stringify does not write, so that quotes follow runs of backslashes of any
+ * length.
+ */
 function spell(text: unknown, indent: number): Buffer {
   return Buffer.from(JSON.stringify(text, undefined, indent).replaceAll('/', '\\/'));
 }
@@ -16,8 +19,8 @@ const object = fc.dictionary(
   fc.oneof(value, fc.constantFrom('\\', '"', '\\"', '{', '}', 'x'.repeat(200))),
 );
 
-describe('finding the way in JSON', () => {
-  it('finds the same members and elements as JSON.parse (C5)', () => {
+describe('navigating JSON', () => {
+  it('finds the same members and elements as JSON.parse', () => {
     fc.assert(
       fc.property(object, fc.array(value), fc.nat(3), (members, elements, indent) => {
         const text = spell(members, indent);
@@ -38,7 +41,7 @@ describe('finding the way in JSON', () => {
     );
   });
 
-  it('finds a value by its path from the front, and a member from the end (C5)', () => {
+  it('finds a value by its path, and a member from the end of the text', () => {
     fc.assert(
       fc.property(object, fc.constantFrom('model', 'usage', 'data'), fc.nat(3), (members, name, indent) => {
         const text = Buffer.concat([
@@ -57,7 +60,7 @@ describe('finding the way in JSON', () => {
     );
   });
 
-  it('reads no further than it may, and finds nothing that is cut there (C7)', () => {
+  it('reads no further than its limit, and ignores values that the limit cuts', () => {
     const text = Buffer.from('{"id":"x\\"","n":12,"model":"gpt","t":true}');
     const whole = (name: string): number => text.indexOf(`"${name}"`) + name.length + 3;
     const found = (name: string, end: number): boolean => findValue(text, 0, end, [name]) !== undefined;
@@ -67,13 +70,13 @@ describe('finding the way in JSON', () => {
     ] as const) {
       for (let end = 0; end <= text.length; end++) expect(found(name, end)).toBe(end >= whole(name) + length);
     }
-    // 12 may be 123: where a number ends is only known behind it.
+    // At the end of the text, 12 may be the beginning of 123.
     for (let end = 0; end <= text.length; end++) expect(found('n', end)).toBe(end > whole('n') + 2);
     expect(findValue(text, 0, text.length, ['model', 'deeper'])).toBeUndefined();
     expect(findValue(text, 0, text.length, ['absent'])).toBeUndefined();
   });
 
-  it('gives up on what is no JSON, however it is cut or changed (C5)', () => {
+  it('survives text that is not JSON, however it is cut or changed', () => {
     fc.assert(
       fc.property(object, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.boolean(), (members, place, byte, cut) => {
         const text = spell({ model: 'x', ...members }, 0);
@@ -92,7 +95,7 @@ describe('finding the way in JSON', () => {
     );
   });
 
-  it('reads an object from its end without its beginning (C5)', () => {
+  it('finds a member from the end when the beginning of the object is missing', () => {
     const text = Buffer.from('{"data":["a\\\\","b\\"c",[1]],"model" : "m" , "usage":{"model":"no"}}');
     for (let start = 0; start < text.length; start++) {
       const tail = text.subarray(start);

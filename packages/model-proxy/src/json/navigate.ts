@@ -1,7 +1,8 @@
 /**
- * Finding one's way in JSON without reading what is passed by: for parts of requests that the scanner has verified, and for answers,
- * which nobody verifies. Where a text is no JSON these functions give up (-1, undefined) or pass something by that is none; they
- * never throw and never read beyond the end. Nothing is allocated but what is returned.
+ * Finds members, elements and values in JSON text, and skips the rest without parsing it. The text
+ * is part of a request that the scanner has verified, or an answer, which is not verified. For text
+ * that is not JSON, these functions return -1 or undefined, or skip a malformed part without
+ * notice. They never throw and never read beyond `end`.
  */
 import type { JsonMember } from './object.js';
 
@@ -10,20 +11,26 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Strings are read by bytes this far, and from there on by `indexOf`, a call of which costs as much. */
+/**
+ * Bytes of a string to read in a loop before `indexOf` takes over: calling `indexOf` costs as much
+ * as these bytes.
+ */
 const NEARBY = 32;
 
-/** Lists that are longer are not listed: each entry takes memory of ours, a hundred times its own size for `1,1,1`. */
+/**
+ * Longer lists are refused: an entry of the list takes 100 times the memory of an element in
+ * `1,1,1`.
+ */
 const MAXIMUM_MEMBERS = 10_000;
 const MAXIMUM_ELEMENTS = 100_000;
 
-/** From where something stands, up to the byte behind it. */
+/** A range of bytes: `start` inclusive, `end` exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The first byte that is no white space. */
+/** Returns the position of the first byte that is not white space; `end` if there is none. */
 export function skipSpace(bytes: Buffer, from: number, end: number): number {
   let i = from;
   for (; i < end; i++) {
@@ -33,7 +40,11 @@ export function skipSpace(bytes: Buffer, from: number, end: number): number {
   return i;
 }
 
-/** @param at its opening quote. @returns the byte behind its closing one; -1: there is none. */
+/**
+ * Skips a string.
+ * @param at position of the opening quote.
+ * @returns the position after the closing quote; -1 if the string does not end before `end`.
+ */
 export function skipString(bytes: Buffer, at: number, end: number): number {
   let i = at + 1;
   for (;;) {
@@ -44,7 +55,7 @@ export function skipString(bytes: Buffer, at: number, end: number): number {
       if (byte === BACKSLASH) i++;
     }
     if (i >= end) return -1;
-    // Backslashes before this place are whole escapes: only those behind it belong to the quote that is found.
+    // The escapes before `i` are complete. Only backslashes from `i` on can escape the quote.
     const from = i;
     i = bytes.indexOf(QUOTE, i);
     if (i === -1 || i >= end) return -1;
@@ -55,7 +66,11 @@ export function skipString(bytes: Buffer, at: number, end: number): number {
   }
 }
 
-/** @param at its first byte. @returns the byte behind it; -1: it does not end. */
+/**
+ * Skips a value of any type.
+ * @param at position of its first byte.
+ * @returns the position after the value; -1 if it does not end before `end`.
+ */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at] ?? 0;
   if (at >= end) return -1;
@@ -78,7 +93,7 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
       continue;
     }
     i++;
-    // { and [ differ from } and ] by two; nothing else outside of strings looks like them.
+    // Counts { and [ alike: in well-formed text the closing brackets match.
     if (byte === 0x7b || byte === 0x5b) depth++;
     else if (byte === 0x7d || byte === 0x5d) {
       depth--;
@@ -89,9 +104,9 @@ export function skipValue(bytes: Buffer, at: number, end: number): number {
 }
 
 /**
- * The members of an object.
- * @param at its opening brace.
- * @returns offsets in `bytes`; undefined: it is no object, not a whole one, or one of more than 10,000 members.
+ * Lists the members of an object, with offsets in `bytes`.
+ * @param at position of the opening brace.
+ * @returns undefined if the bytes are not a complete object, or if it has more than 10,000 members.
  */
 export function objectMembers(bytes: Buffer, at: number, end: number): JsonMember[] | undefined {
   if (at >= end || bytes[at] !== 0x7b) return undefined;
@@ -123,9 +138,10 @@ export function objectMembers(bytes: Buffer, at: number, end: number): JsonMembe
 }
 
 /**
- * The elements of an array.
- * @param at its opening bracket.
- * @returns undefined: it is no array, not a whole one, or one of more than 100,000 elements.
+ * Lists the elements of an array.
+ * @param at position of the opening bracket.
+ * @returns undefined if the bytes are not a complete array, or if it has more than 100,000
+ * elements.
  */
 export function arrayElements(bytes: Buffer, at: number, end: number): Span[] | undefined {
   if (at >= end || bytes[at] !== 0x5b) return undefined;
@@ -149,17 +165,18 @@ function unescape(spelled: string): string | undefined {
   try {
     return String(JSON.parse(spelled));
   } catch {
-    // No JSON: the caller gives up on the object.
+    // Not a JSON string: the caller then returns undefined for the whole object.
     return undefined;
   }
 }
 
 /**
- * Where the value at a path of members lies: `['response', 'model']`. Members that are passed by are not read; the last of two wins, as
- * with `JSON.parse`. Names are compared as they are spelled: one with escapes is not found.
+ * Finds the value at a path of member names, such as `['response', 'model']`. Other members are
+ * skipped. If a name occurs twice, the last member counts, as with `JSON.parse`. A name that is
+ * spelled with escapes is not found.
  * @param path ASCII names.
- * @param start where the object begins, white space before it included.
- * @param end the byte behind what may be read; a value that is cut there is not found.
+ * @param start where the object begins; white space may precede it.
+ * @param end where readable bytes end; a value that reaches beyond is not found.
  */
 export function findValue(buffer: Buffer, start: number, end: number, path: readonly string[]): Span | undefined {
   let i = skipSpace(buffer, start, end);
@@ -168,7 +185,7 @@ export function findValue(buffer: Buffer, start: number, end: number, path: read
     if (i === -1) return undefined;
   }
   const valueEnd = skipValue(buffer, i, end);
-  // A number or a literal that reaches to the end may go on there.
+  // A number or literal that reaches `end` may continue after it.
   if (valueEnd === -1 || (valueEnd === end && !isClosed(buffer[end - 1] ?? 0))) return undefined;
   return { start: i, end: valueEnd };
 }
@@ -177,7 +194,11 @@ function isClosed(last: number): boolean {
   return last === QUOTE || last === 0x7d || last === 0x5d;
 }
 
-/** @param at the object's opening brace. @returns where the last such member's value begins; -1: there is none. */
+/**
+ * Finds the last member with a name.
+ * @param at position of the object's opening brace.
+ * @returns where the member's value begins; -1 if there is no such member.
+ */
 function findMember(bytes: Buffer, at: number, end: number, name: string): number {
   if (at >= end || bytes[at] !== 0x7b) return -1;
   let last = -1;
@@ -193,7 +214,7 @@ function findMember(bytes: Buffer, at: number, end: number, name: string): numbe
     i = skipSpace(bytes, i + 1, end);
     if (found && i < end) {
       last = i;
-      // Nearly always: what stands behind need not be read then.
+      // Fast path: the name does not occur again, so the rest need not be read.
       if (nextKey(bytes, i, end, name) === -1) return last;
     }
     i = skipValue(bytes, i, end);
@@ -206,7 +227,11 @@ function findMember(bytes: Buffer, at: number, end: number, name: string): numbe
 
 const quotedNames = new Map<string, Buffer>();
 
-/** @returns where the name stands in quotes, as a key of any object or as a text; -1: nowhere. @param name ASCII, one of a few. */
+/**
+ * Finds a name in quotes, as the key of any object or as a string value.
+ * @param name ASCII. Its quoted form is cached forever, so only pass literals.
+ * @returns position of the opening quote; -1 if there is none.
+ */
 export function nextKey(bytes: Buffer, from: number, end: number, name: string): number {
   let quoted = quotedNames.get(name);
   if (quoted === undefined) {

@@ -1,40 +1,49 @@
-/** A JSON object as it was received: its bytes, and where its own members lie in them. Nothing is copied, nothing is parsed. */
+/**
+ * A JSON object as received: its bytes, and the positions of its members. Nothing is copied or
+ * parsed.
+ */
 
 import type { KeySketch } from './key-sketch.js';
 
-/** One member of the object itself (not of what it contains). Offsets count bytes from the first byte received. */
+/** A member of the outermost object. Offsets count bytes from the first byte received. */
 export interface JsonMember {
-  /** The key, escapes resolved. */
+  /** The key, with escapes resolved. */
   readonly key: string;
-  /** Whether the key was spelled with escapes (`"mod\u0065l"`): another reader may see another key there. */
+  /**
+   * Whether the text spells the key with escapes (`"mod\u0065l"`). Other JSON readers may read such
+   * a key differently.
+   */
   readonly escaped: boolean;
-  /** The opening quote of the key. */
+  /** Position of the key's opening quote. */
   readonly keyStart: number;
-  /** First byte of the value. */
+  /** Position of the value's first byte. */
   readonly valueStart: number;
-  /** The byte behind the value. */
+  /** Position after the value's last byte. */
   readonly valueEnd: number;
 }
 
-/** A whole, well-formed JSON object. */
+/** A complete, well-formed JSON object. */
 export interface JsonObject {
-  /** As received; together the whole text. */
+  /** The whole text, as received. */
   readonly chunks: readonly Buffer[];
-  /** Bytes of all chunks. */
+  /** Total bytes of all chunks. */
   readonly length: number;
-  /** The opening brace. */
+  /** Position of the opening brace. */
   readonly start: number;
-  /** The byte behind the closing brace. */
+  /** Position after the closing brace. */
   readonly end: number;
-  /** In the order of the text, duplicates too. */
+  /** Members in the order of the text, including duplicates. */
   readonly members: readonly JsonMember[];
-  /** Names of the members of objects inside of it. */
+  /** Names of members of nested objects. */
   readonly innerKeys: KeySketch;
-  /** Long parts of strings, in order: an image, a document. Whoever looks for a name need not look there. */
+  /**
+   * Long parts of strings, in order, such as an image or a document. A search for a member's name
+   * can skip them.
+   */
   readonly longTexts: readonly { readonly start: number; readonly end: number }[];
 }
 
-/** The text is no JSON object. The message names what is wrong; `offset` counts bytes. */
+/** Reports that a text is not a JSON object. The message names the fault; `offset` counts bytes. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
   readonly offset: number;
@@ -45,7 +54,10 @@ export class JsonError extends Error {
   }
 }
 
-/** One change of the text: the bytes from `start` up to `end` give way to the replacement. */
+/**
+ * A change of the text: `replacement` replaces the bytes from `start` (inclusive) to `end`
+ * (exclusive).
+ */
 export interface JsonEdit {
   readonly start: number;
   readonly end: number;

@@ -1,10 +1,13 @@
 /**
- * Plain runs found by the processor's vectors, 64 bytes at a time, in WebAssembly: 0.03 ns a byte where nothing matters, 0.12 in a text
- * with an escape in each line, whatever its escapes are. Chunks are copied into the module's memory (0.01 ns a byte): it is 128 KB for the
- * whole process, where blocks in it that live as long as a body would be memory that is never given back.
+ * Searches for the end of a plain run with vector instructions in WebAssembly, 64 bytes at a time:
+ * 0.03 ns per byte in plain text, 0.12 ns in text with an escape in each line. The chunk is copied
+ * into the module's memory first (0.01 ns per byte). That memory is 128 KB for the whole process.
+ * Receiving into it directly would save the copy, but WebAssembly memory cannot shrink, and a body
+ * may be large.
  *
- * Of 64 bytes, bits of an i64 tell which are backslashes, which are escaped, which end the run; the first byte's is the lowest.
- * What is put together here is what the process runs: there is no compiler and no file of bytes in between.
+ * For each block of 64 bytes, i64 bit masks mark the backslashes, the escaped bytes and the bytes
+ * that end the run. The lowest bit belongs to the first byte. This file assembles the module when
+ * the process needs it, so there is no compiler and no binary file (docs/decisions/012).
  */
 import type { WebAssemblyEngine } from '../webassembly/engine.js';
 import {
@@ -22,9 +25,9 @@ import {
 import { FunctionBody } from '../webassembly/module.js';
 import type { PlainRuns } from './plain-run.js';
 
-/** Chunks that fit: what Node reads of a socket at a time. */
+/** Largest chunk that fits: Node reads at most this much from a socket at a time. */
 export const CHUNK_BYTES = 65_536;
-/** Room for a chunk, and for what is read behind it. */
+/** Memory for a chunk, plus what a load of 64 bytes reads after it. */
 const PAGES = 2;
 
 const QUOTE = 0x22;
@@ -38,10 +41,13 @@ const isAny = (a: I64) => i64.ne(a, i64.const(0n));
 const shifted = (a: I64, by: bigint) => i64.shl(a, i64.const(by));
 const shiftedOut = (a: I64, by: bigint) => i64.shrU(a, i64.const(64n - by));
 
-/** Of 16 bytes, those that are it. */
+/** Compares each of 16 bytes with a byte. */
 const is = (byte: number) => (bytes: V128) => i8x16.eq(bytes, i8x16.splat(byte));
 
-/** The letters of short escapes at the places of their lower halves: all but b and r, which share theirs with the quote. */
+/**
+ * A lookup table from the lower half of a byte to the letter of a short escape. b and r collide
+ * with the quote.
+ */
 const letters = Array.from({ length: 16 }, () => 0xff);
 for (const letter of Buffer.from('"/\\fnt')) letters[letter & 0x0f] = letter;
 
@@ -52,35 +58,39 @@ function isShortEscape(bytes: V128): V128 {
 }
 
 /**
- * The function `endFrom(from, end)`: what {@link PlainRuns.endFrom} gives, its sign set where a backslash has been met.
+ * Assembles a module with the function `endFrom(from, end)`. It returns what
+ * {@link PlainRuns.endFrom} returns, with the sign bit set if it passed a backslash.
  * @returns the module's bytes.
  */
 function assemble(): Uint8Array {
   const f = new FunctionBody();
   const from = f.parameter('i32');
   const end = f.parameter('i32');
-  /** Where the 64 bytes begin, and how much of the chunk is left from there on. */
+  /** Where the block of 64 bytes begins, and how many bytes of the chunk remain from there. */
   const at = f.variable('i32');
   const left = f.variable('i32');
-  /** The sign, once a backslash has been met. */
+  /** The sign bit, once the search has passed a backslash. */
   const met = f.variable('i32');
   const quarters = [f.variable('v128'), f.variable('v128'), f.variable('v128'), f.variable('v128')] as const;
   const spare = f.variable('v128');
-  /** Those of the 64 that are the chunk's: all, but at its end. */
+  /** The bytes of the block that belong to the chunk: all of them, except in the last block. */
   const valid = f.variable('i64');
   const backslashes = f.variable('i64');
   const stops = f.variable('i64');
-  /** The lowest bits up to the first stop, that one too; all, where there is none. */
+  /** All bits up to and including the first stop; all bits if there is no stop. */
   const upToStop = f.variable('i64');
   const escaped = f.variable('i64');
   const escapes = f.variable('i64');
   const wrong = f.variable('i64');
   const unicode = f.variable('i64');
-  /** Of the bytes before: 1 where the first of these is escaped; bits of those that have to be digits. */
+  /**
+   * Carried from the block before: 1 if this block's first byte is escaped; bits of the bytes that
+   * must be digits.
+   */
   const escapedFirst = f.variable('i64');
   const digitsFirst = f.variable('i64');
 
-  /** One bit for each of the 64 bytes. */
+  /** Makes a mask with one bit for each of the 64 bytes. */
   const bitsOf = (test: (bytes: V128) => V128): I64 => {
     const [a, b, c, d] = quarters;
     const bits = ({ value }: typeof a) => i64.extendI32U(i8x16.bitmask(test(value)));
@@ -96,7 +106,7 @@ function assemble(): Uint8Array {
   const isStop = (bytes: V128) => v128.or(is(QUOTE)(bytes), isAtMost(bytes, LAST_CONTROL));
   const findUpToStop = upToStop.set(i64.xor(stops.value, i64.sub(stops.value, i64.const(1n))));
 
-  /** Ends at the last backslash up to `at`: what follows it is no escape, or not whole. */
+  /** Returns the last backslash up to `at`: it starts an escape that is invalid or not complete. */
   const endAtBackslash: readonly Statement[] = [
     whileTrue(i32.ne(i32.load8U(at.value), i32.const(BACKSLASH)), [at.set(i32.sub(at.value, i32.const(1)))]),
     returns(i32.or(i32.const(-0x80000000), at.value)),
@@ -104,9 +114,11 @@ function assemble(): Uint8Array {
 
   const odd = i64.const(0xaaaa_aaaa_aaaa_aaaan);
   /**
-   * Which bytes stand behind a backslash that is not escaped itself: of a row of backslashes the second, the fourth and so on, and what
-   * follows a row of an odd number. Subtracting the row from itself, moved by one, leaves a borrow that runs along it, and the
-   * odd places tell at which of its turns it ends: the way of simdjson.
+   * Marks the bytes that follow a backslash which is not escaped itself. In a run of backslashes
+   * these are the second, the fourth and so on, and the byte after a run of odd length. Subtracting
+   * the run from itself shifted by one makes a borrow travel along the run. Comparing with the odd
+   * positions then shows whether the run ends on an odd or an even position. The method is
+   * simdjson's (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
    */
   const findEscaped: readonly Statement[] = [
     escapes.set(and(backslashes.value, not(escapedFirst.value))),
@@ -116,7 +128,7 @@ function assemble(): Uint8Array {
   ];
 
   const behind = unicode.value;
-  /** `\u` wants four digits, some of which may be among the next 64 bytes. */
+  /** `\u` needs four digits, some of which may lie in the next block. */
   const checkUnicode: readonly Statement[] = [
     unicode.set(and(wrong.value, valid.value, bitsOf(is(0x75)))),
     wrong.set(
@@ -153,7 +165,7 @@ function assemble(): Uint8Array {
       backslashes.set(and(backslashes.value, valid.value)),
       stops.set(and(stops.value, valid.value)),
     ]),
-    // Of short strings, nearly always: what stands behind them is nothing to look at yet.
+    // Fast path for short strings: ignore backslashes after the first stop.
     findUpToStop,
     when(isAny(or(and(backslashes.value, upToStop.value), escapedFirst.value, digitsFirst.value)), [
       ...findEscaped,
@@ -182,13 +194,17 @@ function assemble(): Uint8Array {
   );
 }
 
-/** The module, of which a process has one. */
+/** The running module. A process has one. */
 export interface VectorSearch {
   readonly memory: Uint8Array;
   readonly endFrom: (from: number, end: number) => number;
 }
 
-/** @returns null: without WebAssembly or its vectors, or without the addresses that the engine sets aside for a memory (`ulimit -v`). */
+/**
+ * Loads the module.
+ * @returns null without WebAssembly or its vectors, or if `ulimit -v` leaves too few addresses for
+ * its memory.
+ */
 export function loadVectorSearch(engine: WebAssemblyEngine | null): VectorSearch | null {
   if (engine === null) return null;
   try {
@@ -196,12 +212,12 @@ export function loadVectorSearch(engine: WebAssemblyEngine | null): VectorSearch
     const { memory, endFrom } = exports as { memory: { buffer: ArrayBuffer }; endFrom: VectorSearch['endFrom'] }; // of the module above
     return { memory: new Uint8Array(memory.buffer), endFrom };
   } catch {
-    // There is another way to the same end, if a slower one.
+    // The caller falls back to the slower search by words.
     return null;
   }
 }
 
-/** The chunk that was given last to a search. */
+/** The search in the chunk that was copied last. */
 export class VectorRuns implements PlainRuns {
   escaped = false;
   readonly #endFrom: VectorSearch['endFrom'];

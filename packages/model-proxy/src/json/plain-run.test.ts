@@ -12,10 +12,10 @@ const ways: readonly (readonly [string, (bytes: Buffer) => PlainRuns])[] = [
   ['by vectors', (bytes) => new VectorRuns(search, bytes)],
 ];
 
-/** The same, said as an expression: slow, and nothing in it counts bytes. */
+/** The same definition as a regular expression: slow and simple. */
 const plain = /(?:[ !#-[\]-\xff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*/y;
 
-/** Compares each run of a chunk, and what begins right behind where one ends. */
+/** Compares each run of a chunk, and what begins directly after its end. */
 function expectAgreement(found: (bytes: Buffer) => PlainRuns, bytes: Buffer): void {
   const text = bytes.toString('latin1');
   const runs = found(bytes);
@@ -34,24 +34,24 @@ const piece = fc.oneof(
   { weight: 4, arbitrary: fc.nat(40).map((length) => 'x'.repeat(length)) },
   { weight: 4, arbitrary: fc.constantFrom('\\n', '\\"', '\\\\', '\\/', '\\u0416', '\\uD83d\\uDe00') },
   { weight: 2, arbitrary: fc.constantFrom('"', '\\', '\\u', '\\u04', '\\u041g', '\\x', '\0', '\x1f') },
-  // Rows of backslashes, over the seams of what is looked at together, too.
+  // Runs of backslashes, also across the blocks that the search reads at once.
   { weight: 1, arbitrary: fc.nat(140).map((length) => '\\'.repeat(length)) },
-  // Neighbours of the bytes that matter, and what becomes one of them where a bit is lost.
+  // Bytes next to the special bytes, and bytes that become special if one bit is lost.
   { weight: 3, arbitrary: fc.constantFrom(' !#[]\x7f', '\x80\x9f\xa0\xa2\xdc\xff', '\xa2"', '\x80\0') },
-  // Long enough for the search of long strings, which is another.
+  // Long enough for the search of long strings, which is a separate code path.
   { weight: 1, arbitrary: fc.nat(1600).map((length) => 'y'.repeat(length)) },
 );
 const pieces = fc.array(piece, { maxLength: 40, size: 'max' }).map((list) => Buffer.from(list.join(''), 'latin1'));
 
 describe.each(ways)('plain run, found %s,', (_, found) => {
-  it('ends where the first byte is that matters, whole escapes passed by (C6)', () => {
+  it('ends at the first special byte and skips complete escapes', () => {
     fc.assert(
       fc.property(pieces, (bytes) => expectAgreement(found, bytes)),
       { numRuns: 1000 },
     );
   });
 
-  it('ends there in a chunk at any address, whatever lies around it (C6)', () => {
+  it('ends there at any address of the chunk, whatever surrounds it', () => {
     const property = fc.property(pieces, fc.nat(8), fc.constantFrom(0, 0x22, 0x5c), (bytes, shift, around) => {
       const memory = Buffer.alloc(bytes.length + 32, around);
       bytes.copy(memory, shift);
@@ -60,7 +60,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('ends there whatever the chunk before had at these places (C6)', () => {
+  it('ends there whatever the previous chunk contained at these positions', () => {
     const before = fc.constantFrom('"', '\\', '\0', 'n', 'u', '0').map((byte) => Buffer.alloc(4096, byte));
     const property = fc.property(pieces, before, (bytes, earlier) => {
       found(earlier);
@@ -69,7 +69,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('sees each byte for what it is, at each place of a word and of a vector (C6)', () => {
+  it('classifies each byte at each position of a word and of a vector', () => {
     for (let byte = 0; byte < 256; byte += 1) {
       for (let at = 0; at < 70; at += 1) {
         const bytes = Buffer.alloc(70, 0x61);
@@ -79,7 +79,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     }
   });
 
-  it('sees each byte behind a backslash and at each place of four digits for what it is (C6)', () => {
+  it('classifies each byte after a backslash and at each of the four digits', () => {
     for (let byte = 0; byte < 256; byte += 1) {
       for (let place = 1; place < 7; place += 1) {
         for (const start of [0, 10, 57, 58, 59, 60, 61, 62, 63]) {
@@ -92,7 +92,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
     }
   });
 
-  it('takes an escape that is cut for none, wherever the chunk ends (C6)', () => {
+  it('ends at an escape that the end of the chunk cuts', () => {
     for (let length = 1; length < 200; length += 1) {
       for (const escape of ['\\n', '\\u0416', '\\\\', '\\u12']) {
         for (let cut = 1; cut <= escape.length; cut += 1) {
@@ -104,7 +104,7 @@ describe.each(ways)('plain run, found %s,', (_, found) => {
 });
 
 describe('plain run', () => {
-  it('is found by vectors in chunks as sockets deliver them (C6)', () => {
+  it('uses vectors for chunks of the size that sockets deliver', () => {
     const ofLength = (length: number) => plainRuns(Buffer.alloc(length)).constructor;
     expect([1_024, 4_095, 4_096, CHUNK_BYTES, CHUNK_BYTES + 1].map(ofLength)).toEqual([
       WordRuns,
@@ -115,7 +115,7 @@ describe('plain run', () => {
     ]);
   });
 
-  it('is found in the last bytes of the largest chunk (C6)', () => {
+  it('ends correctly in the last bytes of the largest chunk', () => {
     for (const tail of ['"', '\\', '\\n', '\\u041', '\\u0416', 'x']) {
       const bytes = Buffer.alloc(CHUNK_BYTES, 'x');
       bytes.write(tail, CHUNK_BYTES - tail.length);
@@ -123,7 +123,7 @@ describe('plain run', () => {
     }
   });
 
-  it('does without vectors where the process has no WebAssembly, or no room for it (C6)', () => {
+  it('falls back to words if the process has no WebAssembly or no memory for it', () => {
     const refuse = (): never => {
       throw new RangeError('could not allocate memory');
     };

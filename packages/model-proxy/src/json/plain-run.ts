@@ -1,28 +1,36 @@
-/** How far a JSON string goes on without a byte that matters: the scanner's inner loop, and where most of its time goes. */
+/**
+ * Finds where the plain part of a JSON string ends: the scanner's inner loop, which takes most of
+ * its time.
+ */
 import { webAssemblyEngine } from '../webassembly/engine.js';
 import { CHUNK_BYTES, loadVectorSearch, VectorRuns, type VectorSearch } from './plain-run-vectors.js';
 import { WordRuns } from './plain-run-words.js';
 
-/** One chunk, and what the search remembers of it. */
+/** The search in one chunk, with its state. */
 export interface PlainRuns {
-  /** Set when a backslash has been met; never reset here. */
+  /** Set when the search passes a backslash. The caller resets it. */
   escaped: boolean;
   /**
-   * Passes by plain characters and whole escapes: a Python client sends any text that is not English as `\u0416\u0438`.
-   * @param from a place inside of a string, behind any escape; from 0 to the chunk's length.
-   * @returns the index of the first quote, control character (below U+0020) or backslash of what is no escape, or none that ends in this
-   * chunk. Without any of them the chunk's length.
+   * Skips plain characters and complete escapes. Python clients send all text that is not ASCII as
+   * `\u0416\u0438`.
+   * @param from a position inside a string and outside of escapes; from 0 to the chunk's length.
+   * @returns index of the first quote, control character (below U+0020), or backslash that starts
+   * an invalid escape or an escape that the chunk cuts. The chunk's length if there is none of
+   * them.
    */
   endFrom(from: number): number;
 }
 
-/** Smaller chunks are not worth a copy, nor a process that sees no other the memory for one. */
+/** For smaller chunks the copy costs more than the vectors save. */
 const VECTOR_BYTES = 4_096;
 
-/** undefined: nobody has needed it yet. null: it can not be had in this process. */
+/** Undefined until the first use; null if this process cannot use vectors. */
 let vectors: VectorSearch | null | undefined;
 
-/** How a chunk is searched; good until the next chunk is given. */
+/**
+ * Returns the search for a chunk. It is valid until the next call, because all chunks share one
+ * WebAssembly memory.
+ */
 export function plainRuns(bytes: Buffer): PlainRuns {
   if (bytes.length < VECTOR_BYTES || bytes.length > CHUNK_BYTES) return new WordRuns(bytes);
   vectors ??= vectors === undefined ? loadVectorSearch(webAssemblyEngine()) : vectors;

@@ -12,7 +12,9 @@ const tree = fc.letrec<{ node: unknown }>((tie) => ({
   ),
 })).node;
 
-/** Removes members named gone and every second element, and looks into everything but what is named kept. */
+/**
+ * Removes members named "gone" and every second element; does not look into members named "kept".
+ */
 function choose(_context: null, key: string | number): Fate<null> {
   if (key === 'gone' || (typeof key === 'number' && key % 2 === 1)) return 'remove';
   return key === 'kept' ? 'keep' : { within: null };
@@ -28,7 +30,7 @@ function expected(value: unknown): unknown {
 }
 
 describe('pruning JSON', () => {
-  it('leaves what removing the same things from the parsed value leaves (C10)', () => {
+  it('gives the same value as removal after JSON.parse', () => {
     fc.assert(
       fc.property(tree, fc.nat(3), (value, indent) => {
         const text = Buffer.from(JSON.stringify(value, undefined, indent));
@@ -38,20 +40,21 @@ describe('pruning JSON', () => {
     );
   });
 
-  it('keeps every other byte, and the buffer itself where nothing is removed (C10)', () => {
+  it('changes no other byte, and returns the same buffer if nothing is removed', () => {
     const text = Buffer.from('{ "\\u0067one":1, "deep" : [ 1.0 ,2 , {"gone":[], "x":1e1 } ] }');
     expect(prune(text, null, choose).toString()).toBe('{ "deep" : [ 1.0 , {"x":1e1 } ] }');
     expect(prune(text, null, () => 'keep')).toBe(text);
   });
 
-  it('passes once over what is nested as deeply as can be (C10)', () => {
+  it('visits each value once at the maximum nesting depth', () => {
     const text = Buffer.from(`${'{"deep":['.repeat(250)}1,2${',3]}'.repeat(250)}`);
     let asked = 0;
     prune(text, null, (context, key) => {
       asked++;
       return choose(context, key);
     });
-    // Members once each, and elements: three in the innermost array, two in every other.
+    // One visit for each member, plus the elements: three in the innermost array, two in each
+    // other.
     expect(asked).toBe(250 + 3 + 249 * 2);
   });
 });

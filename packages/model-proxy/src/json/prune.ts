@@ -1,23 +1,30 @@
-/** Taking members and elements out of a value, wherever in it they lie, in one pass: no depth and no number of them makes it slow. */
+/**
+ * Removes members and elements at any depth of a JSON value in one pass: time is linear in the size
+ * of the value.
+ */
 import { skipSpace, skipString, skipValue } from './navigate.js';
 import type { JsonEdit } from './object.js';
 import { spliceChunks } from './splice.js';
 
-/** What becomes of a member or an element: it leaves, it stays unread, or it is looked into with a context of its own. */
+/**
+ * The decision about a member or element: remove it, keep it unread, or look into it with a new
+ * context.
+ */
 export type Fate<Context> = 'remove' | 'keep' | { readonly within: Context };
 
 /**
- * Asked for every member and element of what is looked into.
- * @param key the member's name, escapes resolved; the element's number.
- * @param valueStart where its value begins in the bytes.
+ * A callback that decides about each member and element of the values that are looked into.
+ * @param key a member's name with escapes resolved, or an element's index.
+ * @param valueStart where the value begins in the bytes.
  */
 export type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Fate<Context>;
 
 /**
- * A value without what is chosen, each with its comma; every other byte stays.
- * @param value one whole, verified JSON value: nothing behind it, nested no deeper than the scanner allows.
- * @param context of the value itself.
- * @returns the same buffer if nothing was chosen.
+ * Removes what `choose` selects, with the commas that belong to it. All other bytes stay.
+ * @param value a complete, verified JSON value without surrounding text, within the scanner's depth
+ * limit.
+ * @param context passed to `choose` for the members of the value itself.
+ * @returns the same buffer if nothing is removed.
  */
 export function prune<Context>(value: Buffer, context: Context, choose: Chooser<Context>): Buffer {
   const edits: JsonEdit[] = [];
@@ -31,7 +38,10 @@ interface Visit<Context> {
   readonly edits: JsonEdit[];
 }
 
-/** @returns the byte behind the value; -1: the bytes are no JSON. */
+/**
+ * Visits a value and collects edits.
+ * @returns the position after the value; -1 if the bytes are not JSON.
+ */
 function visit<Context>(pruning: Visit<Context>, at: number, context: Context): number {
   const { bytes, choose, edits } = pruning;
   const end = bytes.length;
@@ -39,9 +49,9 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
   if (!isObject && bytes[at] !== 0x5b) return skipValue(bytes, at, end);
 
   let index = 0;
-  /** Where the last one that stays ends; -1: none has stayed yet. */
-  let keptEnd = -1;
-  /** The run of those that leave, since the last one that stays. */
+  /** Where the last remaining member or element ends; -1 if none remains so far. */
+  let lastEnd = -1;
+  /** The run of removed members or elements after it; -1 if there is none. */
   let runStart = -1;
   let runEnd = -1;
   let i = skipSpace(bytes, at + 1, end);
@@ -62,13 +72,14 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
     if (i === -1) return -1;
 
     if (fate === 'remove') {
-      if (runStart === -1) runStart = keptEnd === -1 ? start : keptEnd;
+      if (runStart === -1) runStart = lastEnd === -1 ? start : lastEnd;
       runEnd = i;
     } else {
-      // A run behind one that stays goes with the comma before it, a run at the front with the one behind it.
-      if (runStart !== -1) edits.push({ start: runStart, end: keptEnd === -1 ? start : runEnd, replacement: nothing });
+      // A removed run takes the comma before it along; at the front of the list it takes the comma
+      // after it.
+      if (runStart !== -1) edits.push({ start: runStart, end: lastEnd === -1 ? start : runEnd, replacement: nothing });
       runStart = -1;
-      keptEnd = i;
+      lastEnd = i;
     }
     i = skipSpace(bytes, i, end);
     if (bytes[i] === 0x2c) {
@@ -82,7 +93,11 @@ function visit<Context>(pruning: Visit<Context>, at: number, context: Context): 
 
 const nothing = Buffer.alloc(0);
 
-/** @param start of the opening quote. @param end behind the closing one. */
+/**
+ * Decodes a member's name.
+ * @param start position of the opening quote.
+ * @param end position after the closing quote.
+ */
 function nameOf(bytes: Buffer, start: number, end: number): string {
   const name = bytes.toString('utf8', start + 1, end - 1);
   return name.includes('\\') ? String(JSON.parse(`"${name}"`)) : name;

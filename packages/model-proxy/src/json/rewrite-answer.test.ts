@@ -17,14 +17,14 @@ const chat: NullableMembers = {
   usage: ['prompt_tokens_details'],
 };
 
-describe('answers', () => {
-  it('change their model and no other byte (C5)', () => {
+describe('rewriting an answer', () => {
+  it('replaces the model and no other byte', () => {
     expect(rewrite(' { "id":"a" ,\n"model" : "gpt\\/oss", "x":1.0e2,"\\u0078":[ ] }\n')).toBe(
       ' { "id":"a" ,\n"model" : "vllm/gpt/oss", "x":1.0e2,"\\u0078":[ ] }\n',
     );
   });
 
-  it('keep a model that is missing, null or no text, and a name that is to stay (C5)', () => {
+  it('leaves a model that is missing, null or not a string, and a name that does not change', () => {
     for (const text of [
       '{"id":"a"}',
       '{"model":null}',
@@ -38,7 +38,7 @@ describe('answers', () => {
     expect(rewrite('{"model":"x"}', { model: null })).toBe('{"model":"x"}');
   });
 
-  it('come back as they came where they are no JSON object (C5)', () => {
+  it('returns text that is not a JSON object unchanged', () => {
     for (const text of [
       '',
       'model',
@@ -54,7 +54,7 @@ describe('answers', () => {
     }
   });
 
-  it('change the first of several places that has a name (C5)', () => {
+  it('replaces the first of several paths that has a name', () => {
     const modelPaths = [['model'], ['response', 'model']];
     expect(rewrite('{"response":{"model":"a"}}', { modelPaths })).toBe('{"response":{"model":"vllm/a"}}');
     expect(rewrite('{"model":null,"response":{"model":"a"}}', { modelPaths })).toBe(
@@ -65,7 +65,7 @@ describe('answers', () => {
     );
   });
 
-  it('of two models change the last, which is the one that JSON.parse takes (C5)', () => {
+  it('replaces the last of two models, as JSON.parse takes the last', () => {
     expect(rewrite('{"model":"a","x":{"model":"no"},"model":"b"}')).toBe(
       '{"model":"a","x":{"model":"no"},"model":"vllm/b"}',
     );
@@ -75,11 +75,11 @@ describe('answers', () => {
         modelPaths,
       }),
     ).toBe('{"response":{"model":"a","model":"b"},"response":{"model":"c", "model":"vllm/d"},"x":"model"}');
-    // What is no JSON behind the first of them does not take it away.
+    // Text after the first model that is not JSON does not hide that model.
     expect(rewrite('{"model":"a","x" "model":"b"}')).toBe('{"model":"vllm/a","x" "model":"b"}');
   });
 
-  it('of any length change the last of two models (C5)', () => {
+  it('replaces the last of two models at any length', () => {
     const data = JSON.stringify(Array.from({ length: 3000 }, (_, index) => [index / 7, { n: 'model ' }]));
     for (const text of [
       (name: string) => `{"model":"no","data":${data},"model":"${name}"}`,
@@ -92,7 +92,7 @@ describe('answers', () => {
     }
   });
 
-  it('of any length find their model at the front, behind their data and in their midst (C5)', () => {
+  it('finds the model before, after and between the data at any length', () => {
     const data = JSON.stringify(
       Array.from({ length: 20_000 }, (_, index) => [index / 7, '"model":"no"', { model: 'no' }]),
     );
@@ -114,14 +114,14 @@ describe('answers', () => {
     expect(rewrite(broken) === broken).toBe(true);
   });
 
-  it('that are long share the memory of what was received (C5)', () => {
+  it('shares the memory of the received chunks in long answers', () => {
     const chunks = [Buffer.from('{"model":"a","data":"'), Buffer.alloc(100_000, 'x'), Buffer.from('"}')];
     const pieces = rewriteAnswer(chunks, prefixed);
     expect(pieces.map(({ length }) => length)).toEqual([9, 8, 9, 100_000, 2]);
     expect(pieces[3]).toBe(chunks[1]);
   });
 
-  it('get the nullable members that they lack, in every choice, with no byte else changed (C5)', () => {
+  it('adds missing nullable members to every choice and changes no other byte', () => {
     expect(
       rewrite(
         '{"id":"a", "model":"m","choices":[ {"index":0,"message":{"role":"assistant","content":"{}","tool_calls":[{}]}} ,{"message":{ },"stop_reason":"x"}],"usage":{"prompt_tokens":1},"service_tier":"flex" }',
@@ -133,13 +133,13 @@ describe('answers', () => {
     );
   });
 
-  it('that have every nullable member, null or not, stay (C5)', () => {
+  it('leaves an answer that has every nullable member, null or not', () => {
     const text =
       '{"choices":[{"message":{"tool_calls":null,"function_call":{}},"stop_reason":1}],"usage":null,"system_fingerprint":"f","service_tier":null}';
     expect(rewrite(text, { nullable: chat })).toBe(text);
   });
 
-  it('that are no completions get nothing (C5)', () => {
+  it('adds nothing to an answer that is not a completion', () => {
     for (const text of [
       '{"error":{"message":"m"}}',
       '{"choices":null}',
@@ -153,7 +153,7 @@ describe('answers', () => {
     );
   });
 
-  it('of any size are filled, cut anywhere (C5)', () => {
+  it('adds members at any size, wherever the chunks are cut', () => {
     const content = 'x'.repeat(200_000);
     const text = `{"model":"m","choices":[{"message":{"content":"${content}"}}]}`;
     const filled = JSON.parse(rewrite(text, { nullable: chat }, 1021)) as unknown;

@@ -1,6 +1,7 @@
 /**
- * Puts another name for the model into an answer, and the specification's nullable fields where it lacks them; every other byte
- * stays what it is. Answers are not verified: what is no JSON comes back as it came.
+ * Replaces the model's name in an answer, and adds the nullable fields of OpenAI's specification
+ * that the answer lacks. All other bytes stay. Answers are not verified: text that is not JSON is
+ * returned as it is.
  */
 import { findLastMember } from './last-member.js';
 import { arrayElements, findValue, nextKey, objectMembers, skipSpace, type Span } from './navigate.js';
@@ -9,7 +10,10 @@ import { JsonObjectScanner } from './scanner.js';
 import { memberEdits, spliceChunks } from './splice.js';
 import { bytesBetween, memberNamed } from './text.js';
 
-/** Members that the specification always has, null where the upstream does not know them. */
+/**
+ * Fields that the specification requires, with null as their value if the upstream does not know
+ * them.
+ */
 export interface NullableMembers {
   readonly answer: readonly string[];
   readonly choice: readonly string[];
@@ -17,30 +21,36 @@ export interface NullableMembers {
   readonly usage: readonly string[];
 }
 
+/** What to change in an answer. */
 export interface AnswerRewrite {
-  /** Where the model's name may stand; the first path that leads to a text. */
+  /** Possible positions of the model's name; the first path that leads to a string counts. */
   readonly modelPaths: readonly (readonly string[])[];
-  /** Gives the name to tell; null: it stays. */
+  /** Maps the reported name to the name that the client sees; null leaves it unchanged. */
   readonly model: ((reported: string) => string) | null;
-  /** Filled where missing; null: nothing is. */
+  /** Fields to add if they are missing; null adds none. */
   readonly nullable: NullableMembers | null;
 }
 
-/** Answers up to this size are one buffer; of longer ones this much of either end is looked at first. */
+/**
+ * Answers up to this size are joined in one buffer. In longer answers, this many bytes of each end
+ * are read first.
+ */
 const NEARBY_BYTES = 65_536;
 
 /**
- * Rewrites one whole answer.
+ * Rewrites one complete answer.
  *
- * A `model` that is missing or null stays so: there is nothing that the upstream reported. Of an answer of ten megabytes both ends
- * are looked at, and only if the name stands in neither is the rest read.
- * @param chunks as received; not changed, and views of them are returned.
+ * A `model` that is missing or null stays so, because the upstream reported no name. In an answer
+ * of 10 MB, the function searches both ends for the name and reads the rest only if neither
+ * contains it.
+ * @param chunks as received. They are not changed; the result contains views of them.
  */
 export function rewriteAnswer(chunks: readonly Buffer[], rewrite: AnswerRewrite): Buffer[] {
   let length = 0;
   for (const chunk of chunks) length += chunk.length;
   const [only] = chunks;
-  // Filling reaches into every choice: the text has to be in one piece, whatever its size. Chat answers are small.
+  // Adding fields needs every choice, so the text is joined whatever its size. Chat answers are
+  // small.
   if (length <= NEARBY_BYTES || rewrite.nullable !== null) {
     const bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, length);
     const edits = modelEdits(bytes, rewrite);
@@ -64,22 +74,25 @@ function modelEdits(bytes: Buffer, { model, modelPaths }: AnswerRewrite): JsonEd
   return [];
 }
 
-/** @param spelled the value's bytes. @returns undefined: it is no text, or stays as it is. */
+/**
+ * @param spelled the value's bytes.
+ * @returns undefined if the value is not a string or stays as it is.
+ */
 function nameEdit(spelled: Buffer, start: number, model: (reported: string) => string): JsonEdit | undefined {
   const reported = parseText(spelled);
   if (reported === undefined) return undefined;
-  const told = model(reported);
-  if (told === reported) return undefined;
-  return { start, end: start + spelled.length, replacement: Buffer.from(JSON.stringify(told)) };
+  const shown = model(reported);
+  if (shown === reported) return undefined;
+  return { start, end: start + spelled.length, replacement: Buffer.from(JSON.stringify(shown)) };
 }
 
-/** A JSON string's value; undefined: it is none. */
+/** Parses a JSON string. @returns undefined if the bytes are not a JSON string. */
 export function parseText(spelled: Buffer): string | undefined {
   if (spelled[0] !== 0x22) return undefined;
   try {
     return String(JSON.parse(spelled.toString()));
   } catch {
-    // Between quotes, but with control characters or escapes that JSON does not have.
+    // In quotes, but with control characters or invalid escapes.
     return undefined;
   }
 }
@@ -95,7 +108,7 @@ function findInLongText(
   for (const path of paths) {
     inHead = findValue(head, 0, head.length, path);
     if (inHead === undefined) continue;
-    // Of two members of a name the last counts.
+    // If a name occurs twice, the last member counts.
     if (!occursBehind(chunks, inHead.end, path[0] ?? '')) return inHead;
     break;
   }
@@ -108,7 +121,10 @@ function findInLongText(
   return findByScanning(chunks, length, paths) ?? inHead;
 }
 
-/** Whether a name stands in quotes anywhere behind a place. It takes memchr's time: a millisecond for ten megabytes of numbers. */
+/**
+ * Returns whether a name in quotes occurs after a position. Searching 10 MB of numbers takes a
+ * millisecond.
+ */
 function occursBehind(chunks: readonly Buffer[], from: number, name: string): boolean {
   const overlap = name.length + 1;
   let start = 0;
@@ -124,7 +140,7 @@ function occursBehind(chunks: readonly Buffer[], from: number, name: string): bo
   return false;
 }
 
-/** Reads all of it: about a nanosecond a byte. */
+/** Finds the name by verifying the whole text: about 1 ns per byte. */
 function findByScanning(
   chunks: readonly Buffer[],
   length: number,
@@ -144,7 +160,7 @@ function findByScanning(
       if (place !== undefined) return { start: start + place.start, end: start + place.end };
     }
   } catch {
-    // No JSON, so no name to be told: it is passed on as it is.
+    // Not JSON: the answer is forwarded unchanged.
   }
   return undefined;
 }
@@ -155,7 +171,7 @@ function nullableEdits(bytes: Buffer, nullable: NullableMembers): JsonEdit[] {
   const answer = objectMembers(bytes, start, end);
   const choices = answer?.findLast(({ key }) => key === 'choices');
   const elements = choices && arrayElements(bytes, choices.valueStart, end);
-  // An error with status 200, or something that is no completion at all.
+  // An error with status 200, or an answer that is not a completion.
   if (answer === undefined || elements === undefined) return [];
 
   const edits: JsonEdit[] = [];

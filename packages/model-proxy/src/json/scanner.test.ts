@@ -4,7 +4,7 @@ import { JsonError, type JsonObject } from './object.js';
 import { JsonObjectScanner, MAXIMUM_DEPTH, MAXIMUM_MEMBERS } from './scanner.js';
 import { bytesBetween, valueOf } from './text.js';
 
-/** Cuts a text at offsets; the empty chunks that equal ones make are chunks, too. */
+/** Cuts a text at offsets. Equal offsets make empty chunks, which are tested as well. */
 function cut(text: Buffer, offsets: readonly number[]): Buffer[] {
   const places = [0, ...offsets.map((offset) => offset % (text.length + 1)).sort((a, b) => a - b), text.length];
   return places.slice(1).map((place, index) => text.subarray(places[index], place));
@@ -16,7 +16,10 @@ function scan(chunks: readonly Buffer[]): JsonObject {
   return scanner.finish();
 }
 
-/** What `JSON.parse` and the UTF-8 decoder think of a text: the object, or undefined where either refuses. */
+/**
+ * Decodes and parses a text with Node's own functions; undefined if either rejects it or it is not
+ * an object.
+ */
 function parsed(text: Buffer): object | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(text));
@@ -35,7 +38,9 @@ function scanned(chunks: readonly Buffer[]): JsonObject | undefined {
   }
 }
 
-/** Compares the scanner with `JSON.parse`: whether it is an object, and which members it has. */
+/**
+ * Compares the scanner with `JSON.parse`: whether the text is an object, and which members it has.
+ */
 function expectAgreement(text: Buffer, offsets: readonly number[]): void {
   const expected = parsed(text);
   const object = scanned(cut(text, offsets));
@@ -211,7 +216,7 @@ const wellFormed = [
 ].map((line) => Buffer.from(line));
 
 describe('JSON scanner', () => {
-  it('accepts and refuses what JSON.parse does, wherever the text is cut in two (C6)', () => {
+  it('accepts and rejects the same texts as JSON.parse, wherever they are cut in two', () => {
     for (const line of [...malformed, ...wellFormed]) {
       for (let offset = 0; offset <= line.length; offset++) expectAgreement(line, [offset]);
       expectAgreement(line, [...line.keys()]);
@@ -220,8 +225,8 @@ describe('JSON scanner', () => {
     expect(wellFormed.map((line) => typeof parsed(line))).toEqual(wellFormed.map(() => 'object'));
   });
 
-  it('reads large chunks as it does small ones, wherever the text is cut in two (C6, C11)', () => {
-    // Where the line's own brace was; and behind it, which may be nothing more.
+  it('reads large chunks like small ones, wherever the text is cut in two', () => {
+    // Each test text continues the object that `front` begins.
     const front = `{"front":"${'x'.repeat(5_000)}"`;
     const fault = (chunks: readonly Buffer[]): JsonError | undefined => {
       try {
@@ -249,14 +254,14 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('finds the members of any object, in whatever chunks it comes (C6)', () => {
+  it('finds the members of any object in any chunks', () => {
     fc.assert(
       fc.property(text, offsets, (line, places) => expectAgreement(line, places)),
       { numRuns: 200 },
     );
   });
 
-  it('agrees with JSON.parse about texts of which one byte was changed, taken out or put in (C6)', () => {
+  it('agrees with JSON.parse about texts with one byte changed, removed or inserted', () => {
     const byte = fc.oneof(
       fc.constantFrom(...Buffer.from('{}[]",:\\ue0123.-+tfn \n\t\0/')),
       fc.integer({ min: 0, max: 255 }),
@@ -274,7 +279,7 @@ describe('JSON scanner', () => {
     fc.assert(property, { numRuns: 75 });
   });
 
-  it('finds a control character, a quote and an escape anywhere in a long string (C6)', () => {
+  it('finds a control character, a quote and an escape anywhere in a long string', () => {
     const plain = Buffer.from(`{"a":"${'x'.repeat(1500)}","b":1}`);
     for (let at = 6; at < 1506; at += 1) {
       for (const bad of [0x00, 0x1f, 0x22, 0x5c]) {
@@ -288,7 +293,7 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('reads chunks that begin at any address (C6)', () => {
+  it('reads chunks that begin at any address', () => {
     const line = Buffer.from(`{"a":"${'é'.repeat(40)}${'y'.repeat(900)}","b":[1,2,3]}`);
     for (let shift = 0; shift < 8; shift++) {
       const memory = Buffer.alloc(line.length + shift, 0x22);
@@ -297,7 +302,7 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('refuses bytes that are no UTF-8, wherever they are cut (C6)', () => {
+  it('rejects bytes that are not UTF-8, wherever they are cut', () => {
     const bad = [
       [0x80],
       [0xc0, 0xaf],
@@ -319,7 +324,7 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('says which byte is no UTF-8, in whichever chunk it is (C11)', () => {
+  it('reports the first byte that is not UTF-8, in any chunk', () => {
     const line = Buffer.from('{"a":"éé€x');
     for (const wrong of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
       const text = Buffer.concat([line, Buffer.from(wrong), Buffer.from('y"}')]);
@@ -336,7 +341,7 @@ describe('JSON scanner', () => {
     }
   });
 
-  it('throws at the first chunk that cannot be right, saying what and where (C6)', () => {
+  it('throws at the first faulty chunk and reports fault and position', () => {
     const at = (chunks: string[]): [number, string, number] | undefined => {
       const scanner = new JsonObjectScanner();
       for (const [index, chunk] of chunks.entries()) {
@@ -359,7 +364,7 @@ describe('JSON scanner', () => {
     expect(at(['{} ', ' x'])).toEqual([1, 'expected nothing behind the object, found "x"', 4]);
   });
 
-  it('tells an empty text from one that breaks off (C6)', () => {
+  it('distinguishes an empty text from an incomplete text', () => {
     const message = (line: string): string => {
       try {
         scan([Buffer.from(line)]);
@@ -375,7 +380,7 @@ describe('JSON scanner', () => {
     ]);
   });
 
-  it('bounds the depth and the number of members (C6)', () => {
+  it('limits the depth and the number of members', () => {
     const nested = (depth: number): Buffer => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`);
     const wide = (count: number): Buffer => Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(',')}}`);
     expect(scanned([nested(MAXIMUM_DEPTH)])?.members.length).toBe(1);
@@ -384,7 +389,7 @@ describe('JSON scanner', () => {
     expect(scanned([wide(MAXIMUM_MEMBERS + 1)])).toBeUndefined();
   });
 
-  it('says of each member whether its name was spelled with escapes, whatever its value has (C6)', () => {
+  it('reports whether a name is spelled with escapes, independent of its value', () => {
     const object = scan([Buffer.from('{"mod\\u0065l":"a","model":"b\\n","x":{"\\u0061":1}}')]);
     expect(object.members.map(({ key, escaped }) => [key, escaped])).toEqual([
       ['model', true],
@@ -393,7 +398,7 @@ describe('JSON scanner', () => {
     ]);
   });
 
-  it('says where long texts lie, in one piece however they are cut (C10)', () => {
+  it('reports each long text as one range, however it is cut', () => {
     const image = 'a'.repeat(40_000);
     const text = Buffer.from(`{"short":"abc","url":"${image}","more":["${image}"]}`);
     const places = [text.indexOf('"aaa') + 1, text.lastIndexOf('"aaa') + 1].map((start) => ({
@@ -404,7 +409,7 @@ describe('JSON scanner', () => {
     expect(scan(cut(text, [20_000, 30_000, 55_000])).longTexts).toEqual(places);
   });
 
-  it('tells which names there may be inside, however they are spelled and cut (C10)', () => {
+  it('reports which names nested objects may have, however they are spelled and cut', () => {
     const text = Buffer.from('{"file":1,"messages":[{"role":"user","content":[{"image_url":{}}]}]}');
     const names = ['file', 'role', 'content', 'image_url', 'thinking_blocks', 'strict'];
     const known = (object: JsonObject) => names.filter((name) => object.innerKeys.mayHave(name));

@@ -8,7 +8,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
 }
 
 describe('searching chunks', () => {
-  it('finds what the joined chunks contain, wherever they are cut (C10)', () => {
+  it('finds the same matches as in the joined chunks', () => {
     const property = fc.property(
       fc.string({ unit: fc.constantFrom('a', 'b', '_'), maxLength: 60 }),
       fc.array(fc.nat(1000), { maxLength: 20 }),
@@ -34,7 +34,7 @@ describe('searching chunks', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('leaves long texts out, but for what may belong to the name in front of them (C10)', () => {
+  it('excludes long texts, except the bytes that may belong to the name before them', () => {
     const long = [
       { start: 100, end: 9_000 },
       { start: 9_100, end: 20_000 },

@@ -1,36 +1,38 @@
-/** Whether a text stands in a part of several chunks, which are not joined for that. */
+/** Searches for short texts in a range that spans several chunks, without joining the chunks. */
 import type { Span } from './navigate.js';
 import { piecesBetween } from './text.js';
 
-/** How much a caller gets to see of a place, in bytes. */
+/** Bytes that the caller sees of each match. */
 const SEEN = 32;
 
 /**
- * Looks for short texts. Node finds those of up to six bytes by their first one and `memchr`: 0.01 ns a byte where that is rare.
- * @param texts ASCII, at most {@link SEEN} bytes.
- * @param isIt decides by the bytes from there on, 32 of them, or fewer before `end`.
+ * Returns whether any of the texts occurs in a range. `Buffer.indexOf` finds needles of up to six
+ * bytes by their first byte with `memchr`: 0.01 ns per byte if that byte is rare.
+ * @param texts ASCII, at most {@link SEEN} bytes each.
+ * @param accepts decides about a match by the 32 bytes from its start; fewer at the end of the
+ * range.
  */
 export function containsText(
   chunks: readonly Buffer[],
   part: Span,
   texts: readonly Buffer[],
-  isIt: (following: string) => boolean = () => true,
+  accepts: (following: string) => boolean = () => true,
 ): boolean {
   const pieces = piecesBetween(chunks, part.start, part.end);
   return texts.some((needle) =>
     pieces.some((piece, index) => {
-      // A text, and what is seen of it, may go on in the next chunks.
+      // A match, and the bytes that `accepts` sees, may continue in the next chunks.
       const next = index + 1 < pieces.length ? following(pieces, index + 1) : nothing;
       for (let at = piece.indexOf(needle); at !== -1; at = piece.indexOf(needle, at + 1)) {
         const seen = piece.toString('latin1', at, at + SEEN);
-        if (isIt(seen.length === SEEN ? seen : (seen + next.toString('latin1')).slice(0, SEEN))) return true;
+        if (accepts(seen.length === SEEN ? seen : (seen + next.toString('latin1')).slice(0, SEEN))) return true;
       }
       if (next.length === 0) return false;
       const cut = Math.max(0, piece.length - needle.length + 1);
       const seam = Buffer.concat([piece.subarray(cut), next]);
       for (let at = seam.indexOf(needle); at !== -1; at = seam.indexOf(needle, at + 1)) {
         if (at >= piece.length - cut) break;
-        if (isIt(seam.toString('latin1', at, at + SEEN))) return true;
+        if (accepts(seam.toString('latin1', at, at + SEEN))) return true;
       }
       return false;
     }),
@@ -38,8 +40,10 @@ export function containsText(
 }
 
 /**
- * The parts of a part that are left without others.
- * @param others in order; of each, the first {@link SEEN} bytes are left, as they may belong to what is in front of it.
+ * Subtracts ranges from a range.
+ * @param others in order. The first {@link SEEN} bytes of each remain, because a match may begin
+ * before it and continue in it.
+ * @returns the remaining ranges, in order.
  */
 export function partsWithout(others: readonly Span[], part: Span): readonly Span[] {
   if (others.length === 0) return [part];
@@ -57,7 +61,7 @@ export function partsWithout(others: readonly Span[], part: Span): readonly Span
 
 const nothing = Buffer.alloc(0);
 
-/** The first bytes from a piece on, as many as are ever seen. */
+/** Returns the first bytes from a piece on, at most {@link SEEN}. */
 function following(pieces: readonly Buffer[], from: number): Buffer {
   const found: Buffer[] = [];
   let length = 0;

@@ -20,7 +20,7 @@ function named(object: JsonObject, ...keys: string[]): Set<JsonMember> {
 }
 
 describe('splicing JSON', () => {
-  it('removes members with the comma that goes with them, wherever they stand (C6)', () => {
+  it('removes members with their commas at any position', () => {
     const object = scan('{ "a" : 1 , "b":2, "c":[3] }');
     const without = (...keys: string[]): string => change(object, { removed: named(object, ...keys) });
     expect(without('a')).toBe('{ "b":2, "c":[3] }');
@@ -33,7 +33,7 @@ describe('splicing JSON', () => {
     expect(without()).toBe('{ "a" : 1 , "b":2, "c":[3] }');
   });
 
-  it('adds members behind the last, to an empty object and to one that lost all of its own (C10)', () => {
+  it('adds members at the end, also to an empty object and to one that lost all members', () => {
     const added = [
       ['x', '1'],
       ['y"', '[]'],
@@ -45,7 +45,7 @@ describe('splicing JSON', () => {
     expect(change(object, { added, removed: named(object, 'b') })).toBe('{"a":1,"x":1,"y\\"":[]}');
   });
 
-  it('makes of any object what the same changes make of its parsed value (C6)', () => {
+  it('gives the same object as the same changes after JSON.parse', () => {
     const fates = fc.array(fc.constantFrom('keep', 'remove', 'replace'), { maxLength: 8 });
     const property = fc.property(fates, fc.nat(3), fc.integer({ min: 1, max: 9 }), (fate, additions, chunkBytes) => {
       const object = scan(`{${fate.map((_, index) => ` "k${index}": ["v",{"x":${index}}]`).join(' ,')} }`, chunkBytes);
@@ -67,7 +67,7 @@ describe('splicing JSON', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('hands on views of what it was given, no copies (C6)', () => {
+  it('returns views of the chunks, no copies', () => {
     const chunks = [Buffer.from('{"a":"012'), Buffer.from('345'), Buffer.from('678","b":1}')];
     const scanner = new JsonObjectScanner();
     for (const chunk of chunks) scanner.push(chunk);
@@ -83,7 +83,7 @@ describe('splicing JSON', () => {
     expect(spliced[1]).toBe(chunks[1]);
   });
 
-  it('refuses edits that overlap or lie outside of the text', () => {
+  it('throws for edits that overlap or lie outside of the text', () => {
     const chunks = [Buffer.from('0123456789')];
     const replacement = Buffer.from('x');
     const edit = (start: number, end: number) => ({ start, end, replacement });

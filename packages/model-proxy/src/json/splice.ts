@@ -1,16 +1,18 @@
-/** Changes of a JSON text that leave every other byte where it was. */
+/** Edits a JSON text without changing any other byte. */
 import type { JsonEdit, JsonMember, JsonObject } from './object.js';
 
 /**
- * The text with its edits made: views of what was received, and the replacements between them.
- * @param edits in any order; they must not overlap. Several insertions at one place keep their order.
- * @throws {RangeError} two of them overlap or lie outside of the text.
+ * Applies edits to an object's text. The result contains views of the received chunks, with the
+ * replacements between them.
+ * @param edits in any order; they must not overlap. Insertions at the same position keep their
+ * order.
+ * @throws {RangeError} if two edits overlap or an edit lies outside of the text.
  */
 export function spliceJson(object: Pick<JsonObject, 'chunks' | 'length'>, edits: readonly JsonEdit[]): Buffer[] {
   return spliceChunks(object.chunks, object.length, edits);
 }
 
-/** As {@link spliceJson}, of any bytes. */
+/** Applies edits to any bytes, as {@link spliceJson} does. */
 export function spliceChunks(chunks: readonly Buffer[], length: number, edits: readonly JsonEdit[]): Buffer[] {
   const [first] = edits;
   if (first === undefined) return [...chunks];
@@ -20,7 +22,7 @@ export function spliceChunks(chunks: readonly Buffer[], length: number, edits: r
   let chunkIndex = 0;
   let chunkStart = 0;
   let at = 0;
-  /** Takes over (or leaves out) the bytes up to an offset. */
+  /** Copies or drops the bytes up to an offset. */
   const advance = (to: number, keep: boolean): void => {
     while (at < to) {
       const chunk = chunks[chunkIndex];
@@ -48,17 +50,20 @@ export function spliceChunks(chunks: readonly Buffer[], length: number, edits: r
   return spliced;
 }
 
-/** What shall become of an object's members. */
+/** Changes of an object's members. */
 export interface MemberChanges {
-  /** Leave, each with its comma. */
+  /** Members to remove, with their commas. */
   readonly removed?: ReadonlySet<JsonMember>;
-  /** Get another value; the texts are JSON. One that is removed, too, is removed. */
+  /** New values as JSON text. For a member that is also in `removed`, the removal wins. */
   readonly replaced?: ReadonlyMap<JsonMember, string | Buffer>;
-  /** Come behind the last member: name and JSON text. The caller sees to it that there is none of that name. */
+  /**
+   * Members to add after the last member: name and JSON text. The caller makes sure that no member
+   * has that name.
+   */
   readonly added?: readonly (readonly [key: string, text: string | Buffer])[];
 }
 
-/** The edits that make these changes; commas stand between members, and nowhere else, whatever leaves and comes. */
+/** Makes the edits for these changes. The result has exactly one comma between any two members. */
 export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, changes: MemberChanges): JsonEdit[] {
   const members = object.members;
   const removed = changes.removed ?? nothingRemoved;
@@ -76,7 +81,8 @@ export function memberEdits(object: Pick<JsonObject, 'members' | 'start'>, chang
       }
       continue;
     }
-    // A run of removed members leaves with the comma before it; at the front of the object with the one behind.
+    // A removed run takes the comma before it along; at the front of the object it takes the comma
+    // after it.
     const runStart = i;
     while (i + 1 < members.length && removed.has(members[i + 1] ?? member)) i++;
     const before = members[runStart - 1];

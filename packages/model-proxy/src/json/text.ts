@@ -1,9 +1,10 @@
-/** Parts of a text that lies in several chunks. */
+/** Reads parts of a text that is stored in several chunks. */
 import type { JsonMember, JsonObject } from './object.js';
 
 /**
- * The bytes from `start` up to `end`: a view where they lie in one chunk, a copy where they do not.
- * @param length bytes of all chunks; a part of the last chunk is found without walking through the others.
+ * Returns the bytes from `start` to `end`: a view if they lie in one chunk, otherwise a copy.
+ * @param length total bytes of all chunks. With it, a range in the last chunk is found without
+ * visiting the others.
  */
 export function bytesBetween(chunks: readonly Buffer[], length: number, start: number, end: number): Buffer {
   const last = chunks[chunks.length - 1];
@@ -15,7 +16,7 @@ export function bytesBetween(chunks: readonly Buffer[], length: number, start: n
   return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
 }
 
-/** The bytes from `start` up to `end` as views, in order, none of them empty. */
+/** Returns the bytes from `start` to `end` as views, in order. No view is empty. */
 export function piecesBetween(chunks: readonly Buffer[], start: number, end: number): Buffer[] {
   const pieces: Buffer[] = [];
   let chunkStart = 0;
@@ -32,21 +33,25 @@ export function piecesBetween(chunks: readonly Buffer[], start: number, end: num
   return pieces;
 }
 
-/** The text of one member's value, as it was spelled: `"gpt-4o"` with its quotes. */
+/**
+ * Returns the text of a member's value as it is spelled, for example `"gpt-4o"` including the
+ * quotes.
+ */
 export function textOf({ chunks, length }: JsonObject, { valueStart, valueEnd }: JsonMember): string {
-  // Most requests are one chunk: no view has to be made of it then.
+  // Most requests are one chunk: no view is needed then.
   const [only, second] = chunks;
   if (only !== undefined && second === undefined) return only.toString('utf8', valueStart, valueEnd);
   return bytesBetween(chunks, length, valueStart, valueEnd).toString();
 }
 
-/** One member's value, parsed; nothing else of the object is. Costs what `JSON.parse` costs for that value. */
+/** Parses the value of one member with `JSON.parse`. */
 export function valueOf(object: JsonObject, member: JsonMember): unknown {
   return JSON.parse(textOf(object, member));
 }
 
 /**
- * Whether a key is a name in another case: to Go's `encoding/json` both are that name, and the last one counts.
+ * Returns whether a key is a name in another case. Go's `encoding/json` treats both as the same
+ * name and takes the last.
  * @param name lower case.
  */
 export function isInOtherCase(key: string, name: string): boolean {
@@ -54,8 +59,9 @@ export function isInOtherCase(key: string, name: string): boolean {
 }
 
 /**
- * The last member of that name, which is the one that `JSON.parse` takes. Whether there is a second one, or one whose name is spelled
- * with escapes, is for the caller to ask: other readers may take another than this.
+ * Returns the last member with a name, which is the member that `JSON.parse` takes. Other JSON
+ * readers may take another duplicate, or read an escaped name differently, so the caller checks for
+ * these cases.
  */
 export function memberNamed(object: JsonObject, key: string): JsonMember | undefined {
   return object.members.findLast((member) => member.key === key);

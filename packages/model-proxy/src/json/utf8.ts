@@ -1,13 +1,20 @@
-/** Whether bytes that arrive in pieces are UTF-8. The check itself is Node's own (simdutf, 0.01 ns a byte). */
+/**
+ * Checks that bytes which arrive in pieces are UTF-8. Node's `isUtf8` does the check (simdutf, 0.01
+ * ns per byte).
+ */
 import { isUtf8 } from 'node:buffer';
 
-/** Checks piece after piece; a sequence may be cut between any two. */
+/** A check of one text, piece by piece. Pieces may be cut inside a UTF-8 sequence. */
 export class Utf8Check {
-  /** The beginning of a sequence whose rest has not come yet: 0 to 3 bytes. */
+  /** The beginning of a sequence that is not complete yet: 0 to 3 bytes. */
   #cut: Buffer = nothing;
   #faultOffset = 0;
 
-  /** @returns false: what came so far is the beginning of no UTF-8 text; {@link faultOffset} says since which byte. */
+  /**
+   * Checks the next piece.
+   * @returns false if the bytes so far cannot begin a UTF-8 text; {@link faultOffset} is then the
+   * first wrong byte.
+   */
   push(piece: Buffer): boolean {
     const before = this.#cut;
     if (this.#take(piece)) return true;
@@ -15,7 +22,7 @@ export class Utf8Check {
     return false;
   }
 
-  /** Of the piece that was refused; negative: in the one before. */
+  /** Offset in the rejected piece; negative if the faulty sequence began in the piece before. */
   get faultOffset(): number {
     return this.#faultOffset;
   }
@@ -27,7 +34,7 @@ export class Utf8Check {
       const sequence = Buffer.concat([this.#cut, piece.subarray(0, missing)]);
       if (piece.length < missing) {
         this.#cut = sequence;
-        // What is wrong with an incomplete sequence shows when it is whole, or the text ends.
+        // A fault in this sequence is reported when the sequence is complete or the text ends.
         return true;
       }
       if (!isUtf8(sequence)) return false;
@@ -36,20 +43,20 @@ export class Utf8Check {
     }
     if ((rest[rest.length - 1] ?? 0) >= 0x80) {
       const whole = withoutCutSequence(rest);
-      // A copy: three bytes shall not keep their whole chunk alive.
+      // A copy, so that these three bytes do not keep the whole chunk in memory.
       this.#cut = Buffer.from(rest.subarray(whole));
       rest = rest.subarray(0, whole);
     }
     return isUtf8(rest);
   }
 
-  /** @returns false: the text ends within a sequence. */
+  /** Ends the text. @returns false if the text ends inside a sequence. */
   finish(): boolean {
     return this.#cut.length === 0;
   }
 }
 
-/** The first of bytes that are no UTF-8 by which they are none. */
+/** Returns the position of the first byte that makes these bytes invalid UTF-8. */
 function faultOf(bytes: Buffer): number {
   let good = 0;
   let bad = bytes.length;
@@ -63,7 +70,10 @@ function faultOf(bytes: Buffer): number {
 
 const nothing = Buffer.alloc(0);
 
-/** Bytes of the sequence that a byte begins; 1 for one that begins none, too. */
+/**
+ * Returns the length of the sequence that a lead byte announces; 1 for a byte that is not a lead
+ * byte.
+ */
 function sequenceLength(lead: number): number {
   if (lead < 0xc2) return 1;
   if (lead < 0xe0) return 2;
@@ -71,7 +81,7 @@ function sequenceLength(lead: number): number {
   return lead < 0xf5 ? 4 : 1;
 }
 
-/** Where the last sequence begins if it is not whole, else the length. */
+/** Returns where the last sequence begins if it is not complete; otherwise the length. */
 function withoutCutSequence(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const at = bytes.length - back;

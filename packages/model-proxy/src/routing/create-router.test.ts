@@ -25,35 +25,35 @@ function routerOf(
   return createRouter({ deployments, modelGroupAlias, hiddenAliases: new Set(hidden), unserved: reasons }, random);
 }
 
-describe('a public name', () => {
+describe('selecting by a public name', () => {
   const chat = deployment('chat', 'gpt-oss-120b');
   const any = deployment('*', 'fallback');
   const openaiStar = deployment('openai/*', '*');
   const gptStar = deployment('openai/gpt-*', 'gpt-*-turbo');
 
-  it('leads to its deployment, in the same case, and others lead nowhere (C4)', () => {
+  it('finds the deployment, case-sensitively, and nothing for unknown names', () => {
     const router = routerOf([chat]);
     expect(router.select('chat')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
     for (const name of ['Chat', 'chat ', '', 'toString', '__proto__']) expect(router.select(name)).toBeUndefined();
   });
 
-  it('of more than 256 characters is found by no wildcard: clients could make the search endless (C4, P1)', () => {
+  it('matches no wildcard above 256 characters, where matching could take very long', () => {
     const router = routerOf([deployment('*-*-*-*-x', 'stars')]);
     const name = (length: number) => `${'-'.repeat(length - 1)}x`;
     expect(router.select(name(256))?.upstreamModel).toBe('stars');
     expect(router.select(name(257))).toBeUndefined();
-    // A search of this one would outlast the suite.
+    // Matching this name would take longer than the time limit of the tests.
     expect(router.select('-'.repeat(1_000_000))).toBeUndefined();
   });
 
-  it('may be an alias, which the group does not show, or a deployment id (C4)', () => {
+  it('finds an alias of a group, and a deployment id', () => {
     const router = routerOf([chat], { aliases: { 'gpt-4': 'chat', lost: 'nowhere' } });
     expect(router.select('gpt-4')).toEqual({ deployment: chat, modelGroup: 'chat', upstreamModel: 'gpt-oss-120b' });
     expect(router.select(chat.id)?.deployment).toBe(chat);
     expect(router.select('lost')).toBeUndefined();
   });
 
-  it('is an alias before it is a group, and a group before it is an id or a wildcard (C4)', () => {
+  it('prefers aliases to groups, and groups to ids and wildcards', () => {
     const other = deployment('other', 'b', { id: 'chat' });
     const router = routerOf([any, chat, other], { aliases: { other: 'chat' } });
     expect(router.select('other')?.deployment).toBe(chat);
@@ -61,7 +61,7 @@ describe('a public name', () => {
     expect(router.select('else')?.deployment).toBe(any);
   });
 
-  it('meets the most specific wildcard, whatever their order, and fills in what the stars stood for (C4)', () => {
+  it('prefers the most specific wildcard in any order, and replaces the stars of the upstream name', () => {
     const router = routerOf([any, openaiStar, gptStar, chat]);
     expect(router.select('openai/gpt-4')).toEqual({
       deployment: gptStar,
@@ -76,20 +76,20 @@ describe('a public name', () => {
     expect(router.select('claude')).toEqual({ deployment: any, modelGroup: '*', upstreamModel: 'fallback' });
   });
 
-  it('has dots and brackets that are nothing but themselves, and may have several stars (C4)', () => {
+  it('treats dots and brackets literally, and supports several stars', () => {
     const router = routerOf([deployment('a.b(*)-*', '*:*')]);
     expect(router.select('a.b(x)-y')?.upstreamModel).toBe('x:y');
     expect(router.select('axb(x)-y')).toBeUndefined();
     expect(routerOf([deployment('x-*', '*/*')]).select('x-1')?.upstreamModel).toBe('1/1');
   });
 
-  it('that can not be served is left to no wildcard (C4)', () => {
+  it('matches no wildcard if the model cannot be served', () => {
     const router = routerOf([any], { aliases: { '*': 'chat' }, unserved: ['claude'] });
     expect(router.select('claude')).toBeUndefined();
     expect(router.select('claude-2')?.deployment).toBe(any);
   });
 
-  it('that a hidden alias with a star takes in leads to its group where nothing else does (C2)', () => {
+  it('uses a hidden alias with a star only if nothing else matches', () => {
     const router = routerOf([chat], { aliases: { '*': 'chat' }, hidden: ['*'] });
     expect(router.select('whatever')?.deployment).toBe(chat);
     expect(router.modelNames).toEqual(['chat']);
@@ -97,7 +97,7 @@ describe('a public name', () => {
 });
 
 describe('the list of names', () => {
-  it('is in the order of the configuration, once each, aliases behind, hidden ones not (C4)', () => {
+  it('has each name once in the order of the configuration, then the aliases that are not hidden', () => {
     const router = routerOf(
       [deployment('b', '1'), deployment('a', '2'), deployment('b', '3'), deployment('x/*', '*')],
       {
@@ -146,11 +146,11 @@ describe('several deployments of one name', () => {
       [0.25, 0.5, 0.25],
       [250, 500, 250],
     ],
-  ])('with weights %j are chosen %j times of 1000 (C3)', (weights, expected) => {
+  ])('with weights %j are selected %j times of 1000', (weights, expected) => {
     expect(count(weights)).toEqual(expected);
   });
 
-  it('of a wildcard are chosen by weight, too (C3)', () => {
+  it('of a wildcard are also selected by weight', () => {
     const [a, b] = [deployment('w/*', 'a-*'), deployment('w/*', 'b-*', { weight: 3 })];
     const router = routerOf([a, b], { random: () => 0.25 });
     expect(router.select('w/x')).toEqual({ deployment: b, modelGroup: 'w/*', upstreamModel: 'b-x' });

@@ -1,4 +1,4 @@
-/** From a public name to one deployment. */
+/** Selects a deployment for a public model name. */
 import type { Deployment } from '../providers/deployment.js';
 import { OTHER_NAMES, providerOfModel } from '../providers/model-names.js';
 import type { ProxySettings } from '../settings.js';
@@ -6,18 +6,19 @@ import type { Limits } from './limits.js';
 import type { Selection, Router } from './router.js';
 import { bySpecificity, fillStars, wildcardPattern, type WildcardGroup } from './wildcard.js';
 
-/** From 0 up to, not including, 1. */
+/** Returns a random number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Deployments of one name. */
+/** The deployments of one public name. */
 interface Group {
   pick(): Selection;
 }
 
 /**
- * Makes the router of a configuration.
- * @param limits a deployment without room is chosen only if no other of its group has any.
- * @param random decides among deployments of one name, by their weights (LiteLLM's simple-shuffle).
+ * Creates the router of a configuration.
+ * @param limits excludes deployments at their limit, unless all deployments of the group are at
+ * their limit.
+ * @param random selects among the deployments of a name by weight (LiteLLM's simple-shuffle).
  */
 export function createRouter(
   settings: Pick<ProxySettings, 'deployments' | 'modelGroupAlias' | 'hiddenAliases' | 'unserved'>,
@@ -39,7 +40,8 @@ export function createRouter(
     else exact.set(modelName, createGroup(members, random, limits));
   }
   wildcards.sort(bySpecificity);
-  // A public name is what somebody chose; an id that is equal to one must not hide it.
+  // A public name wins over an equal deployment id: the operator chose the name, ids may be
+  // derived.
   const byId = new Map(
     deployments
       .filter(({ modelName }) => !modelName.includes('*'))
@@ -72,7 +74,8 @@ export function createRouter(
       const selection =
         (target === undefined ? undefined : selectFromGroup(target)) ?? exact.get(model)?.pick() ?? byId.get(model);
       if (selection !== undefined) return selection;
-      // A name of its own is not for a wildcard to take: its requests would go where nobody meant them to.
+      // Wildcards must not match the name of an unserved model: the request would go to an
+      // unintended upstream.
       if (unserved?.has(model) === true) return undefined;
       const wild = selectByWildcard(model);
       if (wild !== undefined) return wild;
@@ -92,7 +95,11 @@ export function createRouter(
   };
 }
 
-/** A deployment for any name asks the provider that the name begins with, or whose model it is; without one there is no way. */
+/**
+ * Resolves a deployment for any provider: by the name's provider prefix, or by the provider whose
+ * model it is.
+ * @returns undefined if no provider can serve the name.
+ */
 function byProvider(selection: Selection): Selection | undefined {
   const { deployment, upstreamModel } = selection;
   const targets = deployment.byProvider;
@@ -102,16 +109,16 @@ function byProvider(selection: Selection): Selection | undefined {
   if (prefixed === null) return undefined;
   if (prefixed !== undefined)
     return { ...selection, deployment: prefixed, upstreamModel: upstreamModel.slice(slash + 1) };
-  const its = targets.get(providerOfModel(upstreamModel) ?? OTHER_NAMES);
-  if (its === null) return undefined;
-  return its === undefined ? selection : { ...selection, deployment: its };
+  const target = targets.get(providerOfModel(upstreamModel) ?? OTHER_NAMES);
+  if (target === null) return undefined;
+  return target === undefined ? selection : { ...selection, deployment: target };
 }
 
 function selectionOf(deployment: Deployment): Selection {
   return { deployment, modelGroup: deployment.modelName, upstreamModel: deployment.upstreamModel };
 }
 
-/** No deployment has a limit. */
+/** Limits that never exclude a deployment. */
 const unlimited: Pick<Limits, 'hasRoom'> = { hasRoom: () => true };
 
 function withRoom(deployments: readonly Deployment[], { hasRoom }: Pick<Limits, 'hasRoom'>): readonly Deployment[] {
@@ -122,7 +129,7 @@ function withRoom(deployments: readonly Deployment[], { hasRoom }: Pick<Limits, 
 
 function createGroup(deployments: readonly Deployment[], random: Random, limits: Pick<Limits, 'hasRoom'>): Group {
   const [first, second] = deployments;
-  // One is the rule: nothing is to be decided then.
+  // Most groups have one deployment: the selection is then always the same object.
   if (first !== undefined && second === undefined) {
     const selection = selectionOf(first);
     return { pick: () => selection };
@@ -130,7 +137,10 @@ function createGroup(deployments: readonly Deployment[], random: Random, limits:
   return { pick: () => selectionOf(pickByWeight(withRoom(deployments, limits), random)) };
 }
 
-/** One of them, each as often as its share of all weights. Where all weigh nothing, each as often as the others. */
+/**
+ * Selects a deployment with a probability proportional to its weight; uniformly if all weights are
+ * 0.
+ */
 function pickByWeight(deployments: readonly Deployment[], random: Random): Deployment {
   const total = deployments.reduce((sum, { weight }) => sum + weight, 0);
   let rest = random() * (total === 0 ? deployments.length : total);

@@ -4,7 +4,7 @@ import { createRouter } from './create-router.js';
 import { createLimits } from './limits.js';
 
 describe('rpm of a deployment', () => {
-  it('is refused with 429 and the seconds to wait, until the next minute', () => {
+  it('rejects requests with 429 and the seconds to wait, until the next minute', () => {
     let now = 120_000 + 45_500;
     const limits = createLimits(() => now);
     const deployment = makeDeployment({ rpm: 2 });
@@ -20,7 +20,7 @@ describe('rpm of a deployment', () => {
     expect([limits.hasRoom(deployment), limits.admit(deployment)]).toEqual([true, undefined]);
   });
 
-  it('is counted apart for each deployment, and not where there is none', () => {
+  it('is counted for each deployment separately, and only if it is configured', () => {
     const limits = createLimits(() => 0);
     expect(limits.admit(makeDeployment({ id: 'a', rpm: 1 }))).toBeUndefined();
     expect(limits.admit(makeDeployment({ id: 'b', rpm: 1 }))).toBeUndefined();

@@ -1,21 +1,32 @@
-/** Limits the requests of deployments (`rpm`): counted in this process, by the minute, as LiteLLM counts without Redis. */
+/**
+ * Limits the requests per minute of deployments (`rpm`). This process counts them, as LiteLLM does
+ * without Redis.
+ */
 import { deploymentLimited, type ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 
 type Limited = Pick<Deployment, 'id' | 'rpm'>;
 
+/** Request counts of the current minute. */
 export interface Limits {
-  /** Whether a deployment may get one more request in this minute. */
+  /** Returns whether a deployment may receive another request in this minute. */
   hasRoom(deployment: Limited): boolean;
-  /** Counts a request. @returns 429: the deployment has no room, and the request must not be sent. */
+  /**
+   * Counts a request.
+   * @returns an error with status 429 if the deployment is at its limit: do not send the request.
+   */
   admit(deployment: Limited): ProxyError | undefined;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Outlives a reload: a changed file must not grant the minute's requests again. @param now in milliseconds. */
+/**
+ * Creates the counters. They must survive a reload, which would otherwise grant each deployment a
+ * new quota.
+ * @param now returns the time in milliseconds.
+ */
 export function createLimits(now: () => number = Date.now): Limits {
-  // One entry for each deployment that has a limit.
+  // One entry for each deployment with a limit, by id.
   const counts = new Map<string, { minute: number; count: number }>();
   const used = (id: string): number => {
     const entry = counts.get(id);

@@ -1,15 +1,20 @@
-/** What a client is told whose model leads nowhere. */
+/** Explains to a client why its model has no deployment. */
 import { unknownModel, unservedModel, type ProxyError } from '../errors.js';
 import type { ProxySettings } from '../settings.js';
 import type { Router } from './router.js';
 
-export interface Known {
+/** The configuration in use. */
+export interface ModelLookup {
   readonly settings: Pick<ProxySettings, 'unserved'>;
   readonly router: Pick<Router, 'modelNames'>;
 }
 
-/** Why the router has no deployment for a model. @param path below `/v1/`: `chat/completions`. @returns 400. */
-export function noDeploymentFor(model: string, path: string, { settings, router }: Known): ProxyError {
+/**
+ * Makes the error for a model without a deployment.
+ * @param path below `/v1/`, such as `chat/completions`.
+ * @returns an error with status 400.
+ */
+export function noDeploymentFor(model: string, path: string, { settings, router }: ModelLookup): ProxyError {
   const reason = settings.unserved?.get(model);
   return reason === undefined ? unknownModel(path, model, router.modelNames) : unservedModel(path, model, reason);
 }

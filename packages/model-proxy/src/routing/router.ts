@@ -1,23 +1,34 @@
-/** Which deployment answers a request. Load balancing, cooldowns and fallbacks come with the next issue: {@link Router.select} is their seam. */
+/**
+ * The interface of model selection. Load balancing, cooldowns and fallbacks will be added behind
+ * {@link Router.select}.
+ */
 import type { Deployment } from '../providers/deployment.js';
 
-/** Where one request goes. */
+/** The result of model selection for one request. */
 export interface Selection {
   readonly deployment: Deployment;
-  /** The model group that was found, after aliases: header `x-litellm-model-group`. */
+  /** The model group after aliases; sent as the header `x-litellm-model-group`. */
   readonly modelGroup: string;
-  /** The upstream's name for the model, a wildcard filled in. */
+  /** The upstream's name for the model; the stars of a wildcard are replaced. */
   readonly upstreamModel: string;
 }
 
+/** Model selection by public name. */
 export interface Router {
   /**
-   * Finds the target for a public name: alias, exact group, a deployment's id, then the most specific wildcard.
-   * @returns undefined: there is no such model.
+   * Selects a deployment for a public name. It tries the aliases, the model groups, the deployment
+   * ids and then the most specific wildcard.
+   * @returns undefined if there is no such model.
    */
   select(model: string): Selection | undefined;
-  /** Public names in the order of the configuration, once each, wildcards and aliases too. */
+  /**
+   * Public names without duplicates in the order of the configuration, including wildcards and
+   * aliases.
+   */
   readonly modelNames: readonly string[];
-  /** All deployments of a group, by its public name or one of its aliases; empty: there is none. */
+  /**
+   * Returns all deployments of a group by its public name or an alias; empty if there is no such
+   * group.
+   */
   deploymentsOf(model: string): readonly Deployment[];
 }

@@ -1,25 +1,34 @@
-/** Public names with stars in them: `openai/*`. */
+/** Matches model names against public names that contain stars, such as `openai/*`. */
 import type { Deployment } from '../providers/deployment.js';
 
 /** A model group whose name is a pattern. */
 export interface WildcardGroup {
   readonly modelName: string;
   readonly deployments: readonly Deployment[];
-  /** A capture for each star. */
+  /** Has one capture group for each star. */
   readonly pattern: RegExp;
 }
 
 const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Of a name that a client asks for. With several stars the time of a search grows with a power of it. */
+/**
+ * Longest name that a wildcard matches. With several stars, the time of a match is polynomial in
+ * the length.
+ */
 const LONGEST_NAME = 256;
 
-/** The pattern of a name with stars, each of which stands for any text; a name of more than 256 characters is none of its kind. */
+/**
+ * Makes the pattern of a public name. A star matches any text; names of more than 256 characters
+ * never match.
+ */
 export function wildcardPattern(name: string): RegExp {
   return new RegExp(`^(?!.{${LONGEST_NAME + 1}})${name.split('*').map(escape).join('(.*)')}$`, 's');
 }
 
-/** More letters that have to be so come first, then fewer stars; what is equal stays in its order. */
+/**
+ * Compares two public names: the name with more literal characters comes first, then the name with
+ * fewer stars.
+ */
 export function bySpecificity(left: { readonly modelName: string }, right: { readonly modelName: string }): number {
   const stars = (name: string) => name.split('*').length - 1;
   const letters = (name: string) => name.length - stars(name);
@@ -27,8 +36,8 @@ export function bySpecificity(left: { readonly modelName: string }, right: { rea
 }
 
 /**
- * What the upstream is asked for: its stars are filled with what the stars of the public name stood for, one after the other, stars that
- * are left with the last of them.
+ * Makes the upstream's name for a model: the text that each star of the public name matched
+ * replaces the stars of `upstreamModel`, in order. Surplus stars get the last match.
  */
 export function fillStars(upstreamModel: string, captures: readonly string[]): string {
   let next = 0;

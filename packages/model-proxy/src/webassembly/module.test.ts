@@ -12,10 +12,10 @@ function instantiate(bytes: Uint8Array): Exports {
   const engine = webAssemblyEngine();
   if (engine === null) throw new Error('this engine has no WebAssembly');
   const { exports } = new engine.Instance(new engine.Module(bytes));
-  return exports as unknown as Exports; // of a module that was made with these two
+  return exports as unknown as Exports; // the module exports exactly these two
 }
 
-/** What the module's one function gives, with its memory filled before. */
+/** Fills the memory, then calls the module's function. */
 function run(bytes: Uint8Array, filling: Uint8Array, ...operands: readonly number[]): unknown {
   const { memory, work } = instantiate(bytes);
   new Uint8Array(memory.buffer).set(filling);
@@ -25,7 +25,7 @@ function run(bytes: Uint8Array, filling: Uint8Array, ...operands: readonly numbe
 const nothing = new Uint8Array();
 
 describe('WebAssembly module', () => {
-  it('has numbers of any size as the engine reads them (C6)', () => {
+  it('encodes numbers of any size', () => {
     for (const number of [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, 0x7fffffff, -0x80000000]) {
       const f = new FunctionBody();
       expect(run(f.moduleOf('work', 1, [], i32.const(number)), nothing)).toBe(number);
@@ -36,14 +36,14 @@ describe('WebAssembly module', () => {
     }
   });
 
-  it('tells parameters from variables, and runs a loop while its condition holds (C6)', () => {
+  it('numbers parameters before variables, and repeats a loop while its condition holds', () => {
     const f = new FunctionBody();
     const from = f.parameter('i32');
     const to = f.parameter('i32');
     const sum = f.variable('i32');
     const body = [
       whileTrue(i32.ltS(from.value, to.value), [
-        // The way out of two blocks at once.
+        // A return from inside two blocks.
         when(i32.ltS(i32.const(1_000), sum.value), [returns(i32.const(-1))]),
         sum.set(i32.add(sum.value, from.value)),
         from.set(i32.add(from.value, i32.const(1))),
@@ -53,14 +53,14 @@ describe('WebAssembly module', () => {
     expect([run(bytes, nothing, 3, 7), run(bytes, nothing, 7, 3), run(bytes, nothing, 0, 1_000)]).toEqual([18, 0, -1]);
   });
 
-  it('has a function of more bytes than one of a length tells (C6)', () => {
+  it('encodes a function whose length needs several bytes', () => {
     const f = new FunctionBody();
     const sum = f.variable('i32');
     const add = Array.from({ length: 5_000 }, () => sum.set(i32.add(sum.value, i32.const(3))));
     expect(run(f.moduleOf('work', 1, add, sum.value), nothing)).toBe(15_000);
   });
 
-  it('sees sixteen bytes at any address (C6)', () => {
+  it('loads sixteen bytes from any address', () => {
     const f = new FunctionBody();
     const at = f.parameter('i32');
     const bytes = f.moduleOf('work', 1, [], i8x16.bitmask(i8x16.eq(v128.load(at.value, 300), i8x16.splat(7))));
@@ -69,7 +69,7 @@ describe('WebAssembly module', () => {
     expect([run(bytes, memory, 0), run(bytes, memory, 1), run(bytes, memory, 5)]).toEqual([1 << 5, 0x8010, 0x0801]);
   });
 
-  it('has a memory of the pages it was asked for, which never grows (C6)', () => {
+  it('creates a memory of a fixed number of pages, which cannot grow', () => {
     const { memory } = instantiate(new FunctionBody().moduleOf('work', 2, [], i32.const(0)));
     expect(memory.buffer.byteLength).toBe(131_072);
     expect(() => memory.grow(1)).toThrow(RangeError);

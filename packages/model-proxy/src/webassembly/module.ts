@@ -1,5 +1,5 @@
 /**
- * A WebAssembly module of one function and one memory.
+ * Encodes a WebAssembly module with one function and one memory.
  *
  * @see https://webassembly.github.io/spec/core/binary/modules.html
  */
@@ -7,23 +7,25 @@ import { Local, unsigned, type Expression, type Statement, type ValueType } from
 
 const types = { i32: 0x7f, i64: 0x7e, v128: 0x7b };
 
-/** What a function is made of. Parameters come before variables. */
+/** The function of a module under construction. Declare all parameters before the variables. */
 export class FunctionBody {
   readonly #parameters: ValueType[] = [];
   readonly #variables: ValueType[] = [];
 
+  /** Declares the next parameter. */
   parameter<T extends ValueType>(type: T): Local<T> {
     return new Local(type, this.#parameters.push(type) - 1);
   }
 
+  /** Declares the next variable. */
   variable<T extends ValueType>(type: T): Local<T> {
     return new Local(type, this.#parameters.length + this.#variables.push(type) - 1);
   }
 
   /**
-   * The module.
-   * @param name what the function is exported as; the memory is `memory`.
-   * @param pages how large that is, and stays: 65,536 bytes each.
+   * Encodes the module.
+   * @param name under which the function is exported; the memory is exported as `memory`.
+   * @param pages fixed size of the memory in pages of 65,536 bytes.
    */
   moduleOf(name: string, pages: number, statements: readonly Statement[], result: Expression<ValueType>): Uint8Array {
     const code = [...statements.flatMap((statement) => statement.code), ...result.code, 0x0b];
@@ -38,7 +40,7 @@ export class FunctionBody {
       ...[1, 0, 0, 0],
       ...section(1, [signature]),
       ...section(3, [[0]]),
-      // With an upper bound, which is the lower one.
+      // The maximum size equals the initial size.
       ...section(5, [[1, ...unsigned(pages), ...unsigned(pages)]]),
       ...section(7, [
         [...text('memory'), 2, 0],

@@ -85,7 +85,7 @@ describe('the command line', () => {
       'command line: --telemetry does nothing here: there is no telemetry',
       'command line: --use_queue does nothing here: there is no queue',
       'command line: --run_gunicorn does nothing here: Node serves by itself',
-      'command line: --keepalive_timeout does nothing here: connections of clients are kept for 65 seconds',
+      'command line: --keepalive_timeout does nothing here: idle client connections stay open for 65 seconds',
     ]);
   });
 
