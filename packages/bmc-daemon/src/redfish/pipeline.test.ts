@@ -500,6 +500,13 @@ describe('writing', () => {
     expect((await send('POST', '/redfish/v1/Systems/a/Actions/ComputerSystem.Never', {})).status).toBe(404);
   });
 
+  it('does nothing for a web page of another site, with a body that needs no preflight and credentials', async () => {
+    const path = '/redfish/v1/Systems/a/Actions/ComputerSystem.Eject';
+    const headers = { Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' };
+    const answer = await send('POST', path, undefined, headers);
+    expect([answer.status, ids(answer.json), services.done]).toEqual([403, ['HeaderInvalid'], []]);
+  });
+
   it('takes a creation at the Members of a collection, which can not be read (S1)', async () => {
     const { status, headers } = await send('POST', '/redfish/v1/Systems/Members', { Name: 'new one' });
     expect([status, headers.location]).toEqual([201, '/redfish/v1/Systems/new']);

@@ -21,6 +21,7 @@ import { ExpansionBudget, type ExpansionLimits } from './query/expansion-budget.
 import { parseQuery } from './query/parse.js';
 import type { View } from './rendering.js';
 import type { Awaitable, Resource } from './resource.js';
+import { checkOpenOrigin, checkOrigin } from './origin.js';
 import { createRouter, type Match } from './router.js';
 import type { StreamDefinition } from './stream.js';
 
@@ -125,6 +126,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
     let failure: RedfishError | undefined;
     try {
       checkODataVersion(request);
+      checkOrigin(request);
       // A client that goes away meanwhile takes the address along by which it came.
       const scope = scoping === undefined ? null : scoping.scopeOf(request);
       const isOpen = match?.target.open.has(request.method ?? '') === true;
@@ -133,6 +135,7 @@ export function createPipeline<Services>(options: PipelineOptions<Services>): Pi
       const who = isOpen && 'refused' in known && isAnonymous(request) ? stranger : known;
       if ('refused' in who) throw new LoginRefused(who);
       user = who.user;
+      if (user === null && who !== stranger) checkOpenOrigin(request);
       const requester = new RequestRequester(who, requestId, request, response);
       const preconditions = preconditionsOf(request);
       const exchange = { request, path, preconditions, query, requester, who, scope, patchable: null };

@@ -1,0 +1,51 @@
+import { hostname } from 'node:os';
+import { describe, expect, it } from '@jest/globals';
+import { checkOpenOrigin, checkOrigin } from './origin.js';
+
+const request = (headers: Readonly<Record<string, string>>, method = 'POST') => ({ method, headers });
+const own = { host: 'bmc.example.org:8000', origin: 'https://bmc.example.org:8000' };
+
+describe('a write by a web page', () => {
+  it.each([
+    ['another site', { ...own, origin: 'http://evil.example' }],
+    ['another port', { ...own, origin: 'https://bmc.example.org:8001' }],
+    ['a sandboxed frame', { ...own, origin: 'null' }],
+    ['a site in the name of this one', { ...own, origin: 'https://bmc.example.org:8000.evil.example' }],
+    ['a site with a user', { ...own, origin: 'https://bmc.example.org:8000@evil.example' }],
+    ['another site of the same domain', { ...own, origin: 'https://x.example.org', 'sec-fetch-site': 'same-site' }],
+  ])('of %s is 403, whatever it changes', (_, headers) => {
+    for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
+      expect(() => checkOrigin(request(headers, method))).toThrow(expect.objectContaining({ status: 403 }));
+    }
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) checkOrigin(request(headers, method));
+  });
+
+  it.each([
+    ['this service', own],
+    ['this service, in other capitals', { ...own, host: 'BMC.example.org:8000' }],
+    ['a proxy that names its host', { ...own, host: '127.0.0.1:8000', 'x-forwarded-host': 'bmc.example.org:8000' }],
+    ['a proxy, by the word of the browser', { ...own, host: '127.0.0.1:8000', 'sec-fetch-site': 'same-origin' }],
+    ['a browser extension', { ...own, origin: 'moz-extension://8c0e' }],
+    ['no browser', { host: own.host }],
+  ])('of %s passes', (_, headers) => {
+    expect(() => checkOrigin(request(headers))).not.toThrow();
+  });
+});
+
+describe('a write by a web page where no client has to log in', () => {
+  it.each([
+    'http://evil.example:8000',
+    `http://${hostname()}x`,
+    `http://x.${hostname()}`,
+    'http://localhost.evil.example',
+  ])('is 403 under the name %s, which may have become an address of this host', (origin) => {
+    expect(() => checkOpenOrigin(request({ origin }))).toThrow(expect.objectContaining({ status: 403 }));
+  });
+
+  it.each(['http://127.0.0.1:8000', 'http://[::1]:8000', 'http://localhost:8000', `http://${hostname()}:8000`])(
+    'passes at %s',
+    (origin) => {
+      expect(() => checkOpenOrigin(request({ origin }))).not.toThrow();
+    },
+  );
+});
