@@ -8,6 +8,12 @@ describe('html', () => {
     );
   });
 
+  it('replaces control characters, which HTML does not have and terminals obey', () => {
+    expect(html`<b>${'\u001b[31m\u009b2J\u0000\u007f\r a\tb\nc'}</b>`.text).toBe(
+      '<b>\ufffd[31m\ufffd2J\ufffd\ufffd\ufffd a\tb\nc</b>',
+    );
+  });
+
   it('leaves HTML, numbers and lists of both as they are (B15)', () => {
     expect(html`<p>${[html`<b>${'<'}</b>`, 1, ['&']]}</p>`.text).toBe('<p><b>&lt;</b>1&amp;</p>');
   });

@@ -26,8 +26,15 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
   );
 }
 
+/** HTML has no control characters, and a terminal that prints the page (curl) obeys them. */
+function escaped(text: string): string {
+  return text
+    .replace(/[&<>"']/g, (character) => entities[character] ?? '')
+    .replace(/\p{Cc}/gu, (control) => (control === '\n' || control === '\t' ? control : '\ufffd'));
+}
+
 function render(part: Part): string {
   if (part instanceof Html) return part.text;
-  if (typeof part === 'string') return part.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  if (typeof part === 'string') return escaped(part);
   return typeof part === 'number' ? String(part) : part.map(render).join('');
 }

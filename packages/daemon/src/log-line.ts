@@ -31,7 +31,7 @@ export interface LogRecord {
 /** One line without its end: `{"time": …, "level": …, "message": …}`. */
 export function renderJson({ level, message, at, request, fields }: LogRecord): string {
   const time = timeOf(at);
-  if (request === undefined) return JSON.stringify({ time, level, message, ...fields });
+  if (request === undefined) return visible(JSON.stringify({ time, level, message, ...fields }));
   return requestJson(request, `{"time":"${time}","level":"${level}","message":"${message}"`);
 }
 
@@ -61,7 +61,15 @@ function requestJson({ id, user, method, path, status, ms, refused, more }: Requ
 
 /** Most texts have nothing that JSON escapes. */
 function quoted(text: string): string {
-  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : visible(JSON.stringify(text));
+}
+
+/** What {@link printable} escapes and JSON does not oblige its writers to: a terminal may show lines for machines, too. */
+function visible(json: string): string {
+  return json.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** One line without its end, for a terminal. */

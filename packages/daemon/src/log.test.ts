@@ -70,6 +70,16 @@ describe('createLog', () => {
     ]);
   });
 
+  it('lets no client steer a terminal or turn a line around with JSON either, and loses no character', () => {
+    const hostile = 'a\u009b2J\u007fb\u202ec\u2066d\u2028e\u001b"\\f';
+    const { log, lines } = collect();
+    log.request({ ...request, user: hostile, path: hostile });
+    log.info(hostile, { account: hostile });
+    for (const line of lines()) expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+    const [first, second] = lines().map((line) => parse(line) as Record<string, unknown>); // the log writes objects
+    expect([first?.['user'], first?.['path'], second?.['message'], second?.['account']]).toEqual(Array(4).fill(hostile));
+  });
+
   it('lets no client forge a second line (B16)', () => {
     const { log, lines } = collect({ format: 'text' });
     log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
