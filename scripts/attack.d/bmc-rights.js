@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PASSWORD } from './daemons.js';
 import { crawl, root, writable } from './bmc-tree.js';
 
-const basic = (user, password = PASSWORD) => ({
+export const basic = (user, password = PASSWORD) => ({
   Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 /** The address that half of the users share with guessers. */

@@ -64,7 +64,7 @@ export class Daemon {
 
   /** Waits until it serves. @throws {Error} it ended or took too long. */
   async serving() {
-    const [, port] = await this.said(/serving .*?http:\/\/[^\s"]*?:(\d+)/);
+    const [, port] = await this.said(/serving .*?https?:\/\/[^\s"]*?:(\d+)/);
     this.port = Number(port);
     return this;
   }

@@ -9,6 +9,9 @@ import { startBmc, startProxy, UPSTREAM_KEY } from './daemons.js';
 import { files } from './bmc-files.js';
 import { images } from './bmc-images.js';
 import { loads } from './bmc-loads.js';
+import { certificates } from './bmc-certificates.js';
+import { hostileNames } from './bmc-names.js';
+import { services } from './bmc-services.js';
 import { rights } from './bmc-rights.js';
 import { bodyAttacks } from './bmc-bodies.js';
 import { requests } from './bmc-requests.js';
@@ -21,7 +24,17 @@ import { upstreams } from './proxy-upstreams.js';
  * short run, on a starved machine; a long run has ten times as much.
  */
 const attacks = {
-  bmc: [...bodyAttacks, ...requests, ...images, ...rights, ...files, ...loads],
+  bmc: [
+    ...bodyAttacks,
+    ...requests,
+    ...images,
+    ...rights,
+    ...services,
+    ...certificates,
+    ...hostileNames,
+    ...files,
+    ...loads,
+  ],
   proxy: [...upstreams, ...clients, ...configurations],
 };
 

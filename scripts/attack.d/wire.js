@@ -9,7 +9,7 @@ export const PATIENCE = 60;
 
 /**
  * Sends one request on a connection of its own.
- * @param options `{method, path, headers, body, seconds, from}`; a body that is no text is sent as JSON.
+ * @param options `{method, path, headers, body, seconds, from}`; a body that is no text is sent as JSON, a header that is null not.
  * @returns `{status, headers, text, json}`; json is undefined if the text is none.
  * @throws {Error} no whole answer came in time.
  */
@@ -20,7 +20,15 @@ export function ask(port, { method = 'GET', path = '/', headers = {}, body, seco
   const name = `${method} ${path.slice(0, 80)}`;
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
-      { host: '127.0.0.1', port, method, path, agent: false, localAddress: from, headers: { ...own, ...headers } },
+      {
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        agent: false,
+        localAddress: from,
+        headers: present({ ...own, ...headers }),
+      },
       (response) => {
         const pieces = [];
         response.on('data', (piece) => pieces.push(piece));
@@ -38,6 +46,9 @@ export function ask(port, { method = 'GET', path = '/', headers = {}, body, seco
     sent.end(text);
   });
 }
+
+/** The headers without those that are null. */
+const present = (headers) => Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== null));
 
 function parse(text) {
   try {

@@ -1,0 +1,221 @@
+/** Attacks on what clients share: rights, places for streams and consoles, the state folder, and the browser of an operator. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder, PASSWORD } from './daemons.js';
+import { PATIENCE } from './wire.js';
+import { root } from './bmc-tree.js';
+import { basic } from './bmc-rights.js';
+
+const accounts = `${root}/AccountService/Accounts`;
+const roles = `${root}/AccountService/Roles`;
+
+/** A daemon of its own: its accounts change. */
+const startGuarded = (arena, options = {}) => arena.startBmc({ users: ['admin'], ...options });
+
+async function expectStatus(daemon, expected, options, what = `${options.method} ${options.path}`) {
+  const answer = await daemon.ask({ headers: basic('admin'), ...options });
+  if (answer.status !== expected) throw new Error(`${what}: ${answer.status}, not ${expected}`);
+  return answer;
+}
+
+const create = (daemon, UserName, RoleId) =>
+  expectStatus(daemon, 201, { method: 'POST', path: accounts, body: { UserName, Password: PASSWORD, RoleId } });
+
+/** Opens a stream of events. @returns `{status, ended, close}`. */
+async function openStream(daemon, user, from) {
+  const path = `${root}/EventService/SSE`;
+  const sent = request({
+    host: '127.0.0.1',
+    port: daemon.port,
+    path,
+    localAddress: from,
+    headers: basic(user),
+    agent: false,
+  });
+  sent.on('error', () => undefined);
+  sent.end();
+  const [incoming] = await once(sent, 'response', { signal: AbortSignal.timeout(PATIENCE * 1000) });
+  const ended = new Promise((resolve) => incoming.once('close', () => resolve('ended')));
+  incoming.on('error', () => undefined).resume();
+  return { status: incoming.statusCode, headers: incoming.headers, ended, close: () => sent.destroy() };
+}
+
+const rightsAttack = {
+  name: 'accounts that give themselves rights, and names that hide an account',
+  holds: '403 and 400; a stream of events ends when the password of its account changes',
+  seconds: 120,
+  run: async (arena) => {
+    const daemon = await startGuarded(arena);
+    try {
+      const few = ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager'];
+      await expectStatus(daemon, 201, {
+        method: 'POST',
+        path: roles,
+        body: { RoleId: 'Few', AssignedPrivileges: few },
+      });
+      await create(daemon, 'few', 'Few');
+      const AssignedPrivileges = [...few, 'ConfigureUsers'];
+      const own = { method: 'PATCH', path: `${roles}/Few`, body: { AssignedPrivileges }, headers: basic('few') };
+      await expectStatus(daemon, 403, own, 'its own role with ConfigureUsers');
+      const hidden = { RoleId: 'Members', AssignedPrivileges: [] };
+      await expectStatus(daemon, 400, { method: 'POST', path: roles, body: hidden }, 'a role named Members');
+      const body = { UserName: 'Members', Password: PASSWORD, RoleId: 'Administrator' };
+      await expectStatus(daemon, 400, { method: 'POST', path: accounts, body }, 'an account named Members');
+      const stream = await openStream(daemon, 'few');
+      if (stream.status !== 200) throw new Error(`a stream of events: ${stream.status}`);
+      const change = { method: 'PATCH', path: `${accounts}/few`, body: { Password: `${PASSWORD} and more` } };
+      await expectStatus(daemon, 200, change);
+      const late = delay(PATIENCE * 1000, 'late', { ref: false });
+      if ((await Promise.race([stream.ended, late])) === 'late') throw new Error('the stream goes on');
+    } finally {
+      await daemon.kill();
+    }
+  },
+};
+
+const streamAttack = {
+  name: 'one account opens as many event streams as it can',
+  holds: 'it gets 50 of 200 places, then 503 with Retry-After; others get theirs',
+  seconds: 120,
+  run: async (arena) => {
+    const daemon = await startGuarded(arena);
+    const streams = [];
+    const open = async (user, from) => {
+      const stream = await openStream(daemon, user, from);
+      streams.push(stream);
+      return stream;
+    };
+    try {
+      for (const user of ['one', 'two', 'three']) await create(daemon, user, 'ReadOnly');
+      for (const user of ['one', 'two', 'three', 'admin']) await open(user, '127.0.3.1');
+      const more = await Promise.all(Array.from({ length: 60 }, () => open('one', '127.0.3.1')));
+      const refused = more.filter(({ status }) => status === 503);
+      if (refused.length !== 11) throw new Error(`${refused.length} of 61 streams of one account were refused, not 11`);
+      if (refused[0].headers['retry-after'] === undefined) throw new Error('503 without Retry-After');
+      // The second account uses up the share of the address; a third one at another address has its own.
+      await Promise.all(Array.from({ length: 60 }, () => open('two', '127.0.3.1')));
+      for (const [user, from] of [
+        ['three', '127.0.3.2'],
+        ['admin', '127.0.3.3'],
+      ]) {
+        const { status } = await open(user, from);
+        if (status !== 200) throw new Error(`a stream of ${user} at another address: ${status}`);
+      }
+    } finally {
+      for (const stream of streams) stream.close();
+      await daemon.kill();
+    }
+  },
+};
+
+const folderAttack = {
+  name: 'a second daemon in the state folder of the first one, and SIGKILL of the first',
+  holds: 'the second one ends with exit code 1; a third one starts after the SIGKILL',
+  seconds: 120,
+  run: async (arena) => {
+    const folder = makeFolder();
+    const first = await startGuarded(arena, { folder });
+    try {
+      const second = await startGuarded(arena, { folder }).then(
+        (daemon) => daemon.kill().then(() => 'it serves'),
+        (error) => error.message,
+      );
+      if (!second.includes('is in use by another daemon'))
+        throw new Error(`the second daemon: ${second.slice(0, 300)}`);
+      await first.check();
+    } finally {
+      await first.kill();
+    }
+    const third = await startGuarded(arena, { folder });
+    await third.kill();
+  },
+};
+
+/** What an SSH server says first; empty: nothing within the time. */
+async function greeting(port, from, held) {
+  const socket = connect({ host: '127.0.0.1', port, localAddress: from }).on('error', () => undefined);
+  held.push(socket);
+  const got = await Promise.race([
+    once(socket, 'data').catch(() => ['']),
+    once(socket, 'close').then(() => ['']),
+    delay(10_000, [''], { ref: false }),
+  ]);
+  return String(got[0]);
+}
+
+const consoleAttack = {
+  name: 'three addresses take the places for SSH clients that have not logged in',
+  holds: 'clients at another address are greeted',
+  seconds: 90,
+  run: async (arena) => {
+    const daemon = await startGuarded(arena, { settings: { EMULATOR_CONSOLE_SSH_PORT: 0 } });
+    const held = [];
+    try {
+      const [, port] = await daemon.said(/consoles over SSH at port (\d+)/);
+      for (const from of ['127.0.4.1', '127.0.4.2', '127.0.4.3']) {
+        await Promise.all(Array.from({ length: 10 }, () => greeting(Number(port), from, held)));
+      }
+      for (let client = 0; client < 2; client += 1) {
+        const text = await greeting(Number(port), '127.0.4.99', held);
+        if (!text.startsWith('SSH-2.0'))
+          throw new Error(`client ${client} at another address: ${JSON.stringify(text)}`);
+      }
+    } finally {
+      for (const socket of held) socket.destroy();
+      await daemon.kill();
+    }
+  },
+};
+
+/** Sends a write as the browser of an operator does for a page. */
+const pages = {
+  'of another site': { Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' },
+  'in a sandboxed frame': { Origin: 'null' },
+};
+
+const pageAttack = {
+  name: 'web pages of other sites that write with the password in the browser, and DNS rebinding',
+  holds: '403 without a change, with accounts and without',
+  seconds: 60,
+  run: async (arena) => {
+    const guarded = await startGuarded(arena);
+    try {
+      for (const [daemon, credentials] of [
+        [guarded, basic('admin')],
+        [await arena.bmc(), {}],
+      ]) {
+        const system = (await daemon.ask({ path: `${root}/Systems`, headers: credentials })).json.Members[0][
+          '@odata.id'
+        ];
+        // A body without a type, or no body at all, is sent by browsers without a preflight.
+        const writes = [
+          [`${system}/Actions/ComputerSystem.Reset`, Buffer.from('{"ResetType":"ForceOff"}')],
+          [`${system}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`, ''],
+          [`${root}/SessionService/Sessions`, Buffer.from('{}')],
+        ];
+        const rebound = { Origin: 'http://evil.example:8000', Host: 'evil.example:8000' };
+        const all = { ...pages, ...(daemon === guarded ? {} : { 'after DNS rebinding': rebound }) };
+        for (const [who, headers] of Object.entries(all)) {
+          for (const [path, body] of writes) {
+            // With accounts, the log-in at a rebound name needs a password that the page does not have.
+            if (who === 'after DNS rebinding' && path.endsWith('/Sessions')) continue;
+            const options = {
+              method: 'POST',
+              path,
+              body,
+              headers: { ...credentials, 'Content-Type': null, ...headers },
+            };
+            const { status } = await daemon.ask(options);
+            if (status !== 403) throw new Error(`a page ${who}: POST ${path}: ${status}`);
+          }
+        }
+      }
+    } finally {
+      await guarded.kill();
+    }
+  },
+};
+
+export const services = [rightsAttack, streamAttack, folderAttack, consoleAttack, pageAttack];
