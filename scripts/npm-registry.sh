@@ -34,6 +34,7 @@ npm_setting() {
 npm_registry() {
   local registry
   registry=$(npm_setting registry)
+  # npm's built-in default. npm cannot be asked: this file downloads Node and npm onto machines that have neither.
   registry=${registry:-https://registry.npmjs.org/}
   printf '%s/\n' "${registry%/}"
 }

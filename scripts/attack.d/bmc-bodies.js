@@ -1,62 +1,15 @@
 /** Attacks with bodies of requests: wrong types, and bodies that cost work. */
+import { readFileSync } from 'node:fs';
 import { crawl, root, writable } from './bmc-tree.js';
 
+const shared = JSON.parse(readFileSync(new URL('hostile-values.json', import.meta.url), 'utf8'));
 const hostile = [
-  ...[
-    'null',
-    'true',
-    '0',
-    '-1',
-    '1.5',
-    '1e400',
-    '9007199254740993',
-    '[]',
-    '{}',
-    '""',
-    '"x"',
-    '[null]',
-    '[[[[]]]]',
-    '[{}]',
-  ],
-  ...[
-    '{"length":{"toString":1}}',
-    '{"length":-1}',
-    '{"size":{"toString":1}}',
-    '{"toString":1}',
-    '{"then":1}',
-    '{"toJSON":1}',
-  ],
-  ...[
-    '{"valueOf":1,"toString":null}',
-    '{"__proto__":{"a":1}}',
-    '{"constructor":{"prototype":1}}',
-    '{"0":"x","length":1}',
-  ],
-  ...[
-    '{"@odata.id":null}',
-    '{"@odata.id":"//[::1"}',
-    '"\\u0000"',
-    '"\\ud800"',
-    '"__proto__"',
-    '"constructor"',
-    '"%s%n%00"',
-  ],
-  ...['"http://[::1"', '"http://%zz/"', '"999.1.1.1"', '"::"', '"PT1e9S"', '"*"', '"../../etc/passwd"', '"$2y$05$"'],
-  `"${'x'.repeat(300)}"`,
-  `"${'@'.repeat(70_000)} "`,
-  `[${'0,'.repeat(900)}0]`,
+  ...shared.values,
+  ...shared.long.map(([start, piece, count, end]) => `${start}${piece.repeat(count)}${end}`),
 ];
-const extra = [
-  'length',
-  'toString',
-  '__proto__',
-  'constructor',
-  'then',
-  'Foo',
-  '',
-  '@Redfish.SettingsApplyTime',
-  'a/b~c',
-];
+const extra = shared.names;
+/** An object that imitates a string. */
+const likeString = '{"length":{"toString":1}}';
 
 const wrap = ({ within }, members) => {
   const body = `{${members.join(',')}}`;
@@ -85,7 +38,7 @@ const typeAttack = {
     // Objects that imitate strings come first: they were what broke.
     const tries = arena.isLong
       ? each.flatMap((place) => hostile.map((value) => one(place, value)))
-      : [...each.map((place) => one(place, hostile[14])), ...each.map((place) => one(place, random.pick(hostile)))];
+      : [...each.map((place) => one(place, likeString)), ...each.map((place) => one(place, random.pick(hostile)))];
     tries.push(...Array.from({ length: arena.rounds(150, 20_000) }, several));
     await daemon.beside(20, async () => {
       const work = tries.values();

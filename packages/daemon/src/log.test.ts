@@ -77,7 +77,9 @@ describe('createLog', () => {
     log.info(hostile, { account: hostile });
     for (const line of lines()) expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
     const [first, second] = lines().map((line) => parse(line) as Record<string, unknown>); // the log writes objects
-    expect([first?.['user'], first?.['path'], second?.['message'], second?.['account']]).toEqual(Array(4).fill(hostile));
+    expect([first?.['user'], first?.['path'], second?.['message'], second?.['account']]).toEqual(
+      Array(4).fill(hostile),
+    );
   });
 
   it('lets no client forge a second line (B16)', () => {

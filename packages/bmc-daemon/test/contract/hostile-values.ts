@@ -1,60 +1,26 @@
 /** Bodies that a schema nearly takes: its own names, with values of every wrong kind. */
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Random } from '../../../daemon/test/support/random.js';
 
+interface HostileValues {
+  readonly values: readonly string[];
+  readonly names: readonly string[];
+  readonly long: readonly (readonly [start: string, piece: string, count: number, end: string])[];
+}
+
 /**
  * JSON texts, not values: `__proto__` is a name like any other in JSON. Objects imitate strings, arrays, promises, and what
- * JavaScript calls by name.
+ * JavaScript calls by name. scripts/attack sends the same.
  */
+const shared = JSON.parse(
+  readFileSync(new URL('../../../../scripts/attack.d/hostile-values.json', import.meta.url), 'utf8'),
+) as HostileValues; // our own file
 const hostile: readonly string[] = [
-  ...['null', 'true', 'false', '0', '-1', '1.5', '1e400', '-0', '9007199254740993', '[]', '{}', '""', '"x"'],
-  ...['{"length":{"toString":1}}', '{"length":{"toString":1,"valueOf":1}}', '{"length":-1}', '{"length":1e9}'],
-  ...['{"size":{"toString":1}}', '{"toString":1}', '{"valueOf":1,"toString":null}', '{"toJSON":1}', '{"then":1}'],
-  ...['{"constructor":{"prototype":{"isPrototypeOf":1}}}', '{"hasOwnProperty":1}', '{"__proto__":{"a":1}}'],
-  ...['{"includes":1,"map":1,"length":1}', '{"0":"x","length":1}', '{"code":"custom"}', '{"@odata.id":{"length":1}}'],
-  ...['{"@odata.id":"/redfish/v1/Systems"}', '{"@odata.id":"//[::1"}', '{"@odata.id":null}', '{"Name":"x","Value":1}'],
-  ...['[null]', '[[]]', '[[[[[[[[]]]]]]]]', '[{}]', '["x","x"]', '[{"length":{"toString":1}}]', '[1,"1",true,null]'],
-  ...[
-    '"\\u0000"',
-    '"\\ud800"',
-    '"__proto__"',
-    '"constructor"',
-    '"toString"',
-    '"\\n\\r\\t"',
-    '"%s%n%00"',
-    '"../../etc"',
-  ],
-  ...[
-    '"http://127.0.0.1:9/x"',
-    '"http://[::1"',
-    '"http://u:p@127.0.0.1:9/"',
-    '"ftp://x/"',
-    '"data:,x"',
-    '"http://%zz/"',
-  ],
-  ...['"127.0.0.1"', '"::"', '"255.255.255.0"', '"999.1.1.1"', '"PT1S"', '"P1Y"', '"PT1e9S"', '"2026-01-01T00:00:00Z"'],
-  ...[
-    '"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----"',
-    '"Administrator"',
-    '"Static"',
-    '"*"',
-    '"$2y$05$"',
-  ],
-  `"${'x'.repeat(300)}"`,
-  `"${'@'.repeat(70_000)} "`,
-  `[${'0,'.repeat(1500)}0]`,
+  ...shared.values,
+  ...shared.long.map(([start, piece, count, end]) => `${start}${piece.repeat(count)}${end}`),
 ];
-const names = [
-  'length',
-  'toString',
-  '__proto__',
-  'constructor',
-  'then',
-  'Foo',
-  '',
-  '@Redfish.SettingsApplyTime',
-  'a/b~c',
-];
+const { names } = shared;
 
 /** A JSON text for a schema, made by chance. */
 export function nearly(schema: unknown, random: Random): string {
