@@ -47,7 +47,7 @@ apt-get could not install them; its whole output: $log"
 
 # Unpacks a pinned npm package into .cache/<name>-<version> and prints the folder.
 need_pin() {
-  local name=$1 version=$2 sum=$3 folder work
+  local name=$1 version=$2 sum=$3 folder work said
   folder=$PWD/.cache/$name-$version
   if [ ! -d "$folder" ]; then
     need_packages node
@@ -62,7 +62,12 @@ need_pin() {
       rm -r "$work"
       die "$name $version from $(npm_registry | sed 's#//[^/@]*@#//#') has another checksum than scripts/pins"
     fi
-    tar -xzf "$work/package.tgz" -C "$work" --no-same-owner || die "$name $version cannot be unpacked in $work"
+    # On a full disk each file fails: the last lines of it are enough.
+    if ! said=$(tar -xzf "$work/package.tgz" -C "$work" --no-same-owner 2>&1); then
+      printf '%s\n' "$said" | tail -n 2 >&2
+      rm -r "$work"
+      die "$name $version cannot be unpacked in $PWD/.cache; the reason is above"
+    fi
     mv "$work/package" "$folder"
     rm -r "$work"
   fi
