@@ -11,7 +11,6 @@ import { images } from './bmc-images.js';
 import { loads } from './bmc-loads.js';
 import { certificates } from './bmc-certificates.js';
 import { hostileNames } from './bmc-names.js';
-import { network } from './bmc-network.js';
 import { services } from './bmc-services.js';
 import { rights } from './bmc-rights.js';
 import { bodyAttacks } from './bmc-bodies.js';
@@ -32,7 +31,6 @@ const attacks = {
     ...rights,
     ...services,
     ...certificates,
-    ...network,
     ...hostileNames,
     ...files,
     ...loads,

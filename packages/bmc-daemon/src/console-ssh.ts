@@ -54,15 +54,15 @@ export async function openConsoleSsh(options: ConsoleSshOptions): Promise<SshSer
 
 /** The listener of Redfish and that of consoles as one, for further addresses: where one has them, so has the other. */
 export function withConsoles(
-  listener: Pick<Listener, 'alsoAt'>,
+  listener: Pick<Listener, 'addAddress'>,
   ssh: SshServer | null,
   log: Pick<Log, 'warn'>,
-): Pick<Listener, 'alsoAt'> {
+): Pick<Listener, 'addAddress'> {
   return {
-    async alsoAt(address) {
-      const leave = await listener.alsoAt(address);
+    async addAddress(address) {
+      const leave = await listener.addAddress(address);
       // Redfish is what the address is for; without consoles it does as well.
-      const leaveConsoles = await ssh?.alsoAt(address).catch((error: unknown) => {
+      const leaveConsoles = await ssh?.addAddress(address).catch((error: unknown) => {
         log.warn(`no consoles over SSH at ${address}`, { error });
       });
       return () => {

@@ -1,8 +1,8 @@
 /** The running service: everything that the settings say, put together. */
 import { setImmediate } from 'node:timers/promises';
-import { isEverywhere, ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
+import { isWildcardAddress, ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
-import { joined } from '@rackless/daemon/signals.js';
+import { coalesce } from '@rackless/daemon/signals.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { openAccess, type Access } from './auth/access.js';
@@ -235,7 +235,7 @@ async function startIn(stateDir: string, options: DaemonOptions): Promise<Daemon
   consoles.start();
   void tidyLogs(driver, logs);
   await network.start(withConsoles(listener, ssh, log));
-  await core.discovery.start({ addresses: present.addresses, everywhere: isEverywhere(settings.listenIp) });
+  await core.discovery.start({ addresses: present.addresses, everywhere: isWildcardAddress(settings.listenIp) });
   for (const address of present.addresses) log.info(`serving ${driver.name} at ${address}/redfish/v1`);
 
   return {
@@ -259,7 +259,7 @@ function createController(present: {
   readonly reload: () => void;
 }): ManagementController {
   // One after the other, and once for all that come meanwhile: clients reset the managers of all their machines at a time.
-  const reset = joined(async () => {
+  const reset = coalesce(async () => {
     // After the answer.
     await setImmediate();
     present.reload();

@@ -26,7 +26,7 @@ export interface ManagerNetworkService {
   /** Whether a URL is at an address that is kept for a manager. */
   isKept(url: string): boolean;
   /** Sets the addresses of managers and listens at them. Call it once the service listens and the driver is started. */
-  start(listener: Pick<Listener, 'alsoAt'>): Promise<void>;
+  start(listener: Pick<Listener, 'addAddress'>): Promise<void>;
   /** Takes the addresses of managers back. */
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface ManagerNetworkService {
 /** @throws {StateFileError} where what is kept can not be read. */
 export function openManagerNetwork(options: ManagerNetworkServiceOptions): ManagerNetworkService {
   const { driver, hostNetwork, nameServers, stateDir, serviceUuid, log } = options;
-  let listener: Pick<Listener, 'alsoAt'> | undefined;
+  let listener: Pick<Listener, 'addAddress'> | undefined;
   const state = openStateFile({
     folder: stateDir,
     name: `manager-network-${serviceUuid}`,
@@ -49,7 +49,7 @@ export function openManagerNetwork(options: ManagerNetworkServiceOptions): Manag
     host: hostAddresses(),
     listenAt: (address) => {
       if (listener === undefined) throw new Error(`listening at ${address}: the service has not begun to listen`);
-      return listener.alsoAt(address);
+      return listener.addAddress(address);
     },
     useNameServers: nameServers.use,
     log,

@@ -1,12 +1,13 @@
 /**
- * Exit codes of the daemons, by sysexits.h where it has one. systemd starts a service again after `failed`, because the cause may
- * have passed. It does not after the other two: only a person can correct a command line or a configuration.
+ * Exit codes of the daemons. They follow sysexits.h where it defines one. systemd restarts a
+ * service after `failed`, because the cause may be temporary. It does not restart after `usage` and
+ * `configuration`, which only a person can correct.
  */
 export const exitCode = {
   done: 0,
   failed: 1,
   /** EX_USAGE: an unknown flag, or a flag without its value. */
   usage: 64,
-  /** EX_CONFIG: a setting, or a file that a setting names, cannot be used. */
+  /** EX_CONFIG: a setting is invalid, or the file that it names. */
   configuration: 78,
 } as const;

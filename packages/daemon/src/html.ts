@@ -1,6 +1,6 @@
-/** HTML from template literals, with everything that is put in escaped unless it is HTML already. */
+/** Builds HTML from template literals and escapes the values in them. */
 
-/** Finished HTML. Only {@link html} makes it. */
+/** HTML that is already escaped. Create it with {@link html} only. */
 export class Html {
   readonly text: string;
 
@@ -19,15 +19,21 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** `` html`<b>${name}</b>` ``: strings and numbers are escaped, for text and for quoted attributes alike; HTML is not, lists are joined. */
+/**
+ * Builds HTML: `` html`<b>${name}</b>` ``. Escapes strings for text and for quoted attributes.
+ * Inserts {@link Html} unchanged and joins lists.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(
     strings.map((fixed, index) => fixed + (index < parts.length ? render(parts[index] ?? '') : '')).join(''),
   );
 }
 
-/** HTML has no control characters, and a terminal that prints the page (curl) obeys them. */
-function escaped(text: string): string {
+/**
+ * Escapes a text. Replaces control characters: HTML forbids them, and a terminal (curl) would
+ * execute them.
+ */
+function escapeText(text: string): string {
   return text
     .replace(/[&<>"']/g, (character) => entities[character] ?? '')
     .replace(/\p{Cc}/gu, (control) => (control === '\n' || control === '\t' ? control : '\ufffd'));
@@ -35,6 +41,6 @@ function escaped(text: string): string {
 
 function render(part: Part): string {
   if (part instanceof Html) return part.text;
-  if (typeof part === 'string') return escaped(part);
+  if (typeof part === 'string') return escapeText(part);
   return typeof part === 'number' ? String(part) : part.map(render).join('');
 }

@@ -1,18 +1,21 @@
 /**
- * Priorities of lines in systemd's journal. A line that begins with `<4>` is a warning there: `journalctl -p warning` finds it.
+ * Prefixes of log lines that systemd's journal reads as priorities. The journal stores a line that
+ * begins with `<4>` as a warning, and `journalctl -p warning` shows it.
  * @see sd-daemon(3)
  */
 import { fstatSync } from 'node:fs';
 
 const prefixes = { error: '<3>', warn: '<4>', info: '<6>', debug: '<7>' } as const;
 
-/** Makes the prefix of a line of that level. */
+/** Function that returns the prefix for a log level. */
 export type JournalPrefix = (level: keyof typeof prefixes) => string;
 
 /**
- * The prefixes where the journal reads the file descriptor, otherwise empty ones.
- * @param environment systemd names the journal's stream in `JOURNAL_STREAM`, as `device:inode`. A shell may have redirected the
- *   descriptor since, so both numbers are compared.
+ * Returns a function that gives each level its prefix if the file descriptor is the journal, else
+ * an empty string.
+ * @param environment systemd stores the identity of the journal's stream in `JOURNAL_STREAM`, as
+ *   `device:inode`. The function compares both numbers with the descriptor, because a shell may
+ *   have redirected it.
  */
 export function journalPrefix(
   descriptor: 1 | 2,
@@ -27,7 +30,7 @@ function isJournal(descriptor: 1 | 2, stream: string | undefined): boolean {
     const { dev, ino } = fstatSync(descriptor, { bigint: true });
     return stream === `${dev}:${ino}`;
   } catch {
-    // A closed descriptor is no journal.
+    // The descriptor is closed.
     return false;
   }
 }

@@ -52,7 +52,7 @@ async function listen(
   return listener;
 }
 
-/** A request whose answer is waited for elsewhere. */
+/** Sends a request and returns the response without waiting for its body. */
 async function begin(url: string, agent: Agent): Promise<IncomingMessage> {
   const request = get(url, { agent });
   const [response] = (await once(request, 'response')) as [IncomingMessage]; // what Node documents for this event
@@ -66,17 +66,14 @@ describe('the listening socket', () => {
     ['::1', /^http:\/\/\[::1\]:\d+$/],
     ['localhost', /^http:\/\/localhost:\d+$/],
   ];
-  it.each(single.filter(([ip]) => usable(ip)))(
-    'at %s has the address that a client types (B12)',
-    async (ip, pattern) => {
-      const { addresses } = await listen((_request, response) => response.end('hello'), ip);
-      expect(addresses).toEqual([expect.stringMatching(pattern)]);
-      expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
-    },
-  );
+  it.each(single.filter(([ip]) => usable(ip)))('on %s reports a URL that clients can use', async (ip, pattern) => {
+    const { addresses } = await listen((_request, response) => response.end('hello'), ip);
+    expect(addresses).toEqual([expect.stringMatching(pattern)]);
+    expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
+  });
 
   it.each(['', '0.0.0.0', '::'].filter(usable))(
-    'at %j is every address of the machine, loopback among them (B12)',
+    'on %j reports every address of the host, including loopback',
     async (ip) => {
       const { addresses } = await listen((_request, response) => response.end('hello'), ip);
       expect(addresses).toContainEqual(expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/));
@@ -84,7 +81,7 @@ describe('the listening socket', () => {
     },
   );
 
-  it('serves where a sandbox hides the interfaces, too (B12, C14)', async () => {
+  it('works if a sandbox hides the interfaces', async () => {
     const interfaces = () => {
       throw new Error('A system error occurred: uv_interface_addresses returned 97');
     };
@@ -93,7 +90,7 @@ describe('the listening socket', () => {
     expect(await (await fetch(addresses[0] ?? '')).text()).toBe('hello');
   });
 
-  it('says which setting is the reason when it can not listen (B12)', async () => {
+  it('names the wrong setting if it cannot listen', async () => {
     const other = createServer();
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -118,7 +115,7 @@ describe('the listening socket', () => {
   });
 });
 
-describe('what Node answers by itself', () => {
+describe('a request that Node answers itself by default', () => {
   const ask = async (head: string) => {
     const listener = await listen((_request, response) => response.end('ours'));
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
@@ -131,12 +128,12 @@ describe('what Node answers by itself', () => {
 
   it.each([
     ['no Host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['an expectation that nobody knows', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n'],
-  ])('is ours where a request has %s: each is logged and has a Redfish error (B13, B16)', async (_what, head) => {
+    ['an unknown expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n'],
+  ])('reaches the handler if it has %s', async (_what, head) => {
     expect(await ask(head)).toMatch(/^HTTP\/1\.1 200 [^]*ours/);
   });
 
-  it('goes where the rest of what is no HTTP goes: CONNECT (B13, B16)', async () => {
+  it('is passed to onClientError if its method is CONNECT', async () => {
     refuse = (error, socket) => socket.end(`HTTP/1.1 501 ${error.code ?? ''}\r\n\r\n`);
     expect(await ask('CONNECT example:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 501 HPE_INVALID_METHOD\r\n/,
@@ -154,7 +151,7 @@ describe('a request for another protocol', () => {
     return { listener, socket };
   };
 
-  it('goes to who takes its socket over, with what was sent behind it (C13)', async () => {
+  it('goes to onUpgrade with its socket and the bytes after the header', async () => {
     const { socket } = await open({
       onUpgrade: (request, taken, rest) => taken.end(`HTTP/1.1 101 \r\n\r\n${request.url} ${rest.toString()}`),
     });
@@ -164,15 +161,15 @@ describe('a request for another protocol', () => {
     expect(answer).toBe('HTTP/1.1 101 \r\n\r\n/realtime more');
   });
 
-  it('is a plain request where nobody does (C13)', async () => {
+  it('is a plain request without onUpgrade', async () => {
     const { socket } = await open({});
     const [answer] = (await once(socket, 'data')) as [string]; // what Node documents for this event
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*plain \/realtime/);
     socket.destroy();
   });
 
-  it('for a protocol that its owner does not speak is a plain request, with its body', async () => {
-    const owner = jest.fn();
+  it('is a plain request, with its body, if the protocol is not WebSocket', async () => {
+    const onUpgrade = jest.fn();
     const bodies: string[] = [];
     const handle: RequestListener = (request, response) => {
       void text(request).then((body) => {
@@ -180,7 +177,7 @@ describe('a request for another protocol', () => {
         response.end('answer');
       });
     };
-    const { addresses } = await listen(handle, '127.0.0.1', 0, { onUpgrade: owner });
+    const { addresses } = await listen(handle, '127.0.0.1', 0, { onUpgrade });
     const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n';
     const answers = await exchange(
       addresses[0] ?? '',
@@ -190,13 +187,13 @@ describe('a request for another protocol', () => {
     );
     expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
     expect(bodies).toEqual(['/a body undefined', '/b xy undefined', '/c  close']);
-    expect(owner).not.toHaveBeenCalled();
+    expect(onUpgrade).not.toHaveBeenCalled();
   });
 
   it.each([
-    ['behind it', `${head}\0\0 no HTTP\r\n\r\n`, 1],
+    ['after it', `${head}\0\0 no HTTP\r\n\r\n`, 1],
     ['in its body', head.replace('GET', 'POST').replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'), 0],
-  ])('hides no malformed bytes %s: they get an error and a close', async (_where, bytes, answered) => {
+  ])('does not hide malformed bytes %s: the client gets an error and a close', async (_where, bytes, answered) => {
     const codes: (string | undefined)[] = [];
     refuse = (error, socket) => {
       codes.push(error.code);
@@ -215,7 +212,7 @@ describe('a request for another protocol', () => {
     expect(codes).toHaveLength(2);
   });
 
-  it('behind a request that is not answered yet is answered after it', async () => {
+  it('is answered after the earlier requests of its connection', async () => {
     const waiting: ServerResponse[] = [];
     const handle: RequestListener = (request, response) => {
       if (request.url === '/slow') waiting.push(response);
@@ -237,7 +234,7 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('behind requests that wait loses nothing that follows in later packets', async () => {
+  it('loses no later packets if requests before it wait', async () => {
     const waiting: ServerResponse[] = [];
     const handle: RequestListener = (request, response) => {
       if (request.url === '/slow') waiting.push(response);
@@ -263,7 +260,7 @@ describe('a request for another protocol', () => {
     ]);
   });
 
-  it('may come any number of times on one connection, and leaves nothing behind', async () => {
+  it('may come 200 times on one connection without a listener leak', async () => {
     const warnings: Error[] = [];
     const warned = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warned);
@@ -275,7 +272,7 @@ describe('a request for another protocol', () => {
     expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
   });
 
-  it('ends with the listener, whoever has its socket (C13)', async () => {
+  it('loses its socket when the listener closes', async () => {
     const { listener, socket } = await open({ onUpgrade: (_request, taken) => taken.write('HTTP/1.1 101 \r\n\r\n') });
     await once(socket, 'data');
     const ended = once(socket, 'close');
@@ -284,7 +281,7 @@ describe('a request for another protocol', () => {
   });
 });
 
-describe('a request that waits for leave to send its body', () => {
+describe('a request with Expect: 100-continue', () => {
   const post = async (more: Pick<ListenOptions, 'onExpectContinue'>) => {
     const handle: RequestListener = (request, response) => {
       request.resume().once('end', () => response.end('taken'));
@@ -303,11 +300,11 @@ describe('a request that waits for leave to send its body', () => {
     return rest.split('\r\n').filter((line) => line.startsWith('HTTP/1.1 '));
   };
 
-  it('gets it where nobody decides (C6)', async () => {
+  it('gets 100 Continue without onExpectContinue', async () => {
     expect(await post({})).toEqual(['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK']);
   });
 
-  it('is refused by who decides, before it sends anything (C6)', async () => {
+  it('is rejected by onExpectContinue before it sends its body', async () => {
     const onExpectContinue: RequestListener = (_request, response) => {
       response.writeHead(413, { Connection: 'close' }).end();
     };
@@ -315,8 +312,8 @@ describe('a request that waits for leave to send its body', () => {
   });
 });
 
-describe("the server's own options", () => {
-  it('are those that the service chose (C7)', async () => {
+describe('the server options', () => {
+  it('replace the defaults of Node', async () => {
     const listener = await listen((_request, response) => response.end(), '127.0.0.1', 0, {
       server: { maxHeaderSize: 2000 },
     });
@@ -329,7 +326,7 @@ describe("the server's own options", () => {
 });
 
 describe('closing', () => {
-  it('ends idle connections at once and lets a request under way end (B12)', async () => {
+  it('ends idle connections immediately and waits for running requests', async () => {
     let finish: ((response: ServerResponse) => void) | undefined;
     const started = new Promise<ServerResponse>((resolve) => (finish = resolve));
     const listener = await listen((request, response) => {
@@ -347,12 +344,12 @@ describe('closing', () => {
     const answer = await slow;
     await once(answer, 'end');
     expect(answer.statusCode).toBe(200);
-    // Far within the wait: nothing holds it but the request.
+    // Long before the deadline: only the request delayed it.
     await closed;
     agent.destroy();
   });
 
-  it('cuts off what does not end within the wait (B12)', async () => {
+  it('destroys connections at the deadline', async () => {
     const listener = await listen(() => undefined);
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -362,18 +359,18 @@ describe('closing', () => {
     await ended;
   });
 
-  it('does not wait for connections that have never asked for anything (B12, C2)', async () => {
+  it('does not wait for connections without a request', async () => {
     const listener = await listen((_request, response) => response.end());
     const socket = connect(Number(new URL(listener.addresses[0] ?? '').port), '127.0.0.1');
     socket.on('error', () => undefined);
     await once(socket, 'connect');
     const ended = once(socket, 'close');
-    // Longer than the test may take.
+    // Longer than the timeout of the test.
     await listener.close(60_000);
     await ended;
   });
 
-  it('does not wait for TLS that is not agreed on, or agreed on and not used (B11, C2)', async () => {
+  it('does not wait for TLS handshakes, nor for TLS connections without a request', async () => {
     const listener = await listen((_request, response) => response.end('hello'), '127.0.0.1', 0, { tls: selfSigned() });
     const port = Number(new URL(listener.addresses[0] ?? '').port);
     const trusting = { port, host: '127.0.0.1', rejectUnauthorized: false };
@@ -401,36 +398,36 @@ describe('a further address of the listening socket', () => {
     return text;
   };
 
-  it('answers as the first, until it is given up (D1)', async () => {
+  it('works like the first address until it is removed', async () => {
     const listener = await listen(hello);
     const url = `http://127.0.0.2:${portOf(listener)}/`;
     const agent = new Agent({ keepAlive: true });
     await expect(ask(url, agent)).rejects.toThrow('ECONNREFUSED');
-    const leave = await listener.alsoAt('127.0.0.2');
+    const leave = await listener.addAddress('127.0.0.2');
     await expect(ask(url, agent)).resolves.toBe('to 127.0.0.2');
     leave();
-    // What is connected stays so.
+    // The open connection still works.
     await expect(ask(url, agent)).resolves.toBe('to 127.0.0.2');
     await expect(ask(url, new Agent())).rejects.toThrow('ECONNREFUSED');
     agent.destroy();
   });
 
-  it('is nothing to do where every address is listened at (D1)', async () => {
+  it('changes nothing if the listener already covers it', async () => {
     const listener = await listen(hello, '0.0.0.0');
-    const leave = await listener.alsoAt('127.0.0.2');
+    const leave = await listener.addAddress('127.0.0.2');
     leave();
     await expect(ask(`http://127.0.0.2:${portOf(listener)}/`, new Agent())).resolves.toBe('to 127.0.0.2');
   });
 
-  it('says what is wrong with it (D1)', async () => {
+  it('is rejected with a ListenError if the host does not have it', async () => {
     const listener = await listen(hello);
-    await expect(listener.alsoAt('192.0.2.77')).rejects.toThrow(ListenError);
+    await expect(listener.addAddress('192.0.2.77')).rejects.toThrow(ListenError);
   });
 
-  it('lets its requests end when the listener is closed (D1)', async () => {
+  it('lets running requests end when the listener closes', async () => {
     const held: ServerResponse[] = [];
     const listener = await listen((_request, response) => void held.push(response));
-    await listener.alsoAt('127.0.0.2');
+    await listener.addAddress('127.0.0.2');
     const answer = ask(`http://127.0.0.2:${portOf(listener)}/`, new Agent());
     while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const closed = listener.close(60_000);
@@ -440,7 +437,7 @@ describe('a further address of the listening socket', () => {
   });
 });
 
-describe('plain HTTP at a port of TLS', () => {
+describe('plain HTTP on a TLS port', () => {
   const onPlainHttp: RequestListener = ({ url, headers }, response) => {
     response.writeHead(308, { Location: `https://${headers.host ?? ''}${url ?? ''}` }).end();
   };
@@ -455,7 +452,7 @@ describe('plain HTTP at a port of TLS', () => {
     return answer;
   };
 
-  it('is answered by who redirects, once for each connection (S1)', async () => {
+  it('is answered by onPlainHttp, once per connection', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     const ask = `GET /redfish/v1?a=b HTTP/1.1\r\nHost: bmc:${port}\r\n\r\n`;
@@ -466,14 +463,14 @@ describe('plain HTTP at a port of TLS', () => {
     expect(answer).toContain('\r\nConnection: close\r\n');
   });
 
-  it('gives nobody leave to send a body (S1)', async () => {
+  it('never gets 100 Continue', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n');
     expect((await all(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 308']);
   });
 
-  it('takes nothing from those who speak TLS: long bodies both ways, several requests of a connection (S1)', async () => {
+  it('does not change TLS connections: long bodies both ways, several requests', async () => {
     const { port } = await secured((request, response) => request.pipe(response));
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
     const body = 'x'.repeat(300_000);
@@ -485,18 +482,18 @@ describe('plain HTTP at a port of TLS', () => {
     expect(answer.match(/x/g)?.length).toBeGreaterThanOrEqual(600_000);
   });
 
-  it('sees the first byte alone, and the rest later (S1)', async () => {
+  it('is detected if the first byte arrives alone', async () => {
     const { port } = await secured();
     const socket = connect(port, '127.0.0.1');
     socket.setNoDelay(true);
     socket.write('G');
-    // The byte has been read when another connection has been answered whole.
+    // The server has read the byte when it has answered another connection.
     await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
     socket.write('ET / HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(await all(socket)).toMatch(/^HTTP\/1\.1 308 /);
   });
 
-  it('closes what is neither, and what has nothing to say (S1)', async () => {
+  it('closes connections with other bytes or without any', async () => {
     const { port } = await secured();
     const [nonsense, empty] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     nonsense.write('\x00\x01\x02');
@@ -507,7 +504,7 @@ describe('plain HTTP at a port of TLS', () => {
   it.each([
     ['nothing for a minute', '', 60_000],
     ['half a request for ten seconds', 'GET / HTTP/1.1\r\nHost', 10_000],
-  ])('closes who sends %s (S1)', async (_what, bytes, ms) => {
+  ])('closes a connection that sends %s', async (_what, bytes, ms) => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
     try {
       const { port } = await secured();
@@ -515,7 +512,7 @@ describe('plain HTTP at a port of TLS', () => {
       await once(socket, 'connect');
       socket.write(bytes);
       const ended = all(socket);
-      // Its bytes have been read when another connection has been answered.
+      // The server has read the bytes when it has answered another connection.
       await once(httpRequest({ host: '127.0.0.1', port }).end(), 'response');
       jest.advanceTimersByTime(ms - 1);
       expect(socket.destroyed).toBe(false);
@@ -526,19 +523,19 @@ describe('plain HTTP at a port of TLS', () => {
     }
   });
 
-  it('does not hold up the end of the service (S1)', async () => {
+  it('does not delay the close of the listener', async () => {
     const { listener, port } = await secured();
     const [mute, half] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
     for (const socket of [mute, half]) socket.on('error', () => undefined);
     half.write('GET / HTTP/1.1\r\n');
     await Promise.all([once(mute, 'connect'), once(half, 'connect')]);
-    // A reset, where bytes were not read any more, is an end as well.
+    // A reset is fine too: it happens if the server has not read all bytes.
     const ended = Promise.all([mute, half].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     await listener.close(100);
     await ended;
   });
 
-  it('is closed without an answer where nobody redirects (S1)', async () => {
+  it('is closed without a response if there is no onPlainHttp', async () => {
     const listener = await listen((_request, response) => response.end('secret'), '127.0.0.1', 0, {
       tls: selfSigned(),
     });
@@ -549,7 +546,7 @@ describe('plain HTTP at a port of TLS', () => {
   });
 });
 
-/** Sends bytes to a listener. @returns all that it answers until it closes the connection. */
+/** Sends bytes to a listener and returns everything it sends until it closes the connection. */
 async function exchange(address: string, bytes: string): Promise<string> {
   const { protocol, port, hostname: host } = new URL(address);
   const options = { port: Number(port), host, rejectUnauthorized: false };
@@ -562,7 +559,7 @@ async function exchange(address: string, bytes: string): Promise<string> {
   return answer;
 }
 
-/** A certificate and its key, as texts. */
+/** Creates a certificate and its key, both PEM. */
 function selfSigned(): TlsOptions {
   const pem = execFileSync(
     'openssl',
@@ -572,6 +569,6 @@ function selfSigned(): TlsOptions {
     ],
     { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' },
   );
-  // Key and certificate stand behind one another: each reader takes its own.
+  // The text contains both. Each parser finds its part.
   return { cert: pem, key: pem, minVersion: 'TLSv1.2' };
 }

@@ -1,4 +1,4 @@
-/** The socket that clients connect to, HTTP or HTTPS, from its opening to the end of its last request. */
+/** The HTTP or HTTPS server socket of a daemon, from opening to graceful shutdown. */
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -18,66 +18,76 @@ import {
 import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from './declined-upgrade.js';
-import { oneAtATime } from './pipelined-requests.js';
+import { serializeRequests } from './pipelined-requests.js';
 import type { TlsOptions } from './tls.js';
 
+/** Options of {@link openListener}. */
 export interface ListenOptions {
-  /** `''` and `'0.0.0.0'`: every IPv4 address; `'::'`: every address. */
+  /** An address or a host name. `''` and `'0.0.0.0'`: all IPv4 addresses; `'::'`: all addresses. */
   readonly ip: string;
-  /** 0: any that is free. */
+  /** 0: the kernel chooses a free port. */
   readonly port: number;
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
-  /** Answers every request, one of HTTP/1.1 without a Host header included; the requests of one connection one after the other. */
+  /**
+   * Handles every request, also HTTP/1.1 requests without a Host header. The listener runs the
+   * requests of one connection one after the other.
+   */
   readonly handle: RequestListener;
-  /** Answers what is no HTTP. */
+  /** Handles bytes that are not valid HTTP, as in Node's `clientError` event. */
   readonly onClientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
-  /** A connection could not be accepted (no more file descriptors); the service goes on. */
+  /**
+   * Reports that a connection could not be accepted (no free file descriptors). The listener
+   * continues.
+   */
   readonly onError: (error: Error) => void;
   /**
-   * Takes over the socket of a request for a WebSocket. The listener destroys the socket when it ends. Absent: `handle` answers such
-   * a request, as it answers an offer of any other protocol.
+   * Takes over the socket of a WebSocket request. The listener destroys the socket when it closes.
+   * Absent: `handle` answers WebSocket requests, like all other `Upgrade` requests.
    */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
-   * Answers a request whose client waits for leave to send its body (`Expect: 100-continue`), and gives it, if it does, by
-   * `response.writeContinue()`. Absent: `handle` answers, and the leave is given to everybody.
+   * Handles requests with `Expect: 100-continue`. Call `response.writeContinue()` to accept the
+   * body. Absent: the listener accepts every body and calls `handle`.
    */
   readonly onExpectContinue?: RequestListener;
   /**
-   * Answers who speaks plain HTTP at a port that speaks TLS, in one request of a connection: with a redirect, before the client
-   * gives up on bytes that it can not read. Absent: such a connection is closed, as Node does.
+   * Handles plain HTTP requests on a TLS port, one per connection, for example with a redirect.
+   * Absent: the listener closes such connections, as Node does.
    */
   readonly onPlainHttp?: RequestListener;
-  /** What is not as Node has it. */
+  /** Changes of Node's default limits. */
   readonly server?: ServerTuning;
-  /** The machine's interfaces. Default: those that Node finds. */
+  /** Returns the network interfaces of this host. Default: `os.networkInterfaces`. */
   readonly interfaces?: typeof networkInterfaces;
 }
 
 /**
- * Node's own options, times in milliseconds. Of note: `requestTimeout`, 300 s, is for a whole request with its body, so that a
- * service which takes long uploads sets 0 and bounds the wait for each piece by itself; `headersTimeout`, 60 s, holds all the same.
+ * Node's own server options; times in milliseconds. `requestTimeout` (300 s) limits the whole
+ * request with its body. A service with long uploads sets it to 0 and limits the wait for each
+ * chunk itself. `headersTimeout` (60 s) still applies.
  */
 export type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize' | 'highWaterMark'>;
 
+/** An open server socket. Close it with {@link Listener.close}. */
 export interface Listener {
-  /** `http://127.0.0.1:8000`, one for each address that clients may use; at least one. */
+  /** URLs that clients may use, for example `http://127.0.0.1:8000`. At least one. */
   readonly addresses: readonly string[];
   /**
-   * Listens at a further address of this machine, with the same port, certificate and requests. It need not be there yet when the
-   * listener is opened. Where every address is listened at nothing is to be done.
-   * @returns a function that ends it; its connections stay until they end by themselves, or with the listener.
-   * @throws {ListenError}
+   * Listens on a further address of this host, with the same port, certificate and handlers. Does
+   * nothing if the listener already covers the address.
+   * @param ip an address that may be newer than the listener.
+   * @returns a function that stops listening on this address. Open connections stay open.
+   * @throws {ListenError} if the address is not available.
    */
-  alsoAt(ip: string): Promise<() => void>;
-  /** New connections get this certificate; those that are open keep theirs. Nothing happens with plain HTTP. */
+  addAddress(ip: string): Promise<() => void>;
+  /** Sets the certificate for new connections. Does nothing on a plain HTTP listener. */
   setTls(tls: TlsOptions): void;
-  /** Stops listening, lets requests under way end for so long, then ends their connections. */
+  /** Stops listening, waits up to `waitMs` for running requests, then destroys all connections. */
   close(waitMs: number): Promise<void>;
 }
 
-/** The address can not be listened at. `about` says which setting is the reason. */
+/** The listener cannot use its address or port. `about` names the setting to correct. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
   readonly about: 'ip' | 'port';
@@ -88,93 +98,102 @@ export class ListenError extends Error {
   }
 }
 
-/** Handled like a method that the parser does not know. */
-class NoProxyError extends Error {
+/** Reports CONNECT with the code that Node's parser uses for an unknown method. */
+class ConnectMethodError extends Error {
   readonly code = 'HPE_INVALID_METHOD';
 }
 
-/** Longer than clients and proxies keep an idle connection (60 s), so that it is never we who close it under a request. */
+/**
+ * Longer than the 60 s for which clients and proxies keep an idle connection. Otherwise the server
+ * may close a connection while a request is on its way.
+ */
 const KEEP_ALIVE_MS = 65_000;
-/** How often connections that have become idle are closed while the rest ends. */
+/** How often `close` closes connections that have become idle. */
 const DRAIN_STEP_MS = 50;
-/** Until a connection that has asked for nothing is not waited for: its first request may be on its way. */
+/** How long `close` waits for the first request of a new connection. */
 const SILENT_MS = 1000;
 
-/** For the first byte of a connection, and for the whole of a request that is to be redirected. */
+/** Deadline for the first byte of a connection on a TLS port. */
 const FIRST_BYTE_MS = 60_000;
+/** Deadline for a whole plain HTTP request on a TLS port. */
 const PLAIN_REQUEST_MS = 10_000;
-/** First byte of a TLS record that is a handshake (RFC 8446 §5.1); no method of HTTP begins with it. */
+/** First byte of a TLS handshake record (RFC 8446 §5.1). No HTTP method begins with it. */
 const TLS_HANDSHAKE = 0x16;
 
-/** Opens the socket. @throws {ListenError} */
+/**
+ * Opens the server socket and listens.
+ * @throws {ListenError} if the address or the port cannot be used.
+ */
 export async function openListener(options: ListenOptions): Promise<Listener> {
   const { ip, port, tls, onClientError, onError, onUpgrade } = options;
-  const inTurn = oneAtATime();
-  const handle = inTurn(options.handle);
-  // Node's own answer to a request without a Host has no body and is in no log: `handle` gives one.
+  const serialize = serializeRequests();
+  const handle = serialize(options.handle);
+  // Without this option Node answers a request without a Host header itself: no body, no log line.
   const common = { ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
   const server: Server = secure ?? createHttpServer(common, handle);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', onClientError);
-  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer 417 by itself.
+  // A server may ignore an unknown expectation (RFC 9110 §10.1.1). Node would answer 417 itself.
   server.on('checkExpectation', handle);
-  if (options.onExpectContinue !== undefined) server.on('checkContinue', inTurn(options.onExpectContinue));
-  // Nobody is a proxy here, and Node would close the connection without a word.
-  server.on('connect', (_request, socket) => onClientError(new NoProxyError(), socket));
-  // The listeners that Node's own server has now, and none that is added below: the socket is known already.
-  const serve = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
+  if (options.onExpectContinue !== undefined) server.on('checkContinue', serialize(options.onExpectContinue));
+  // Without a listener Node closes the connection without a response.
+  server.on('connect', (_request, socket) => onClientError(new ConnectMethodError(), socket));
+  // Only Node's own listeners. Those that are added below have already seen the socket.
+  const nodeListeners = server.listeners(secure === undefined ? 'connection' : 'secureConnection');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (onUpgrade !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
       onUpgrade(request, socket, head);
       return;
     }
     declineUpgrade(request, socket, head, (again) => {
-      for (const listener of serve) listener.call(server, again);
+      for (const listener of nodeListeners) listener.call(server, again);
     });
   });
-  if (secure !== undefined && options.onPlainHttp !== undefined) tellProtocolsApart(secure, options.onPlainHttp);
-  const sockets = rememberSockets(server);
+  if (secure !== undefined && options.onPlainHttp !== undefined) detectPlainHttp(secure, options.onPlainHttp);
+  const sockets = trackSockets(server);
   await listen(server, ip, port);
   server.on('error', onError);
-  const { port: actualPort } = server.address() as AddressInfo; // it listens at TCP, so this is no path
+  const { port: actualPort } = server.address() as AddressInfo; // a TCP server: never a path
   const scheme = tls === undefined ? 'http' : 'https';
-  const doors = new Set<NetServer>();
+  const extraServers = new Set<NetServer>();
   return {
     addresses: reachableAddresses(ip, options.interfaces ?? networkInterfaces).map(
       (host) => `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${actualPort}`,
     ),
-    async alsoAt(address) {
-      if (isListenedAt(ip, address)) return () => undefined;
-      // Its connections are the server's, which knows no difference; what it sets for its own sockets is set here.
-      const door = createNetServer({ allowHalfOpen: secure === undefined, noDelay: true }, (socket) => {
+    async addAddress(address) {
+      if (coversAddress(ip, address)) return () => undefined;
+      // Passes its connections to the main server. The options are those that Node sets for HTTP
+      // servers.
+      const extra = createNetServer({ allowHalfOpen: secure === undefined, noDelay: true }, (socket) => {
         server.emit('connection', socket);
       });
-      await listen(door, address, actualPort);
-      door.on('error', onError);
-      doors.add(door);
-      // Remembered for as long as it has connections, which the end of the listener waits for.
-      door.once('close', () => doors.delete(door));
-      return () => void door.close();
+      await listen(extra, address, actualPort);
+      extra.on('error', onError);
+      extraServers.add(extra);
+      // 'close' comes after the last connection, and `drain` waits for connections.
+      extra.once('close', () => extraServers.delete(extra));
+      return () => void extra.close();
     },
     setTls: (next) => secure?.setSecureContext(next),
-    close: (waitMs) => drain(server, [...doors], sockets, waitMs),
+    close: (waitMs) => drain(server, [...extraServers], sockets, waitMs),
   };
 }
 
 /**
- * Looks at the first byte of each connection before TLS does. Nothing is in the way of a request: a connection is looked at once, and
- * TLS takes its socket over as it came.
+ * Reads the first byte of each connection to distinguish plain HTTP from TLS. It puts the byte back
+ * before the TLS server takes over the socket, so requests run at full speed.
  */
-function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void {
+function detectPlainHttp(secure: Server, onPlainHttp: RequestListener): void {
   const toTls = secure.listeners('connection');
-  // It never listens: its sockets are given to it.
   const answer: RequestListener = (request, response) => {
     response.shouldKeepAlive = false;
     onPlainHttp(request, response);
   };
+  // Does not listen. It receives its sockets below.
   const plain = createHttpServer({ requireHostHeader: false }, answer);
-  // The leave to send a body would be one to send a password that anybody can read.
+  // Never answer 100 Continue here: the client would send its body, perhaps a password,
+  // unencrypted.
   plain.on('checkContinue', answer);
   plain.on('clientError', (_error, socket) => socket.destroy());
   secure.removeAllListeners('connection');
@@ -185,7 +204,7 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
     socket.once('close', () => clearTimeout(silence));
     socket.once('readable', () => {
       clearTimeout(silence);
-      // An end or an error is readable, too.
+      // The event 'readable' also follows an end or an error; then there is no data.
       const first = socket.read(1) as Buffer | null;
       if (first === null) {
         socket.destroy();
@@ -197,7 +216,7 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
         for (const listener of toTls) listener.call(secure, socket);
         return;
       }
-      // Node's own bounds hold for servers that listen.
+      // Node applies its own timeouts only to servers that listen.
       const late = setTimeout(() => socket.destroy(), PLAIN_REQUEST_MS);
       socket.once('close', () => clearTimeout(late));
       plain.emit('connection', socket);
@@ -205,20 +224,24 @@ function tellProtocolsApart(secure: Server, onPlainHttp: RequestListener): void 
   });
 }
 
-/** Whether a socket at `ip` takes what comes to any IPv4 address. Node's `::` does. */
-export function isEverywhere(ip: string): boolean {
+/**
+ * Returns true if a socket that listens on `ip` accepts connections to every IPv4 address. `::`
+ * does in Node.
+ */
+export function isWildcardAddress(ip: string): boolean {
   return ip === '' || ip === '0.0.0.0' || ip === '::';
 }
 
-/** Whether a socket at `ip` takes what comes to `address`, too. */
-export function isListenedAt(ip: string, address: string): boolean {
-  return ip === '::' || (isEverywhere(ip) && isIPv4(address)) || ip === address;
+/** Returns true if a socket that listens on `ip` accepts connections to `address`. */
+export function coversAddress(ip: string, address: string): boolean {
+  return ip === '::' || (isWildcardAddress(ip) && isIPv4(address)) || ip === address;
 }
 
 /**
- * Has a server listen.
- * @param ip an empty one is every IPv4 address. @param port 0: any free one.
- * @throws {ListenError}
+ * Starts to listen.
+ * @param ip an empty string means all IPv4 addresses.
+ * @param port 0: the kernel chooses a free port.
+ * @throws {ListenError} if the address or the port cannot be used.
  */
 export function listen(server: NetServer, ip: string, port: number): Promise<void> {
   const host = ip === '' ? '0.0.0.0' : ip;
@@ -251,31 +274,36 @@ function listenFault(error: NodeJS.ErrnoException): readonly [string, 'ip' | 'po
   }
 }
 
-/** What a client can type: the addresses of the interfaces where every address is listened at. */
+/**
+ * Returns addresses that clients can use. For a wildcard address, these are the addresses of the
+ * interfaces.
+ */
 function reachableAddresses(ip: string, interfaces: typeof networkInterfaces): readonly string[] {
-  if (!isEverywhere(ip)) return [ip];
+  if (!isWildcardAddress(ip)) return [ip];
   let all: ReturnType<typeof networkInterfaces>;
   try {
     all = interfaces();
   } catch {
-    // They are asked for through netlink, which a sandbox may not have (systemd's RestrictAddressFamilies): they are only told.
+    // A sandbox may forbid netlink (systemd's RestrictAddressFamilies). The list is informative
+    // only.
     all = {};
   }
   const found = Object.values(all)
     .flatMap((list) => list ?? [])
-    // Link-local IPv6 needs a zone, which no URL has.
+    // A link-local IPv6 address needs a zone, which URLs do not support.
     .filter(({ family, address }) => family === 'IPv4' || (ip === '::' && !address.startsWith('fe80:')))
     .map(({ address }) => address);
   return found.length === 0 ? ['127.0.0.1'] : found;
 }
 
 /**
- * Every socket that is open. Node's own list lacks those that have been upgraded and those whose TLS is not agreed on yet, and counts
- * a connection without a request as busy.
+ * Returns the set of all open sockets. Node's own list lacks upgraded sockets and those in a TLS
+ * handshake. It also counts a connection without a request as busy.
  */
-function rememberSockets(server: Server): ReadonlySet<Socket> {
+function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
-  // With TLS each connection comes twice, the second time decrypted: that one counts the bytes of requests alone.
+  // With TLS each connection appears twice: encrypted and decrypted. The decrypted socket counts
+  // only HTTP bytes.
   for (const event of ['connection', 'secureConnection']) {
     server.on(event, (socket: Socket) => {
       sockets.add(socket);
@@ -287,23 +315,23 @@ function rememberSockets(server: Server): ReadonlySet<Socket> {
 
 function drain(
   server: Server,
-  doors: readonly NetServer[],
+  extraServers: readonly NetServer[],
   sockets: ReadonlySet<Socket>,
   waitMs: number,
 ): Promise<void> {
   const idle = setInterval(() => server.closeIdleConnections(), DRAIN_STEP_MS);
-  // Connections kept ready by who may never use them: load balancers, browsers, pools.
+  // Load balancers, browsers and connection pools open connections that they may never use.
   const silent = setTimeout(() => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, SILENT_MS);
-  const enough = setTimeout(() => {
+  const deadline = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, waitMs);
-  // The one error is that it was closed before, which is what is wanted.
-  const ended = [server, ...doors].map((one) => new Promise<void>((resolve) => one.close(() => resolve())));
+  // The only possible error is "already closed", which is not a problem.
+  const ended = [server, ...extraServers].map((each) => new Promise<void>((resolve) => each.close(() => resolve())));
   return Promise.all(ended).then(() => {
     clearInterval(idle);
     clearTimeout(silent);
-    clearTimeout(enough);
+    clearTimeout(deadline);
   });
 }

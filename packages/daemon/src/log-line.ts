@@ -1,44 +1,53 @@
-/** A finished line of the log: JSON for machines, or a line for people. */
+/** Renders log lines: JSON for machines, text for people. */
 import type { LogFields } from './redact.js';
 
-/** One finished request. */
+/** Log entry of one finished request. */
 export interface RequestLine {
   readonly id: string;
-  /** null: nobody had to log in, or nobody could. */
+  /** null: the request needs no authentication, or authentication failed. */
   readonly user: string | null;
   readonly method: string;
-  /** Without its query, which may carry secrets. */
+  /** Path without the query, which may contain secrets. */
   readonly path: string;
   readonly status: number;
-  /** From the request's head to the answer's last byte, in milliseconds. */
+  /** Time from the request header to the last byte of the response, in milliseconds. */
   readonly ms: number;
-  /** Why credentials were refused, and whose; or why the request could not even be read. */
+  /**
+   * Why the service rejected the credentials (with the user name), or why it could not read the
+   * request.
+   */
   readonly refused?: string;
-  /** What else a service says of its requests, `{ model: 'gpt', ttfbMs: 12 }`. Written as it is: nothing is masked. */
+  /**
+   * Further fields of the service, for example `{ model: 'gpt', ttfbMs: 12 }`. The log does not
+   * mask secrets here.
+   */
   readonly more?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** What a line is made of. Its fields are fit for a log already. */
+/** Data of a log line. Secrets in its fields are already masked. */
 export interface LogRecord {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly message: string;
-  /** When it happened, in milliseconds since 1970; lines may be written later. */
+  /** Time of the event in milliseconds since 1970. The log may write the line later. */
   readonly at: number;
   readonly request?: RequestLine;
   readonly fields?: LogFields;
 }
 
-/** One line without its end: `{"time": …, "level": …, "message": …}`. */
+/** Renders one line without a line end: `{"time": …, "level": …, "message": …}`. */
 export function renderJson({ level, message, at, request, fields }: LogRecord): string {
   const time = timeOf(at);
-  if (request === undefined) return visible(JSON.stringify({ time, level, message, ...fields }));
+  if (request === undefined) return printableJson(JSON.stringify({ time, level, message, ...fields }));
   return requestJson(request, `{"time":"${time}","level":"${level}","message":"${message}"`);
 }
 
 let lastAt = NaN;
 let lastTime = '';
 
-/** ISO 8601, UTC. Under load many lines are of one millisecond: the text is made once for them. */
+/**
+ * Returns the time in ISO 8601, UTC. It caches the last text: under load many lines have the same
+ * millisecond.
+ */
 function timeOf(at: number): string {
   if (at === lastAt) return lastTime;
   lastAt = at;
@@ -46,7 +55,11 @@ function timeOf(at: number): string {
   return lastTime;
 }
 
-/** As `JSON.stringify` would write it, in a third of the time: there is one for each request. @param head its beginning. */
+/**
+ * Renders a request like `JSON.stringify`, in a third of the time. The log has a line for each
+ * request.
+ * @param head the start of the line.
+ */
 function requestJson({ id, user, method, path, status, ms, refused, more }: RequestLine, head: string): string {
   let line = `${head},"id":${quoted(id)},"user":${user === null ? 'null' : quoted(user)},"method":${quoted(method)}`;
   line += `,"path":${quoted(path)},"status":${status},"ms":${ms}`;
@@ -59,20 +72,22 @@ function requestJson({ id, user, method, path, status, ms, refused, more }: Requ
   return `${line}}`;
 }
 
-/** Most texts have nothing that JSON escapes. */
+/** Renders a JSON string. Most texts contain no character that JSON escapes. */
 function quoted(text: string): string {
-  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : visible(JSON.stringify(text));
+  return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : printableJson(JSON.stringify(text));
 }
 
-/** What {@link printable} escapes and JSON does not oblige its writers to: a terminal may show lines for machines, too. */
-function visible(json: string): string {
+/**
+ * Escapes the characters of {@link printable} in JSON, because a terminal may show JSON lines too.
+ */
+function printableJson(json: string): string {
   return json.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** One line without its end, for a terminal. */
+/** Renders one line for a terminal, without a line end. */
 export function renderText({ level, message, at, request, fields }: LogRecord): string {
   const time = new Date(at).toISOString().slice(11, 19);
   if (request !== undefined) {
@@ -92,8 +107,8 @@ function named(fields: LogFields = {}): string {
 }
 
 /**
- * Escapes control characters, line separators and bidirectional controls. A client chooses paths and user names: they must not
- * forge a second line, steer a terminal, or show a line in another order.
+ * Escapes control characters, line separators and bidirectional controls. Clients choose paths and
+ * user names. Those must not forge a second line, control the terminal, or reorder the line.
  */
 function printable(line: string): string {
   return line.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {

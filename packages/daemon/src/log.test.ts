@@ -15,7 +15,7 @@ const parse = (line: string | undefined) => JSON.parse(line ?? '') as unknown;
 const request = { id: 'r1', user: 'admin', method: 'GET', path: '/redfish/v1', status: 200, ms: 1.25 };
 
 describe('createLog', () => {
-  it('keeps the first lines until they are asked for, each with its own time (B16)', async () => {
+  it('buffers the first lines until a flush, each with its own time', async () => {
     const { log, lines, written } = collect();
     const before = Date.now();
     log.info('one');
@@ -31,14 +31,14 @@ describe('createLog', () => {
     expect(one?.time).not.toBe(two?.time);
   });
 
-  it('writes the first lines by itself when nobody asks (B16)', async () => {
+  it('writes the first lines after a while without a flush', async () => {
     const line = await new Promise<string>((resolve) => {
       createLog({ level: 'info', format: 'json', write: resolve }).info('one');
     });
     expect(parse(line)).toEqual({ time: anyTime, level: 'info', message: 'one' });
   });
 
-  it('adds what else a service says of a request (C12)', () => {
+  it('adds the further fields of a request', () => {
     const more = { model: 'gpt', ttfbMs: 12.5, deployment: null };
     const json = collect();
     json.log.request({ ...request, more });
@@ -52,13 +52,13 @@ describe('createLog', () => {
     );
   });
 
-  it('writes one JSON object per request with id, user, method, path, status and ms (B16)', () => {
+  it('writes one JSON object per request with id, user, method, path, status and ms', () => {
     const { log, lines } = collect();
     log.request(request);
     expect(lines().map(parse)).toEqual([{ time: anyTime, level: 'info', message: 'request', ...request }]);
   });
 
-  it('writes a line for people on a terminal (B16)', () => {
+  it('writes short text lines for a terminal', () => {
     const { log, lines } = collect({ format: 'text' });
     log.request(request);
     log.request({ ...request, user: null, status: 401, refused: 'wrong password' });
@@ -70,7 +70,7 @@ describe('createLog', () => {
     ]);
   });
 
-  it('lets no client steer a terminal or turn a line around with JSON either, and loses no character', () => {
+  it('escapes control and bidirectional characters in JSON lines too, without losing one', () => {
     const hostile = 'a\u009b2J\u007fb\u202ec\u2066d\u2028e\u001b"\\f';
     const { log, lines } = collect();
     log.request({ ...request, user: hostile, path: hostile });
@@ -82,7 +82,7 @@ describe('createLog', () => {
     );
   });
 
-  it('lets no client forge a second line (B16)', () => {
+  it('escapes control characters, so that no client can forge a second line', () => {
     const { log, lines } = collect({ format: 'text' });
     log.request({ ...request, user: 'eve\n00:00:00 admin GET /\u001b[2J' });
     expect(lines()).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('createLog', () => {
     expect(lines()[1]).toContain('account=a\\u2028b\\u202ec\\u2066d');
   });
 
-  it('masks secrets by their names and in URLs, at any depth (B16)', () => {
+  it('masks secrets by their names and in URLs, at any depth', () => {
     const { log, lines } = collect();
     log.info('inserting', {
       body: {
@@ -122,7 +122,7 @@ describe('createLog', () => {
     });
   });
 
-  it('tells an error with all its causes (B16)', () => {
+  it('writes an error with all its causes', () => {
     const { log, lines } = collect();
     log.error('answering failed', { error: new Error('reading a on b', { cause: new Error('socket closed') }) });
     expect(parse(lines()[0])).toEqual({
@@ -133,7 +133,7 @@ describe('createLog', () => {
     });
   });
 
-  it('leaves out what is below its level (B16)', () => {
+  it('ignores messages below its level', () => {
     const { log, lines } = collect({ level: 'warn' });
     log.info('quiet');
     log.request(request);
@@ -141,7 +141,7 @@ describe('createLog', () => {
     expect(lines()).toHaveLength(1);
   });
 
-  it('writes the lines of one turn together, and an error at once (B16)', async () => {
+  it('joins the lines of one event loop iteration, and writes errors immediately', async () => {
     const { log, written } = collect();
     log.error('first');
     written.length = 0;

@@ -1,4 +1,4 @@
-/** The one logger. */
+/** The logger of the daemons. */
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import type * as Winston from 'winston';
@@ -9,38 +9,43 @@ import { redact, type LogFields } from './redact.js';
 export type { RequestLine } from './log-line.js';
 export type { LogFields } from './redact.js';
 
-/** From the least to the most talkative. */
+/** From the fewest to the most lines. */
 const levels = ['error', 'warn', 'info', 'debug'] as const;
+/** Name of a log level. */
 export type LogLevel = (typeof levels)[number];
 
-/** Where everything that happens is told. Messages are lower case, without a period and without secrets. */
+/** A logger. Messages are lower case, without a period and without secrets. */
 export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** The line of one request, at level `info`. */
+  /** Logs one finished request, at level `info`. */
   request(line: RequestLine): void;
-  /** Writes what is still waiting. Lines may be logged afterwards. */
+  /** Writes all buffered lines. The log can be used afterwards. */
   flush(): void;
 }
 
+/** Options of {@link createLog}. */
 export interface LogOptions {
   readonly level: LogLevel;
   /** `json`: one object per line, for machines. `text`: a line for a terminal. */
   readonly format: 'json' | 'text';
-  /** Takes whole lines, several at a time. Default: standard output, with priorities where the journal reads it. */
+  /**
+   * Writes one or more whole lines. Default: standard output, with priorities if it is systemd's
+   * journal.
+   */
   readonly write?: (lines: string) => void;
 }
 
-/** The format for standard output: JSON unless people are looking. */
+/** Returns the format for standard output: text on a terminal, JSON otherwise. */
 export function outputFormat(): LogOptions['format'] {
   return process.stdout.isTTY ? 'text' : 'json';
 }
 
 /**
- * Makes the logger. Nothing needs closing; {@link Log.flush} before the process ends. The first lines of a process wait for a
- * flush, an error, or a quarter of a second, whichever comes first.
+ * Creates the logger. Call {@link Log.flush} before the process exits. The log buffers the first
+ * lines of a process until a flush, an error, or 250 ms.
  */
 export function createLog(options: LogOptions): Log {
   const sink = new Sink(options);
@@ -50,7 +55,7 @@ export function createLog(options: LogOptions): Log {
   const log = (level: LogLevel) => {
     if (!isEnabled(level)) return silent;
     return (message: string, fields?: LogFields) => {
-      // A warning is about a host, a client or a file: the place in our code says nothing of those.
+      // A warning is about a host, a client or a file. A stack trace does not help there.
       const stacks = level !== 'warn';
       sink.add({
         level,
@@ -58,7 +63,7 @@ export function createLog(options: LogOptions): Log {
         at: Date.now(),
         ...(fields === undefined ? {} : { fields: redact(fields, { stacks }) }),
       });
-      // An error may be the last thing that this process says.
+      // The process may exit after an error.
       if (level === 'error') sink.flush();
     };
   };
@@ -74,12 +79,12 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** Long enough for a daemon to be listening, in milliseconds. */
+/** How long the first lines wait, in milliseconds. A daemon listens by then. */
 const START_MS = 250;
 
 /**
- * winston, once it is needed. Loading it takes 25 to 120 ms, in which nobody could connect yet, and what is said while a
- * daemon starts can wait until it listens.
+ * Loads winston on first use. Loading takes 25 to 120 ms, and the daemon cannot accept connections
+ * meanwhile. Lines of the start therefore wait until it listens.
  */
 class Sink {
   readonly #options: LogOptions;
@@ -100,33 +105,37 @@ class Sink {
 
   add(record: LogRecord): void {
     if (this.#logger !== undefined) {
-      this.#logger.log(record as LogRecord & Winston.LogEntry); // any name may stand in an entry, none in an interface
+      this.#logger.log(record as LogRecord & Winston.LogEntry); // winston allows any property
       return;
     }
     this.#timer ??= setTimeout(() => this.flush(), START_MS);
     this.#early.push(record);
   }
 
-  /** Written as winston would, without its streams: they cost more than all the rest of a line. */
+  /**
+   * Writes the same line as winston, but without its streams. They cost more than the rest of the
+   * line.
+   */
   addRequest(record: LogRecord): void {
     if (this.#logger === undefined) this.add(record);
     else this.#lines.add(this.#render(record));
   }
 
   flush(): void {
-    // Not for nothing: a process that has nothing to say (--version) does not load what would say it.
+    // A process without log lines (--version) does not load winston.
     if (this.#early.length > 0) this.#load();
     this.#lines.flush();
   }
 
   #load(): void {
     clearTimeout(this.#timer);
-    // Not `import()`, which is never there at once: a flush may stand before the end of the process.
+    // `require` and not `import()`, because a flush just before the process exits must be
+    // synchronous.
     const { createLogger, format } = createRequire(import.meta.url)('winston') as typeof Winston;
     const render = this.#render;
     this.#logger = createLogger({
       level: this.#options.level,
-      format: format.printf((info) => render(info as unknown as LogRecord)), // what `add` gave it
+      format: format.printf((info) => render(info as unknown as LogRecord)), // `add` passed it
     });
     // A pipe instead of a transport: winston's stream transport schedules a callback for every line.
     this.#logger.pipe(this.#lines);
@@ -137,15 +146,18 @@ class Sink {
 const noPrefix: JournalPrefix = () => '';
 
 function withPrefix(render: (record: LogRecord) => string, prefix: JournalPrefix): (record: LogRecord) => string {
-  // Most lines are requests: without a journal they cost no call more.
+  // Saves a function call per request if there is no journal.
   if (prefix('error') === '') return render;
   return (record) => `${prefix(record.level)}${render(record)}`;
 }
 
-/** Where winston's formats leave the finished line. */
-const finished = Symbol.for('message');
+/** Property in which winston's formats store the rendered line. */
+const MESSAGE = Symbol.for('message');
 
-/** Collects the lines of one turn of the event loop into one write: at full load, a tenth of the system calls. */
+/**
+ * Joins the lines of one event loop iteration into one write. At full load this saves 90 % of the
+ * system calls.
+ */
 class LineBuffer extends Writable {
   readonly #write: (lines: string) => void;
   #pending = '';
@@ -156,11 +168,11 @@ class LineBuffer extends Writable {
   }
 
   override _write(line: Readonly<Record<symbol, unknown>>, _encoding: BufferEncoding, done: () => void): void {
-    this.add(String(line[finished]));
+    this.add(String(line[MESSAGE]));
     done();
   }
 
-  /** @param line without its end. */
+  /** @param line text without a line end. */
   add(line: string): void {
     if (this.#pending === '') setImmediate(() => this.flush());
     this.#pending += `${line}\n`;

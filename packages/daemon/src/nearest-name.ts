@@ -1,6 +1,6 @@
-/** The nearest known name to a misspelled one, for "did you mean". */
+/** Finds the known name that a misspelled name probably means, for "did you mean" hints. */
 
-/** Number of letters to insert, delete or replace to make `b` of `a` (Levenshtein's distance). */
+/** Returns the Levenshtein distance: how many letters to insert, delete or replace. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
@@ -14,24 +14,24 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** Shorter beginnings are those of too many names. */
-const MIN_BEGINNING = 4;
+/** Shorter prefixes match too many names. */
+const MIN_PREFIX_LENGTH = 4;
 
-/** Whether one is how the other begins: SSL_CERTIFICATE and SSL_CERT. */
-function isBeginning(a: string, b: string): boolean {
-  return Math.min(a.length, b.length) >= MIN_BEGINNING && (a.startsWith(b) || b.startsWith(a));
+/** Returns true if one name is a prefix of the other: SSL_CERT and SSL_CERTIFICATE. */
+function isPrefix(a: string, b: string): boolean {
+  return Math.min(a.length, b.length) >= MIN_PREFIX_LENGTH && (a.startsWith(b) || b.startsWith(a));
 }
 
 /**
- * The known name that is nearest: at most a third of its letters away, or the beginning of the other one of the two; undefined
- * where none is.
+ * Returns the nearest known name, or undefined. A name is near if it differs in at most a third of
+ * its letters, or if one name is a prefix of the other.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Infinity;
   for (const candidate of known) {
     const distance = editDistance(name, candidate);
-    const near = distance <= Math.floor(candidate.length / 3) || isBeginning(name, candidate);
+    const near = distance <= Math.floor(candidate.length / 3) || isPrefix(name, candidate);
     if (near && distance < least) {
       nearest = candidate;
       least = distance;

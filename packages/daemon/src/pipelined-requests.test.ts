@@ -23,7 +23,7 @@ async function listen(handle: RequestListener): Promise<Listener & { readonly po
   return { ...listener, port: Number(new URL(listener.addresses[0] ?? '').port) };
 }
 
-/** A client that sends bytes, and reads to the end of the connection. */
+/** Sends bytes and reads until the server closes the connection. */
 function send(port: number, bytes: string): { readonly socket: Socket; readonly answers: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   open.push({ close: () => socket.destroy() });
@@ -34,7 +34,7 @@ function send(port: number, bytes: string): { readonly socket: Socket; readonly 
 const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const lastOne = request('/last', 'Connection: close\r\n');
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
-/** Each answer's path, which its body is. */
+/** Returns the bodies of the responses, which are the request paths. */
 const pathsOf = (answers: string) => [...answers.matchAll(/\r\n\r\n(\/[a-z]+)/g)].map(([, path]) => path);
 
 describe('pipelined requests', () => {
@@ -53,7 +53,7 @@ describe('pipelined requests', () => {
     expect([pathsOf(await answers), most]).toEqual([expected, 1]);
   });
 
-  it('wait in the network while the first one runs', async () => {
+  it('stay in the socket buffers while the first request runs', async () => {
     let first: { readonly response: ServerResponse; readonly socket: Socket } | undefined;
     const { port } = await listen((incoming, response) => {
       if (incoming.url === '/first') first = { response, socket: incoming.socket };
@@ -62,7 +62,7 @@ describe('pipelined requests', () => {
     const long = request('/long', `X: ${'x'.repeat(12_000)}\r\n`);
     const { socket, answers } = send(port, `${request('/first')}${long.repeat(50)}${lastOne}`);
     while (socket.bytesWritten === 0 || socket.writableLength > 0 || first === undefined) await nextTurn();
-    // Whatever the server read by itself it has read when others have been answered.
+    // After answering other requests, the server would have read more, too.
     for (let round = 0; round < 5; round += 1) {
       const probe = get({ port, path: '/probe', agent: false });
       const [answer] = (await once(probe, 'response')) as [IncomingMessage]; // documented for this event
@@ -73,7 +73,7 @@ describe('pipelined requests', () => {
     expect(pathsOf(await answers)).toEqual(['/first', ...Array<string>(50).fill('/long'), '/last']);
   });
 
-  it('behind the hundredth are not answered: the connection closes, as the last answer says', async () => {
+  it('after the hundredth get no response: the last response has Connection: close', async () => {
     const { port } = await listen((incoming, response) => setImmediate(() => response.end(incoming.url)));
     const all = await send(port, request('/get').repeat(3000)).answers;
     expect(pathsOf(all)).toHaveLength(101);
@@ -81,7 +81,7 @@ describe('pipelined requests', () => {
     expect(all.lastIndexOf('Connection: close')).toBeGreaterThan(all.lastIndexOf('HTTP/1.1 200'));
   });
 
-  it('never run when their client has gone', async () => {
+  it('never run after the client has disconnected', async () => {
     const ran: (string | undefined)[] = [];
     const { port } = await listen((incoming, response) => {
       ran.push(incoming.url);
@@ -92,7 +92,8 @@ describe('pipelined requests', () => {
     socket.destroy();
     await answers.catch(() => undefined);
     for (let round = 0; round < 5; round += 1) {
-      const [answer] = (await once(get({ port, path: '/probe', agent: false }), 'response')) as [IncomingMessage]; // documented
+      const probe = get({ port, path: '/probe', agent: false });
+      const [answer] = (await once(probe, 'response')) as [IncomingMessage]; // documented for this event
       answer.resume();
     }
     expect(ran.filter((path) => path === '/first')).toHaveLength(1);

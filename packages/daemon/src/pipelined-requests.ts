@@ -1,29 +1,32 @@
 /**
- * Pipelined requests (RFC 9112 §9.3.2): a client may send many requests on one connection before it reads the first answer. Answers go
- * out in order. Without a limit all the requests would run at once, and nothing would end those behind the first if the client leaves.
+ * Limits pipelined requests (RFC 9112 §9.3.2). A client may send many requests on a connection
+ * before it reads the first response, and the responses go out in order. Without a limit all the
+ * requests run at the same time. If the client disconnects, nothing stops those after the first.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests that wait on one connection. A single read of 64 KB holds up to 3,600. */
-const MOST_WAITING = 100;
+/** Maximum number of waiting requests per connection. A single read of 64 KB holds up to 3,600. */
+const MAX_WAITING = 100;
 
 interface Waiting {
   count: number;
-  /** Whether the limit is reached: the connection closes behind the last request that waits. */
+  /** True once the limit is reached. The connection then closes after the last waiting request. */
   isFull: boolean;
   readonly stopReading: () => void;
 }
 
 /**
- * Runs one request of a connection at a time. The connection is not read while others wait. When {@link MOST_WAITING} wait, the answer
- * to the last one says `Connection: close`, and the client repeats what came behind it on another connection.
- * @returns a listener for `request`, `checkContinue` and `checkExpectation`, which share one limit.
+ * Runs the requests of each connection one at a time and does not read from the connection while
+ * requests wait. When {@link MAX_WAITING} requests wait, the response to the last of them has
+ * `Connection: close`. The client then repeats its later requests on another connection.
+ * @returns a function that wraps the listeners for `request`, `checkContinue` and
+ *   `checkExpectation`. All of them share the limit.
  */
-export function oneAtATime(): (handle: RequestListener) => RequestListener {
+export function serializeRequests(): (handle: RequestListener) => RequestListener {
   const connections = new WeakMap<Socket, Waiting>();
   return (handle) => (request, response) => {
-    // Node gives a response its socket when the answer before it has gone out.
+    // Node assigns the socket to a response when the previous response is complete.
     if (response.socket === null) wait(connections, handle, request, response);
     else handle(request, response);
   };
@@ -40,13 +43,13 @@ function wait(
   connections.set(socket, waiting);
   if (waiting.isFull) return;
   waiting.count += 1;
-  waiting.isFull = waiting.count === MOST_WAITING;
+  waiting.isFull = waiting.count === MAX_WAITING;
   if (waiting.isFull) response.shouldKeepAlive = false;
   response.once('socket', () => {
     waiting.count -= 1;
     if (waiting.count === 0) {
       connections.delete(socket);
-      readOn(socket, waiting);
+      resumeReading(socket, waiting);
     }
     // Node still uses the response after this event.
     process.nextTick(() => {
@@ -57,15 +60,16 @@ function wait(
 
 function stopReading(socket: Socket): Waiting {
   const pause = () => void socket.pause();
-  // Node reads on for whoever reads a body, and the body of the request that runs has arrived already.
+  // Node resumes the socket when a handler reads a request body. The body of the running request
+  // has already arrived.
   socket.on('resume', pause);
   socket.pause();
   return { count: 0, isFull: false, stopReading: pause };
 }
 
-function readOn(socket: Socket, { stopReading: pause, isFull }: Waiting): void {
+function resumeReading(socket: Socket, { stopReading: pause, isFull }: Waiting): void {
   if (isFull) return;
   socket.removeListener('resume', pause);
-  // Behind an upgrade nobody listens: resuming would lose what comes next.
+  // After an `Upgrade` request the socket has no listener, and resuming would lose data.
   if (socket.listenerCount('data') > 0) socket.resume();
 }

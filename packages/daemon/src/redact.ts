@@ -1,18 +1,29 @@
-/** What must never be in a log line: passwords and tokens by their names, user info and queries of URLs. */
+/**
+ * Masks secrets in log fields: passwords and tokens by their names, user info and queries of URLs.
+ */
 import { maskUrl } from './mask-url.js';
 
-/** What a line carries beside its message: plain values, or the error that caused it under `error`. */
+/**
+ * Values that a log line contains next to its message. The error that caused the line has the name
+ * `error`.
+ */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Names whose values are nobody's business: `Password`, `X-Auth-Token`, `Authorization`, `api_key`; not `max_tokens`, which are counted. */
+/**
+ * Names of secrets: `Password`, `X-Auth-Token`, `api_key`. `max_tokens` is a number and not a
+ * secret.
+ */
 const secretName = /pass(word|wd|phrase)|token(?!s)|secret|authorization|cookie|credential|api[-_]?key/i;
 
+/** Options of {@link redact}. */
 export interface RedactOptions {
-  /** An error has the place where it broke behind its messages. */
+  /** Adds the top of the stack trace to an error. */
   readonly stacks: boolean;
 }
 
-/** The same fields fit for a log: secrets as `******`, an error as its messages. */
+/**
+ * Returns a copy of the fields that is safe to log: secrets become `******`, errors become texts.
+ */
 export function redact(fields: LogFields, options: RedactOptions): LogFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, redactValue(name, value, 0, options)]),
@@ -24,7 +35,7 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
   if (typeof value === 'string') return /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? maskUrl(value) : value;
   if (value instanceof URL) return maskUrl(value);
   if (value instanceof Error) return describeError(value, options);
-  // Bodies and driver errors nest a few levels; whatever is deeper is not worth a line.
+  // Bodies and driver errors have a few levels.
   if (typeof value !== 'object' || value === null || depth > 4) return value;
   if (Array.isArray(value)) return value.map((item) => redactValue('', item, depth + 1, options));
   return Object.fromEntries(
@@ -32,7 +43,10 @@ function redactValue(name: string, value: unknown, depth: number, options: Redac
   );
 }
 
-/** The error's message and those of its causes, outermost first; with `stacks` the stack of the innermost, where it broke. */
+/**
+ * Returns the message of the error and of its causes, outermost first. With `stacks`, adds the
+ * stack trace of the innermost error.
+ */
 function describeError(error: Error, { stacks }: RedactOptions): string {
   const messages: string[] = [];
   let innermost = error;

@@ -30,12 +30,12 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const mode = (name: string) => (statSync(name).mode & 0o7777).toString(8);
 
 describe('replacing a file', () => {
-  it('makes one for its owner alone (S2)', () => {
+  it('creates a file with mode 0600', () => {
     replaceFile(file, 'text');
     expect([readFileSync(file, 'utf8'), mode(file), readdirSync(folder)]).toEqual(['text', '600', ['file']]);
   });
 
-  it('keeps the mode and the owner of an old one, and a link to it (S2)', () => {
+  it('preserves the mode and the owner of an old file, and a link to it', () => {
     writeFileSync(file, 'old');
     chmodSync(file, 0o640);
     const owner = process.getuid?.() === 0 ? 1234 : statSync(file).uid;
@@ -47,7 +47,7 @@ describe('replacing a file', () => {
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
   });
 
-  it('makes one that belongs to the owner of its folder when root makes it', () => {
+  it('creates a file for the owner of the folder if root creates it', () => {
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(folder, 1234, 2345);
     replaceFile(file, 'text');
@@ -57,7 +57,7 @@ describe('replacing a file', () => {
     );
   });
 
-  it('does not write over what somebody else wrote meanwhile (S2)', () => {
+  it('does not overwrite a change by another process', () => {
     replaceFile(file, 'one', { basedOn: '' });
     replaceFile(file, 'two', { basedOn: 'one' });
     writeFileSync(file, 'theirs');
@@ -67,7 +67,7 @@ describe('replacing a file', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('does not replace what another process is replacing, but for one that ended in the middle of it (S2)', () => {
+  it('does not replace a file that another process is replacing, unless its lock is stale', () => {
     replaceFile(file, 'one');
     const lock = path.join(folder, '.file.lock');
     writeFileSync(lock, '');
@@ -79,7 +79,7 @@ describe('replacing a file', () => {
     expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['two', ['file']]);
   });
 
-  it('leaves nothing behind where it can not be written (S2)', () => {
+  it('leaves no temporary file if it fails', () => {
     mkdirSync(file);
     expect(() => replaceFile(file, 'text')).toThrow(/EISDIR|ENOTEMPTY|directory/);
     expect(readdirSync(folder)).toEqual(['file']);
@@ -87,7 +87,7 @@ describe('replacing a file', () => {
 });
 
 describe('preparing the replacement of a file', () => {
-  it('writes beside it, and changes nothing before it is committed', () => {
+  it('writes a temporary file and changes nothing before the commit', () => {
     writeFileSync(file, 'old');
     const prepared = prepareFile(file, 'new');
     expect([readFileSync(file, 'utf8'), readdirSync(folder).length]).toEqual(['old', 2]);
@@ -95,14 +95,14 @@ describe('preparing the replacement of a file', () => {
     expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['new', ['file']]);
   });
 
-  it('leaves nothing when it is discarded', () => {
+  it('leaves no temporary file after a discard', () => {
     writeFileSync(file, 'old');
     prepareFile(file, 'new').discard();
     expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['old', ['file']]);
   });
 });
 
-describe('what a killed process left beside a file', () => {
+describe('removing leftovers of a killed process', () => {
   const long = new Date(1000);
   const leave = (name: string): string => {
     const leftover = path.join(folder, name);
@@ -111,7 +111,7 @@ describe('what a killed process left beside a file', () => {
     return leftover;
   };
 
-  it('is removed: new texts and locks that are older than this process, also behind a link', () => {
+  it('removes temporary files and locks that are older than this process, also through a link', () => {
     writeFileSync(file, 'text');
     const left = [leave('.file.0123456789ab'), leave('.file.lock')];
     const elsewhere = mkdtempSync(path.join(tmpdir(), 'replace-file-'));
@@ -121,7 +121,7 @@ describe('what a killed process left beside a file', () => {
     rmSync(elsewhere, { recursive: true });
   });
 
-  it('is not: what is younger, of another form, of another file or owner, a folder or a link', () => {
+  it('ignores newer files, other names, other owners, folders and links', () => {
     writeFileSync(file, 'text');
     for (const name of [
       '.file.0123456789abc',
@@ -140,7 +140,7 @@ describe('what a killed process left beside a file', () => {
     expect(readdirSync(folder)).toEqual(before);
   });
 
-  it('needs neither the file nor the folder to exist', () => {
+  it('does not need the file or the folder', () => {
     const left = leave('.file.0123456789ab');
     expect(removeLeftovers(file)).toEqual([left]);
     expect(removeLeftovers(path.join(folder, 'nowhere', 'file'))).toEqual([]);

@@ -1,4 +1,7 @@
-/** Replaces small files as a whole: a reader, or the next start after a crash, finds the old text or the new one. */
+/**
+ * Replaces small files atomically. A reader, or the next start after a crash, finds the old text or
+ * the new text.
+ */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -18,23 +21,25 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { readTextFile } from './text-file.js';
 
-/** Another process has written the file since it was read. */
+/** Another process changed the file after the caller read it. */
 export class FileChangedError extends Error {
   override readonly name = 'FileChangedError';
 }
 
+/** Options of {@link replaceFile}. */
 export interface ReplaceOptions {
-  /** The old text (`''`: there was no file) that the new one was made from. */
+  /** The old text from which the caller made the new text. `''`: there was no file. */
   readonly basedOn?: string;
 }
 
-/** A new text that is on the disk beside its file. Exactly one of the two has to be called. */
+/** A new text on the disk, next to the file that it replaces. Call either `commit` or `discard`. */
 export interface PreparedFile {
   /**
-   * Puts the new text in place. It needs no room on the disk.
-   * @throws {FileChangedError} if the file no longer says what `basedOn` says, or another process is replacing it by this function.
-   *   `htpasswd` and editors take no lock, so what they write within the same few microseconds is not seen.
-   * @throws what node:fs throws; then the old file is as it was.
+   * Replaces the file. This needs no free disk space.
+   * @throws {FileChangedError} if the text of the file differs from `basedOn`, or if another
+   *   process replaces the file with this function. `htpasswd` and editors use no lock, so a change
+   *   by them within the same microseconds is lost.
+   * @throws the error of node:fs; the file is then unchanged.
    */
   commit(): void;
   /** Removes the new text. */
@@ -42,10 +47,13 @@ export interface PreparedFile {
 }
 
 /**
- * Writes the new text of a file beside it. So a change of several files can find out that one of them cannot be written before it
- * has changed any. A new file is for its owner alone (mode 0600). An old file keeps its mode and owner, a link to it stays a link.
- * A new file that root makes belongs to the owner of its folder: a service can read what `sudo` puts into the folder of its account.
- * @throws what node:fs throws; then nothing is left beside the file.
+ * Writes the new text of a file next to it. A caller that changes several files can prepare all of
+ * them first and see an error before it changes any.
+ *
+ * A new file has mode 0600. An existing file keeps its mode and owner, and a link stays a link. If
+ * root creates a file, it belongs to the owner of its folder. A service can then read what `sudo`
+ * writes into its folder.
+ * @throws the error of node:fs; then there is no new file on the disk.
  */
 export function prepareFile(file: string, text: string, { basedOn }: ReplaceOptions = {}): PreparedFile {
   const old = statSync(file, { throwIfNoEntry: false });
@@ -58,9 +66,9 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
     writeNew(next, text);
     const owner = old ?? ownerOfFolder(target);
     if (owner !== undefined) {
-      // Only root may change an owner, so a file that has the right one already is left alone.
-      const mine = statSync(next);
-      if (owner.uid !== mine.uid || owner.gid !== mine.gid) chownSync(next, owner.uid, owner.gid);
+      // Only root may change the owner, so skip this if the owner is right.
+      const current = statSync(next);
+      if (owner.uid !== current.uid || owner.gid !== current.gid) chownSync(next, owner.uid, owner.gid);
     }
     if (old !== undefined) chmodSync(next, old.mode & 0o7777);
   } catch (error) {
@@ -82,45 +90,45 @@ export function prepareFile(file: string, text: string, { basedOn }: ReplaceOpti
 }
 
 /**
- * Replaces the text of a file, as {@link prepareFile} and {@link PreparedFile.commit}. It is on the disk when this returns, after
- * a few milliseconds.
- * @throws as those two.
+ * Replaces the text of a file with {@link prepareFile} and {@link PreparedFile.commit}. The new
+ * text is on the disk when the function returns, after a few milliseconds.
+ * @throws the errors of both functions.
  */
 export function replaceFile(file: string, text: string, options: ReplaceOptions = {}): void {
   prepareFile(file, text, options).commit();
 }
 
 /**
- * Removes the files that a killed process left beside a file that it was replacing. Only a file with the exact form of our names is
- * removed, that belongs to this user or to the owner of the file, and that is older than this process: a younger one may be the
- * work of a process that still runs.
- * @returns their paths. A file that cannot be removed is left out: it does no harm.
+ * Removes temporary files of {@link prepareFile} that a killed process left behind. It removes a
+ * file only if the name has the exact format, the file belongs to this user or to the owner of
+ * `file`, and it is older than this process. A newer file may belong to a running process.
+ * @returns the paths of the removed files. A file that cannot be removed is ignored.
  */
 export function removeLeftovers(file: string): readonly string[] {
   try {
     const old = statSync(file, { throwIfNoEntry: false });
     const target = old === undefined ? file : realpathSync(file);
     const start = `.${path.basename(target)}.`;
-    const isOurs = (name: string): boolean =>
+    const isTemporary = (name: string): boolean =>
       name.startsWith(start) && /^(?:[0-9a-f]{12}|lock)$/.test(name.slice(start.length));
-    return removeFrom(path.dirname(target), isOurs, (old ?? ownerOfFolder(target))?.uid);
+    return removeFrom(path.dirname(target), isTemporary, (old ?? ownerOfFolder(target))?.uid);
   } catch {
-    // There is no such folder, or this user may not read it.
+    // The folder does not exist, or this user may not read it.
     return [];
   }
 }
 
 /**
- * Removes the files that a killed process left in a folder, by the same rules as {@link removeLeftovers}: they belong to this user or
- * to the owner of the folder, and are older than this process.
- * @param isOurs whether a file with this name is such a file.
- * @returns as {@link removeLeftovers}.
+ * Removes temporary files that a killed process left in a folder. As in {@link removeLeftovers},
+ * the files must be older than this process and belong to this user or to the owner of the folder.
+ * @param isTemporary returns true for the name of a temporary file.
+ * @returns the paths of the removed files.
  */
-export function removeLeftoversIn(folder: string, isOurs: (name: string) => boolean): readonly string[] {
+export function removeLeftoversIn(folder: string, isTemporary: (name: string) => boolean): readonly string[] {
   try {
-    return removeFrom(folder, isOurs, statSync(folder).uid);
+    return removeFrom(folder, isTemporary, statSync(folder).uid);
   } catch {
-    // There is no such folder, or this user may not read it.
+    // The folder does not exist, or this user may not read it.
     return [];
   }
 }
@@ -157,7 +165,7 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** Puts a rename on the disk: without this, a power failure may bring the old name back. */
+/** Writes a rename to the disk. Without this, a power failure may undo it. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, 'r');
@@ -167,18 +175,19 @@ function syncFolder(folder: string): void {
       closeSync(handle);
     }
   } catch {
-    // Some file systems cannot do it. The file is replaced already, so this is not a failure.
+    // Some file systems do not support this. The file is replaced, so the caller gets no error.
   }
 }
 
-/** The owner of a new file; undefined: the account of this process, because it is not root. */
+/** Returns the owner for a new file. undefined: this process is not root and cannot choose. */
 function ownerOfFolder(file: string): { readonly uid: number; readonly gid: number } | undefined {
   return process.getuid?.() === 0 ? statSync(path.dirname(file)) : undefined;
 }
 
 /**
- * Replaces the file unless it changed. If two processes try this at the same moment, one of them succeeds.
- * @param file its name, for people.
+ * Replaces the file unless it changed. If two processes try this at the same time, only one
+ * succeeds.
+ * @param file the name of the file for the error message.
  */
 function replaceIfUnchanged(next: string, target: string, basedOn: string, file: string): void {
   const changed = new FileChangedError(`${file} was changed meanwhile`);
@@ -192,10 +201,10 @@ function replaceIfUnchanged(next: string, target: string, basedOn: string, file:
   }
 }
 
-/** A lock is held for microseconds: an older one was left by a crash. */
+/** A process holds the lock for microseconds. A lock older than this is the result of a crash. */
 const LOCK_HOLDS_MS = 10_000;
 
-/** @returns false if another process has it. */
+/** Tries to create the lock file. Returns false if another process holds the lock. */
 function takeLock(lock: string): boolean {
   const heldSince = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
   if (heldSince !== undefined && Date.now() - heldSince > LOCK_HOLDS_MS) rmSync(lock, { force: true });
@@ -208,7 +217,7 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** Empty if there is no file. */
+/** Returns the text of a file, or `''` if the file does not exist. */
 function textOf(file: string): string {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readTextFile(file);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { joined } from './signals.js';
+import { coalesce } from './signals.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -8,11 +8,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('what is asked for again and again', () => {
-  it('is done at once, and once more after a rest for all that came meanwhile (C3)', async () => {
+describe('coalesced calls', () => {
+  it('run immediately, and once more after a pause for all calls in between', async () => {
     let begun = 0;
     const ends: (() => void)[] = [];
-    const ask = joined(() => {
+    const ask = coalesce(() => {
       begun += 1;
       return new Promise((resolve) => ends.push(resolve));
     }, 500);

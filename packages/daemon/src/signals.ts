@@ -1,41 +1,47 @@
-/** What a daemon's process does from its start to its end: what it obeys, and what ends it. */
+/** Signals and unexpected errors of a daemon process. */
 import type { Log } from './log.js';
 import { reloading, type Notify } from './systemd-notify.js';
 
-/** Between two reloads: a script that sends SIGHUP a hundred times a second must not keep a daemon from everything else. */
-const RELOAD_REST_MS = 500;
+/**
+ * Minimum pause between two reloads. A script that sends many SIGHUPs must not block other work.
+ */
+const RELOAD_PAUSE_MS = 500;
 
-/** What runs. */
-export interface Running {
-  /** Reads again what may be read again. Says in the log what went wrong: never throws or rejects. */
+/** A running daemon. */
+interface Running {
+  /** Reloads the configuration. Logs its errors, so it never throws or rejects. */
   reload(): void | Promise<void>;
-  /** Lets requests under way end, then lets go of everything. */
+  /** Waits for running requests, then releases all resources. */
   close(): Promise<void>;
 }
 
-export interface SignalOptions {
+interface SignalOptions {
   readonly running: Running;
   readonly notify: Notify;
   readonly log: Log;
 }
 
 /**
- * Obeys SIGTERM and SIGINT (end well; the second time, end at once) and SIGHUP (reload), tells systemd, and ends the process with
- * exit code 1 after an error that nobody caught.
- * @returns resolves when everything has ended after SIGTERM or SIGINT. The log is its owner's to flush.
+ * Handles the signals of the process and notifies systemd:
+ * - SIGTERM, SIGINT: graceful stop; a second signal exits immediately.
+ * - SIGHUP: reload.
+ *
+ * Also exits with code 1 after an uncaught error.
+ * @returns a promise that resolves when the daemon has stopped after SIGTERM or SIGINT. The caller
+ *   flushes the log.
  */
-export function obeySignals({ running, notify, log }: SignalOptions): Promise<void> {
+export function handleSignals({ running, notify, log }: SignalOptions): Promise<void> {
   let stopping = false;
   const stopped = new Promise<void>((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
       if (stopping) {
-        log.warn(`${signal} again: ending at once`);
+        log.warn(`${signal} again: exiting immediately`);
         log.flush();
         process.exit(1);
       }
       stopping = true;
       log.info(`${signal}: stopping`);
-      // Said beside the stop and not before it: systemd's attention is not worth a second.
+      // Both at the same time: the stop does not wait for systemd.
       void Promise.allSettled([notify('STOPPING=1'), running.close()]).then(([, closed]) => {
         if (closed.status === 'rejected') log.error('stopping', { error: closed.reason });
         resolve();
@@ -44,17 +50,17 @@ export function obeySignals({ running, notify, log }: SignalOptions): Promise<vo
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
   });
-  const reload = joined(async () => {
+  const reload = coalesce(async () => {
     if (stopping) return;
     await notify(...reloading());
     await running.reload();
     await notify('READY=1');
-  }, RELOAD_REST_MS);
+  }, RELOAD_PAUSE_MS);
   process.on('SIGHUP', reload);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      // Nobody knows what state this leaves behind: systemd starts a new process, and what is not this process's is kept.
-      log.error('ending after an error that nobody expected', { error });
+      // The state of this process may be inconsistent. systemd starts a new process.
+      log.error('exiting after an unexpected error', { error });
       log.flush();
       process.exit(1);
     });
@@ -63,11 +69,12 @@ export function obeySignals({ running, notify, log }: SignalOptions): Promise<vo
 }
 
 /**
- * Acts at once when it is called; calls that come until that is over and the rest after it has passed are one more act, then.
- * @param act never rejects.
- * @param restMs milliseconds.
+ * Returns a function that runs `act` immediately. All calls during that run, and during the pause
+ * after it, cause one more run after the pause.
+ * @param act must not reject.
+ * @param pauseMs milliseconds.
  */
-export function joined(act: () => Promise<void>, restMs: number): () => void {
+export function coalesce(act: () => Promise<void>, pauseMs: number): () => void {
   let wanted = false;
   let busy = false;
   const run = async () => {
@@ -75,8 +82,8 @@ export function joined(act: () => Promise<void>, restMs: number): () => void {
     while (wanted) {
       wanted = false;
       await act();
-      // What is only resting holds no process back that has ended otherwise.
-      await new Promise((resolve) => setTimeout(resolve, restMs).unref());
+      // The pause must not delay the exit of the process.
+      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
     }
     busy = false;
   };

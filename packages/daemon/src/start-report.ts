@@ -1,14 +1,14 @@
-/** The report of a command about its configuration, on standard error, before there is a log. */
+/** Prints warnings and errors of the configuration to standard error, before the log exists. */
 import { journalPrefix } from './journal.js';
 
-export interface StartReport {
+interface StartReport {
   /** One line each. */
   readonly faults: readonly string[];
-  /** One line each. They come first: a misspelled name often explains a fault. */
+  /** One line each. Printed first, because a misspelled name often explains an error. */
   readonly warnings: readonly string[];
 }
 
-/** Prints one line for each warning and fault. In the journal each line has its priority. */
+/** Prints one line for each warning and error, with its priority for systemd's journal. */
 export function printStartReport({ faults, warnings }: StartReport): void {
   const prefix = journalPrefix(2);
   for (const warning of warnings) process.stderr.write(`${prefix('warn')}warning: ${warning}\n`);

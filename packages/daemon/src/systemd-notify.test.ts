@@ -20,7 +20,7 @@ function reportsWithin(milliseconds: number, environment: Readonly<Record<string
 }
 
 describe('the watchdog', () => {
-  it("reports three times in the unit's WatchdogSec", () => {
+  it("notifies systemd three times in the unit's WatchdogSec", () => {
     expect(reportsWithin(60_000, { WATCHDOG_USEC: '60000000', WATCHDOG_PID: '42' })).toEqual(
       Array.from({ length: 3 }, () => 'WATCHDOG=1'),
     );
@@ -30,7 +30,7 @@ describe('the watchdog', () => {
     ['a unit without a watchdog', {}],
     ['another process', { WATCHDOG_USEC: '60000000', WATCHDOG_PID: '7' }],
     ['a period of zero', { WATCHDOG_USEC: '0' }],
-    ['a period that is no number', { WATCHDOG_USEC: 'soon' }],
+    ['a period that is not a number', { WATCHDOG_USEC: 'soon' }],
   ])('is off for %s', (_, environment) => {
     expect(reportsWithin(60_000, environment)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Small files that people write: read whole, as UTF-8, with a reason that people understand where that fails. */
+/** Reads small UTF-8 files and describes file errors in plain words. */
 import { readFileSync } from 'node:fs';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -10,21 +10,21 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'there is no room left on the device',
   EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the file would exceed the limit of its size',
+  EFBIG: 'the file would exceed the file size limit',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8',
 };
 
-/** Why a file can not be had, from what node:fs threw: `there is no such file`. */
+/** Describes an error of node:fs in plain words, for example `there is no such file`. */
 export function fileReason(error: unknown): string {
-  // By shape and not by class: an error of another realm (a test's) is none of this realm's Error.
+  // No `instanceof Error`: it is false for errors of another realm, which jest uses.
   if (typeof error !== 'object' || error === null) return String(error);
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   return (typeof code === 'string' ? REASONS[code] : undefined) ?? String(message);
 }
 
 /**
- * The text of a file. A byte order mark is left out.
- * @throws {Error} whose message is the reason alone, {@link fileReason}.
+ * Reads a UTF-8 file, without its byte order mark.
+ * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string): string {
   try {

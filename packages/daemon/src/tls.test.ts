@@ -8,12 +8,12 @@ import { loadTls, TlsFilesError } from './tls.js';
 let folder: string;
 const at = (name: string) => path.join(folder, name);
 
-/** A certificate and its key, of one of two kinds. */
-function makePair(name: string, ...kind: string[]): void {
+/** Creates a certificate and its key. `type`: arguments of `openssl req`. */
+function makePair(name: string, ...type: string[]): void {
   const subject = ['-subj', '/CN=localhost', '-days', '2'];
   execFileSync(
     'openssl',
-    ['req', '-x509', '-newkey', ...kind, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`), ...subject],
+    ['req', '-x509', '-newkey', ...type, '-keyout', at(`${name}.key`), '-out', at(`${name}.pem`), ...subject],
     { stdio: 'pipe' },
   );
 }
@@ -30,14 +30,14 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('certificate and key', () => {
-  it('are read, with TLS 1.2 as the least version (B11)', () => {
+  it('are loaded with TLS 1.2 as the minimum version', () => {
     const options = loadTls({ sslCert: at('one.pem'), sslKey: at('one.key') });
     expect(options.minVersion).toBe('TLSv1.2');
     expect(options.cert).toContain('BEGIN CERTIFICATE');
     expect(options.key).toContain('PRIVATE KEY');
   });
 
-  it('belong together where the key file holds another key, too, first or last (D1)', () => {
+  it('match if the key file also contains another key, first or last', () => {
     const [one, two] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('two.key'), 'utf8')];
     writeFileSync(at('both.key'), `${one}${two}`);
     for (const [name, key] of Object.entries({ one, two })) {
@@ -48,7 +48,7 @@ describe('certificate and key', () => {
     );
   });
 
-  it('belong together whatever other keys there are, with a passphrase or cut (D1)', () => {
+  it('match if other keys in the file are encrypted or truncated', () => {
     const [one, locked] = [readFileSync(at('one.key'), 'utf8'), readFileSync(at('locked.key'), 'utf8')];
     const broken = '-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n';
     for (const text of [`${one}${locked}`, `${locked}${one}`, `${broken}${one}`]) {
@@ -67,7 +67,7 @@ describe('certificate and key', () => {
     ['one.pem', 'two.key', 'using the key <folder>/two.key: it is not the key of the certificate'],
     ['one.pem', 'rsa.key', 'using the key <folder>/rsa.key: it is not the key of the certificate'],
     ['locked.pem', 'locked.key', 'using the key <folder>/locked.key: it has a passphrase'],
-  ])('%s with %s is refused with its reason (B11)', (cert, key, reason) => {
+  ])('%s with %s is rejected with a reason', (cert, key, reason) => {
     let message: unknown;
     try {
       loadTls({ sslCert: at(cert), sslKey: at(key) });

@@ -1,21 +1,25 @@
-/** Certificate and key of the daemon's own HTTPS. */
+/** Loads the certificate and key for HTTPS. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { fileReason, readTextFile } from './text-file.js';
 
-/** What `https.createServer` and `setSecureContext` take. */
+/** Options for `https.createServer` and `setSecureContext`. */
 export interface TlsOptions {
   readonly cert: string;
   readonly key: string;
   readonly minVersion: 'TLSv1.2';
 }
 
+/** Paths of the PEM files. */
 export interface TlsFiles {
   readonly sslCert: string;
   readonly sslKey: string;
 }
 
-/** The pair can not be used. The message names the file and the reason, never a key. */
+/**
+ * The certificate or the key is unusable. The message names the file and the reason, never the key
+ * itself.
+ */
 export class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
@@ -29,9 +33,11 @@ function read(what: string, file: string): string {
 }
 
 /**
- * Reads and tries a certificate and its key. Of several keys in the file it is the one that is the certificate's: while a pair is
- * replaced, which is one file after the other, the key file holds the old key and the new one.
- * @throws {TlsFilesError} where a file can not be read, is no PEM, has a passphrase, or the two do not belong together.
+ * Reads and checks a certificate and its key. If the key file contains several keys, the function
+ * selects the key of the certificate. This allows replacing the two files one after the other:
+ * meanwhile the key file contains the old key and the new key.
+ * @throws {TlsFilesError} if a file cannot be read, is not PEM, has a passphrase, or if the key
+ *   does not match.
  */
 export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
   const options: TlsOptions = { cert: read('certificate', sslCert), key: read('key', sslKey), minVersion: 'TLSv1.2' };
@@ -41,17 +47,18 @@ export function loadTls({ sslCert, sslKey }: TlsFiles): TlsOptions {
     () => new X509Certificate(options.cert),
   );
   const using = `using the key ${sslKey}`;
-  const pair = { ...options, key: ownKey(certificate, options.key, using) };
+  const pair = { ...options, key: matchingKey(certificate, options.key, using) };
   attempt(using, 'OpenSSL does not accept the pair', () => createSecureContext(pair));
   return pair;
 }
 
-/** The key that is the certificate's. Of several one that can not be read is of no account where another fits. */
-function ownKey(certificate: X509Certificate, text: string, using: string): string {
+/** Returns the key that matches the certificate. Ignores unreadable keys if another key matches. */
+function matchingKey(certificate: X509Certificate, text: string, using: string): string {
   let fault: unknown = new TlsFilesError(`${using}: it is not the key of the certificate`);
-  for (const pem of keysOf(text)) {
+  for (const pem of splitKeys(text)) {
     try {
-      // Not left to the TLS context: a certificate and a key of different kinds are two halves of two pairs to it.
+      // createSecureContext does not detect a mismatch if the certificate and the key have
+      // different types.
       if (certificate.checkPrivateKey(parseKey(pem, using))) return pem;
     } catch (error) {
       fault = error;
@@ -62,8 +69,11 @@ function ownKey(certificate: X509Certificate, text: string, using: string): stri
 
 const KEY = /-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----[\s\S]+?-----END \1-----/g;
 
-/** The keys of a key file, one PEM each; the text as it is where there are not several. */
-function keysOf(text: string): readonly string[] {
+/**
+ * Splits a key file into one PEM text per key. Returns the whole text if it has fewer than two
+ * keys.
+ */
+function splitKeys(text: string): readonly string[] {
   const found = text.match(KEY) ?? [];
   return found.length > 1 ? found.map((pem) => `${pem}\n`) : [text];
 }

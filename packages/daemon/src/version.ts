@@ -1,10 +1,10 @@
-/** What a daemon is called on the wire: the version that its own package.json names. */
 import { readFileSync } from 'node:fs';
 
 /**
- * The version of a package, `0.1.0`.
- * @param packageFile URL of its package.json: `new URL('../package.json', import.meta.url)`, one level up from src/ and from dist/ alike.
- * @throws {Error} where there is none: the package is not whole.
+ * Reads the version of a package, for example `0.1.0`.
+ * @param packageFile URL of its package.json: `new URL('../package.json', import.meta.url)` is
+ *   right in src/ and in dist/.
+ * @throws {Error} if the file has no version.
  */
 export function readVersion(packageFile: URL): string {
   const parsed: unknown = JSON.parse(readFileSync(packageFile, 'utf8'));

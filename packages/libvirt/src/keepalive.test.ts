@@ -16,14 +16,14 @@ function setUp(): { clock: FakeClock; keepalive: Keepalive; log: string[] } {
 }
 
 describe('keepalive', () => {
-  it('pings a silent peer and gives it up after `count` unanswered pings (L1)', () => {
+  it('pings a silent peer and gives it up after `count` unanswered pings', () => {
     const { clock, log } = setUp();
     clock.advance(10_000);
     expect(log).toEqual(['ping', 'ping', 'ping', 'dead after 4000']);
     expect(clock.pending).toBe(0);
   });
 
-  it('does not ping a peer that is heard anyway (L1)', () => {
+  it('does not ping a peer that is heard anyway', () => {
     const { clock, keepalive, log } = setUp();
     for (let second = 0; second < 10; second += 1) {
       keepalive.heard();
@@ -32,7 +32,7 @@ describe('keepalive', () => {
     expect(log).toEqual([]);
   });
 
-  it('takes any sign of life as an answer (L1)', () => {
+  it('takes any sign of life as an answer', () => {
     const { clock, keepalive, log } = setUp();
     for (let round = 0; round < 5; round += 1) {
       clock.advance(3000);
@@ -41,7 +41,7 @@ describe('keepalive', () => {
     expect(log.filter((entry) => entry !== 'ping')).toEqual([]);
   });
 
-  it('stops for good, and starts again with one timer (L1)', () => {
+  it('stops for good, and starts again with one timer', () => {
     const { clock, keepalive, log } = setUp();
     keepalive.stop();
     clock.advance(60_000);

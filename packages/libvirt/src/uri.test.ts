@@ -25,7 +25,7 @@ describe('a connection URI', () => {
       { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///system' },
     ],
     ['lxc:///?socket=/s&own=1', { driver: 'lxc', path: '/', socket: '/s', serverName: 'lxc:///?own=1' }],
-  ])('%s is taken apart (L1)', (text, parts) => {
+  ])('%s is taken apart', (text, parts) => {
     expect(parseUri(text)).toEqual({ text, ...parts });
   });
 
@@ -39,7 +39,7 @@ describe('a connection URI', () => {
     ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path without a zero byte'],
     ['qemu+unix:///system?socket=%zz', 'parameter "socket" is badly escaped'],
     ['qemu+unix:///system?socket=/run/a%00b', 'the socket must be an absolute path without a zero byte'],
-  ])('"%s" is refused, saying why (L1)', (text, why) => {
+  ])('"%s" is refused, saying why', (text, why) => {
     let error: unknown;
     try {
       parseUri(text);
@@ -50,7 +50,7 @@ describe('a connection URI', () => {
     expect(error).toHaveProperty('message', `reading the connection URI "${text}": ${why}`);
   });
 
-  it('is refused without repeating its password (L1)', () => {
+  it('is refused without repeating its password', () => {
     expect(() => parseUri('qemu+tcp://root:secret@host/system')).toThrow(
       'reading the connection URI "qemu+tcp://root:***@host/system": transport "tcp" is not supported yet',
     );
@@ -73,11 +73,11 @@ describe('the sockets of a URI', () => {
     ['qemu:///session', root, ['/run/user/0/libvirt/libvirt-sock', '/run/user/0/libvirt/virtqemud-sock'], false],
     ['test:///default', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtqemud-sock'], false],
     ['lxc:///', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtlxcd-sock'], false],
-  ])('%s for %o are the monolithic daemon’s, then the modular one’s (L1)', (text, places, paths, mayStart) => {
+  ])('%s for %o are the monolithic daemon’s, then the modular one’s', (text, places, paths, mayStart) => {
     expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStart });
   });
 
-  it('are the given one alone, whatever else is there (L1)', () => {
+  it('are the given one alone, whatever else is there', () => {
     expect(socketCandidates(parseUri('qemu:///session?socket=/tmp/s'), user)).toEqual({
       paths: ['/tmp/s'],
       mayStart: false,

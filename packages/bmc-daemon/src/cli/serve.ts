@@ -1,7 +1,7 @@
 /** `bmc-daemon`: the service, from its settings to the signal that ends it. */
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
-import { obeySignals } from '@rackless/daemon/signals.js';
+import { handleSignals } from '@rackless/daemon/signals.js';
 import { printStartReport } from '@rackless/daemon/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
 import { inspectSettings } from '../config/inspect.js';
@@ -40,7 +40,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   }
   const notify = createNotify({ environment: process.env, log });
   startWatchdog({ environment: process.env, notify, pid: process.pid });
-  const stopped = obeySignals({ running: daemon, notify, log });
+  const stopped = handleSignals({ running: daemon, notify, log });
   // What was said so far is for somebody who waits for it.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${daemon.addresses.join(' ')}`);

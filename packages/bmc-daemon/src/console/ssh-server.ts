@@ -1,7 +1,7 @@
 /** Serial consoles over SSH: the port, and how many may be there at a time. */
 import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Connection } from 'ssh2';
-import { isListenedAt, listen } from '@rackless/daemon/listener.js';
+import { coversAddress, listen } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import { networkOf } from '../auth/login.js';
@@ -51,7 +51,7 @@ export interface SshServer {
   /** At a time, of all machines and clients. */
   readonly mostConsoles: number;
   /** Listens at another address, too. @returns what ends that. @throws as {@link openSshServer}. */
-  alsoAt(ip: string): Promise<() => void>;
+  addAddress(ip: string): Promise<() => void>;
   /** Ends every console, which is told so, and stops listening. */
   close(): Promise<void>;
 }
@@ -171,8 +171,8 @@ export async function openSshServer(options: SshServerOptions): Promise<SshServe
   return {
     port,
     mostConsoles: limits.consoles,
-    async alsoAt(ip) {
-      if (isListenedAt(options.ip, ip)) return () => undefined;
+    async addAddress(ip) {
+      if (coversAddress(options.ip, ip)) return () => undefined;
       const door = await openDoor(ip, port);
       return () => {
         doors.delete(door);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs a command on this Node, which claims another version. */
+/** Runs a command with this Node, which reports another version. */
 async function runAs(version: string, bin: string): Promise<{ readonly code: unknown; readonly stderr: string }> {
   const preload = join(folder, 'version.cjs');
   await writeFile(preload, `Object.defineProperty(process, 'versions', { value: { node: '${version}' } });`);
@@ -56,7 +56,7 @@ describe.each(['bmc-daemon', 'model-proxy'])('%s', (name) => {
   });
 
   it('has a first file that Node 10 can parse', async () => {
-    // ES2018 and `import()`, which Node had before the language.
+    // ES2018 and `import()`, which Node 10 supports although ES2018 does not.
     const code = (await readFile(bin, 'utf8')).replaceAll('import(', 'load(');
     expect(() => parse(code, { ecmaVersion: 2018, sourceType: 'script', allowHashBang: true })).not.toThrow();
   });

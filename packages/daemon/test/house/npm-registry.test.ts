@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 const run = promisify(execFile);
 const script = join(import.meta.dirname, '../../../../scripts/npm-registry.sh');
 
-/** A registry, and what it was asked. */
+/** A registry that records its requests. */
 class Registry {
   readonly requests: { readonly url: string; readonly authorization: string | undefined }[] = [];
   readonly #server: Server;
@@ -30,7 +30,7 @@ class Registry {
   }
 
   /** `//127.0.0.1:12345/` */
-  get place(): string {
+  get address(): string {
     const address = this.#server.address();
     return `//127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/`;
   }
@@ -60,7 +60,10 @@ afterEach(async () => {
   await rm(home, { recursive: true });
 });
 
-/** Downloads version 1.0.0 of a package, with nothing of this machine's settings. @returns the bytes. */
+/**
+ * Downloads version 1.0.0 of a package without the npm settings of this host. Returns the bytes as
+ * text.
+ */
 async function download(npmrc: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
   await writeFile(join(home, '.npmrc'), npmrc);
   const file = join(home, 'package.tgz');
@@ -75,63 +78,64 @@ async function download(npmrc: string, environment: Readonly<Record<string, stri
 describe('the download of Node and npm', () => {
   it("comes from the registry of the user's .npmrc, without credentials where it needs none", async () => {
     const registry = await start(tarball);
-    expect(await download(`; mine\nregistry = "http:${registry.place}npm"\n`)).toBe('bytes');
+    expect(await download(`; mine\nregistry = "http:${registry.address}npm"\n`)).toBe('bytes');
     expect(registry.requests).toEqual([{ url: '/npm/package/-/package-1.0.0.tgz', authorization: undefined }]);
   });
 
   it('comes from the registry of the environment before that of a file', async () => {
     const [registry, other] = [await start(tarball), await start(tarball)];
-    await download(`registry=http:${other.place}\n`, { NPM_CONFIG_REGISTRY: `http:${registry.place}` });
+    await download(`registry=http:${other.address}\n`, { NPM_CONFIG_REGISTRY: `http:${registry.address}` });
     expect([registry.requests.length, other.requests.length]).toEqual([1, 0]);
   });
 
   it.each([
     ['a token', (place: string) => `${place}npm/:_authToken=a"b\\c`, 'Bearer a"b\\c'],
-    ['a token of a variable', (place: string) => `${place}:_authToken=\${TOKEN}`, 'Bearer from-environment'],
-    ['a token of a folder above', (place: string) => `${place}:_authToken=abc`, 'Bearer abc'],
+    ['a token from a variable', (place: string) => `${place}:_authToken=\${TOKEN}`, 'Bearer from-environment'],
+    ['a token of a parent path', (place: string) => `${place}:_authToken=abc`, 'Bearer abc'],
     ['Basic credentials', (place: string) => `${place}:_auth="dXNlcjpwYXNz"`, 'Basic dXNlcjpwYXNz'],
     [
       'a user and a password',
       (place: string) => `${place}:username=user\n${place}:_password=cGFzcw==`,
       'Basic dXNlcjpwYXNz',
     ],
-    ['nothing of another registry', () => '//registry.example.net/:_authToken=abc', undefined],
+    ['no credentials of another registry', () => '//registry.example.net/:_authToken=abc', undefined],
   ])('sends %s', async (_, credentials, authorization) => {
     const registry = await start(tarball);
-    await download(`registry=http:${registry.place}npm/\n${credentials(registry.place)}\n`, {
+    await download(`registry=http:${registry.address}npm/\n${credentials(registry.address)}\n`, {
       TOKEN: 'from-environment',
     });
     expect(registry.requests.map((request) => request.authorization)).toEqual([authorization]);
   });
 
-  it('comes from where the manifest says, and sends no credentials to another host', async () => {
+  it('follows the tarball URL of the manifest and sends no credentials to another host', async () => {
     const files = await start(tarball);
     const registry = await start((request, response) => {
       if (request.url !== '/package/1.0.0') response.writeHead(404).end();
-      else response.end(JSON.stringify({ name: 'package', dist: { tarball: `http:${files.place}files/package.tgz` } }));
+      else
+        response.end(JSON.stringify({ name: 'package', dist: { tarball: `http:${files.address}files/package.tgz` } }));
     });
-    await download(`registry=http:${registry.place}\n${registry.place}:_authToken=abc\n`);
+    await download(`registry=http:${registry.address}\n${registry.address}:_authToken=abc\n`);
     expect(files.requests).toEqual([{ url: '/files/package.tgz', authorization: undefined }]);
   });
 
-  it('sends no credentials where it is redirected to', async () => {
+  it('sends no credentials to another host after a redirect', async () => {
     const files = await start(tarball);
     const registry = await start((_, response) =>
-      response.writeHead(302, { Location: `http:${files.place.replace('127.0.0.1', 'localhost')}package.tgz` }).end(),
+      response.writeHead(302, { Location: `http:${files.address.replace('127.0.0.1', 'localhost')}package.tgz` }).end(),
     );
-    await download(`registry=http:${registry.place}\n${registry.place}:_authToken=abc\n`);
+    await download(`registry=http:${registry.address}\n${registry.address}:_authToken=abc\n`);
     expect(files.requests).toEqual([{ url: '/package.tgz', authorization: undefined }]);
   });
 
-  it('goes through the proxy that npm would use', async () => {
+  it('uses the proxy of the npm settings', async () => {
     const proxy = await start(tarball);
-    expect(await download(`registry=http://registry.invalid/\nproxy=http:${proxy.place}\n`)).toBe('bytes');
+    expect(await download(`registry=http://registry.invalid/\nproxy=http:${proxy.address}\n`)).toBe('bytes');
     expect(proxy.requests.map(({ url }) => url)).toEqual(['http://registry.invalid/package/-/package-1.0.0.tgz']);
   });
 
-  it('fails with the reason of curl', async () => {
+  it('fails with the error message of curl', async () => {
     const registry = await start((_, response) => response.writeHead(403).end());
-    await expect(download(`registry=http:${registry.place}\n`)).rejects.toMatchObject({
+    await expect(download(`registry=http:${registry.address}\n`)).rejects.toMatchObject({
       stderr: expect.stringContaining('403') as unknown,
     });
   });

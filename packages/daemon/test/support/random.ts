@@ -1,15 +1,17 @@
-/** Random numbers that a test can repeat: a failure names its seed. */
-
+/**
+ * A random number generator with a seed. A failed test prints the seed, so that the test can be
+ * repeated.
+ */
 export interface Random {
   /** An integer from 0 to below `limit`. */
   integer(limit: number): number;
   /** @throws {Error} for an empty list. */
   pick<Item>(items: readonly Item[]): Item;
-  /** True in one of so many cases. */
+  /** Returns true with probability 1/`cases`. */
   oneIn(cases: number): boolean;
 }
 
-/** Gives the same numbers for the same seed (mulberry32, 32 bits of state). */
+/** Creates a generator (mulberry32). The same seed gives the same numbers. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const integer = (limit: number): number => {
@@ -22,7 +24,7 @@ export function seededRandom(seed: number): Random {
     integer,
     pick: (items) => {
       const item = items[integer(items.length)];
-      if (item === undefined) throw new Error('picking one of an empty list');
+      if (item === undefined) throw new Error('picking an item of an empty list');
       return item;
     },
     oneIn: (cases) => integer(cases) === 0,

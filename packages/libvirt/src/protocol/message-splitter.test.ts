@@ -31,15 +31,12 @@ function cut(size: number): Buffer[] {
 }
 
 describe('cutting bytes into messages', () => {
-  it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])(
-    'puts them together from chunks of %d bytes (L3)',
-    (size) => {
-      // As text: jest compares buffers byte by byte, a second for these.
-      expect(cut(size).map(toHex)).toEqual(messages.map(toHex));
-    },
-  );
+  it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])('puts them together from chunks of %d bytes', (size) => {
+    // As text: jest compares buffers byte by byte, a second for these.
+    expect(cut(size).map(toHex)).toEqual(messages.map(toHex));
+  });
 
-  it('says whose memory a message is in (L3)', () => {
+  it('says whose memory a message is in', () => {
     const owned: boolean[] = [];
     const splitter = new MessageSplitter((_buffer, _start, _end, isOwned) => {
       owned.push(isOwned);
@@ -50,7 +47,7 @@ describe('cutting bytes into messages', () => {
     expect(owned).toEqual([false, true]);
   });
 
-  it('stops at a refused message and gives it back with what follows (L3)', () => {
+  it('stops at a refused message and gives it back with what follows', () => {
     for (const split of [0, 3, 10]) {
       const seen: number[] = [];
       const splitter = new MessageSplitter((buffer, start) => {
@@ -65,7 +62,7 @@ describe('cutting bytes into messages', () => {
     }
   });
 
-  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('refuses a length of %d bytes (L3)', (length) => {
+  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('refuses a length of %d bytes', (length) => {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(length);
     expect(() => new MessageSplitter(() => true).push(word)).toThrow(XdrError);

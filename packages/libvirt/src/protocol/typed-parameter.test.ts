@@ -13,19 +13,19 @@ const parameters: readonly { field: string; value: TypedParameterValue }[] = [
 ];
 
 describe('typed parameters', () => {
-  it('round-trip in each of the seven types (L2)', () => {
+  it('round-trip in each of the seven types', () => {
     const writer = new XdrWriter();
     typedParameters.encode(writer, parameters);
     expect(typedParameters.decode(new XdrReader(writer.finish()))).toEqual(parameters);
   });
 
-  it('become a record whose names can not reach a prototype (L2)', () => {
+  it('become a record whose names can not reach a prototype', () => {
     const record = toRecord(parameters);
     expect(Object.getPrototypeOf(record)).toBeNull();
     expect(Object.entries(record)).toEqual(parameters.map(({ field, value }) => [field, value.value]));
   });
 
-  it('of an unknown type are refused (L2)', () => {
+  it('of an unknown type are refused', () => {
     const writer = new XdrWriter();
     writer.uint32(1);
     writer.variable(Buffer.from('x'));

@@ -48,18 +48,18 @@ async function reach(
 }
 
 describe('opening a local daemon', () => {
-  it('prefers the monolithic daemon (L1)', async () => {
+  it('prefers the monolithic daemon', async () => {
     await listen('virtqemud-sock');
     await listen('libvirt-sock');
     expect(await reach('qemu:///session')).toBe('libvirt-sock');
   });
 
-  it('takes the modular one where there is no other (L1)', async () => {
+  it('takes the modular one where there is no other', async () => {
     await listen('virtqemud-sock');
     expect(await reach('qemu:///session')).toBe('virtqemud-sock');
   });
 
-  it('starts the user’s daemon where there is none, and waits until it listens (L1)', async () => {
+  it('starts the user’s daemon where there is none, and waits until it listens', async () => {
     let started = 0;
     const startDaemon = (): Promise<void> => {
       started += 1;
@@ -71,7 +71,7 @@ describe('opening a local daemon', () => {
     expect(started).toBe(1);
   });
 
-  it('waits for a daemon that never listens no longer than it may (L1)', async () => {
+  it('waits for a daemon that never listens no longer than it may', async () => {
     const controller = new AbortController();
     const startDaemon = (): Promise<void> => {
       setTimeout(() => controller.abort(new Error('long enough')), 120);
@@ -81,7 +81,7 @@ describe('opening a local daemon', () => {
     expect(error).toHaveProperty('message', 'long enough');
   });
 
-  it('uses the given socket alone, and starts nothing for it (L1)', async () => {
+  it('uses the given socket alone, and starts nothing for it', async () => {
     await listen('libvirt-sock');
     const path = socketAt('other');
     expect(await failureOf(reach(`qemu+unix:///session?socket=${path}`))).toMatchObject({
@@ -90,7 +90,7 @@ describe('opening a local daemon', () => {
     });
   });
 
-  it('does not go around a daemon that refuses it (L1)', async () => {
+  it('does not go around a daemon that refuses it', async () => {
     // A path that is too long is an error of any user's, as EACCES would be for whoever is not root.
     const deep = join(runtimeDir, 'x'.repeat(120));
     const open = openLocal(parseUri('qemu:///session'), {
@@ -103,7 +103,7 @@ describe('opening a local daemon', () => {
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
-  it('names every socket that it tried (L1)', async () => {
+  it('names every socket that it tried', async () => {
     const open = openLocal(parseUri('qemu:///session'), {
       places: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),

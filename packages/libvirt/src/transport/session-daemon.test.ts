@@ -32,13 +32,13 @@ async function result(): Promise<string> {
 }
 
 describe('starting a session daemon', () => {
-  it('runs the first one that is installed, to end by itself when unused (L1)', async () => {
+  it('runs the first one that is installed, to end by itself when unused', async () => {
     await install('rackless-second');
     await startSessionDaemon(environment(), ['rackless-first', 'rackless-second']);
     expect(await result()).toBe('rackless-second --timeout=120');
   });
 
-  it('says what is missing when none is installed (L1)', async () => {
+  it('says what is missing when none is installed', async () => {
     const error = await failureOf(startSessionDaemon(environment(), ['rackless-first', 'rackless-second']));
     expect(error).toMatchObject({
       message: 'starting a session daemon: neither rackless-first nor rackless-second can be run',

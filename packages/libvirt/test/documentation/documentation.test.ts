@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
 describe('the README', () => {
-  it('begins with an example of some 15 lines that runs (L4)', async () => {
+  it('begins with an example of some 15 lines that runs', async () => {
     const readme = await readFile(pathOf('README.md'), 'utf8');
     const example = /```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
     expect(example.split('\n').length).toBeLessThanOrEqual(18);
@@ -37,7 +37,7 @@ describe('the README', () => {
     }
   });
 
-  it('names every kind of event and every error of the client (L4)', async () => {
+  it('names every kind of event and every error of the client', async () => {
     const readme = await readFile(pathOf('README.md'), 'utf8');
     const api = await readFile(pathOf('API.md'), 'utf8');
     const kinds = [
@@ -50,7 +50,7 @@ describe('the README', () => {
 });
 
 describe('the package', () => {
-  it('holds what the README names, the licence and the compiled client, and nothing else (L4)', async () => {
+  it('holds what the README names, the licence and the compiled client, and nothing else', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: pathOf('.') });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { readonly path: string }[] }];
     const paths = files.map(({ path }) => path);
@@ -66,11 +66,11 @@ describe('the package', () => {
 });
 
 describe('the API page', () => {
-  it('is what the doc comments say (L4)', async () => {
+  it('is what the doc comments say', async () => {
     await run(process.execPath, [pathOf('scripts/api-page.js'), '--check']);
   });
 
-  it('names every export (L4)', async () => {
+  it('names every export', async () => {
     const api = await readFile(pathOf('API.md'), 'utf8');
     const missing = Object.keys(exported).filter(
       (name) => !api.includes(`### ${name}\n`) && !api.includes(`- **${name}**`) && !api.includes(`- \`${name}(`),

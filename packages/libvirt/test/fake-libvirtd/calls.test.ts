@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('opening a connection', () => {
-  it('authenticates, asks for keepalive before it opens, then for events (L1)', async () => {
+  it('authenticates, asks for keepalive before it opens, then for events', async () => {
     const asked: unknown[] = [];
     fake.on(supportsFeature, (args) => {
       asked.push(args.feature);
@@ -49,7 +49,7 @@ describe('opening a connection', () => {
     expect(fake.clients[0]?.calls).toEqual([66, 60, 1, 60]);
   });
 
-  it('passes polkit where libvirtd asks for it (L1)', async () => {
+  it('passes polkit where libvirtd asks for it', async () => {
     let asked = 0;
     fake.on(authProcedures.list, () => [2]);
     fake.on(authProcedures.polkit, () => {
@@ -60,7 +60,7 @@ describe('opening a connection', () => {
     expect(asked).toBe(1);
   });
 
-  it('says what polkit answered when it denies (L1)', async () => {
+  it('says what polkit answered when it denies', async () => {
     fake.on(authProcedures.list, () => [2]);
     fake.on(authProcedures.polkit, () => {
       throw new Refusal(45, 60, 'authentication failed: denied');
@@ -73,19 +73,19 @@ describe('opening a connection', () => {
     });
   });
 
-  it('refuses a libvirtd that wants SASL (L1)', async () => {
+  it('refuses a libvirtd that wants SASL', async () => {
     fake.on(authProcedures.list, () => [1]);
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'AUTH_UNSUPPORTED' } });
   });
 
-  it('refuses a libvirtd without event callbacks (L1)', async () => {
+  it('refuses a libvirtd without event callbacks', async () => {
     fake.on(supportsFeature, (args) => (args.feature === 14 ? 0 : 1));
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toHaveProperty('message', expect.stringContaining('too old'));
   });
 
-  it('never asks another socket than the given one (L1)', async () => {
+  it('never asks another socket than the given one', async () => {
     await fake.refuse();
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
@@ -96,7 +96,7 @@ describe('opening a connection', () => {
 });
 
 describe('a call', () => {
-  it('gets its own answer, also when answers come in another order (L3)', async () => {
+  it('gets its own answer, also when answers come in another order', async () => {
     const answers: (() => void)[] = [];
     fake.on(domainProcedures.lookupByName, (args) => {
       return new Promise((resolve) => answers.push(() => resolve({ ...domain, name: args.name })));
@@ -129,7 +129,7 @@ describe('a call', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
   });
 
-  it('fails with the error that libvirtd sends, its code and domain by name (L3)', async () => {
+  it('fails with the error that libvirtd sends, its code and domain by name', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(42, 10, 'Domain not found: no such thing');
     });
@@ -149,7 +149,7 @@ describe('a call', () => {
     });
   });
 
-  it('keeps the number of an error code and domain that it does not know (L3)', async () => {
+  it('keeps the number of an error code and domain that it does not know', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(9001, 9002, 'new');
     });
@@ -157,7 +157,7 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'UNKNOWN_9001', codeNumber: 9001, domain: 'UNKNOWN_9002' });
   });
 
-  it('of a procedure that libvirtd does not know fails with NO_SUPPORT, and the connection lives on (L4)', async () => {
+  it('of a procedure that libvirtd does not know fails with NO_SUPPORT, and the connection lives on', async () => {
     const link = open();
     const error = await failureOf(link.call(getVersion, undefined));
     expect(error).toMatchObject({ code: 'NO_SUPPORT', domain: 'RPC', message: 'unknown procedure: 4' });
@@ -166,7 +166,7 @@ describe('a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('takes an answer that arrives byte by byte (L4)', async () => {
+  it('takes an answer that arrives byte by byte', async () => {
     fake.on(getHostname, (_args, call) => {
       void (async () => {
         for (const byte of replyTo(getHostname, call.serial, 'slow-host')) {
@@ -179,7 +179,7 @@ describe('a call', () => {
     await expect(open().call(getHostname, undefined)).resolves.toBe('slow-host');
   });
 
-  it('ignores answers with serials that are not its own (L4)', async () => {
+  it('ignores answers with serials that are not its own', async () => {
     fake.on(getHostname, (_args, call) => {
       call.client.write(replyTo(getHostname, call.serial + 100, 'stranger'));
       call.client.write(replyTo(getHostname, 0, 'nobody'));
@@ -190,7 +190,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails with PROTOCOL when the answer is not one to it, or malformed; others go on (L4)', async () => {
+  it('fails with PROTOCOL when the answer is not one to it, or malformed; others go on', async () => {
     const link = open();
     const bad = [
       (serial: number) => replyTo(getVersion, serial, 5),
@@ -208,7 +208,7 @@ describe('a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('fails with PROTOCOL, unsent, when its arguments cannot be encoded (L3)', async () => {
+  it('fails with PROTOCOL, unsent, when its arguments cannot be encoded', async () => {
     const link = open();
     await link.connected();
     const good = link.call(connectProcedures.getVersion, undefined).catch((error: unknown) => error);
@@ -222,7 +222,7 @@ describe('a call', () => {
     await expect(good).resolves.toMatchObject({ code: 'NO_SUPPORT' });
   });
 
-  it('over 32 MiB is refused unsent (L3)', async () => {
+  it('over 32 MiB is refused unsent', async () => {
     const link = open();
     await link.connected();
     const name = 'x'.repeat(MAX_MESSAGE_BYTES);
@@ -233,7 +233,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails when libvirtd announces a message over 32 MiB, which ends the connection (L3)', async () => {
+  it('fails when libvirtd announces a message over 32 MiB, which ends the connection', async () => {
     fake.on(getHostname, (_args, call) => {
       const bytes = replyTo(getHostname, call.serial, 'x');
       bytes.writeUInt32BE(MAX_MESSAGE_BYTES + 1, 0);
@@ -252,7 +252,7 @@ describe('giving a call up', () => {
     fake.on(getHostname, () => HANG);
   });
 
-  it('at its time-out leaves the connection in use (L3)', async () => {
+  it('at its time-out leaves the connection in use', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -269,7 +269,7 @@ describe('giving a call up', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('gives each call its own time-out (L3)', async () => {
+  it('gives each call its own time-out', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -293,7 +293,7 @@ describe('giving a call up', () => {
     expect(order).toEqual([20, 40, 60]);
   });
 
-  it('ignores the answer that comes too late (L3)', async () => {
+  it('ignores the answer that comes too late', async () => {
     let answer: () => void = () => undefined;
     fake.on(getHostname, () => new Promise((resolve) => (answer = () => resolve('late'))));
     fake.on(getVersion, () => 9);
@@ -308,7 +308,7 @@ describe('giving a call up', () => {
     await expect(link.call(getVersion, undefined)).resolves.toBe(9);
   });
 
-  it('by its signal, before, while and after it runs (L1)', async () => {
+  it('by its signal, before, while and after it runs', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -326,7 +326,7 @@ describe('giving a call up', () => {
     await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
   });
 
-  it('by one signal for many calls (L1)', async () => {
+  it('by one signal for many calls', async () => {
     const link = open();
     await link.connected();
     const controller = new AbortController();
@@ -341,7 +341,7 @@ describe('giving a call up', () => {
     expect(errors.every((error) => isLibvirtError(error, 'CALL_ABORTED'))).toBe(true);
   });
 
-  it('by closing the link rejects everything at once (L3)', async () => {
+  it('by closing the link rejects everything at once', async () => {
     const link = open();
     await link.connected();
     const calls = Array.from({ length: 10 }, () => failureOf(link.call(getHostname, undefined)));
@@ -358,13 +358,13 @@ describe('giving a call up', () => {
 });
 
 describe('keepalive', () => {
-  it('answers the pings of libvirtd (L1)', async () => {
+  it('answers the pings of libvirtd', async () => {
     await open().connected();
     fake.clients[0]?.keepalive(KeepaliveProcedure.ping);
     await until('a pong', () => fake.clients[0]?.pongs === 1);
   });
 
-  it('fails every waiter when libvirtd stays silent (L1)', async () => {
+  it('fails every waiter when libvirtd stays silent', async () => {
     fake.on(getHostname, () => HANG);
     fake.answersPings = false;
     const clock = new FakeClock();
@@ -386,7 +386,7 @@ describe('keepalive', () => {
     expect(fake.everyClient[0]?.pings).toBe(2);
   });
 
-  it('keeps an idle connection to a libvirtd that answers (L1)', async () => {
+  it('keeps an idle connection to a libvirtd that answers', async () => {
     const link = open({ keepalive: { intervalMs: 10, count: 20 } });
     await link.connected();
     // More than would be sent to one that does not answer.
@@ -399,7 +399,7 @@ describe('keepalive', () => {
 describe('events', () => {
   const lifecycle = { callbackId: 1, domain, event: 2, detail: 0 };
 
-  it('reach every listener until it is removed (L1)', async () => {
+  it('reach every listener until it is removed', async () => {
     const link = open();
     const seen: string[] = [];
     const remove = link.onEvent(domainEvents.lifecycle, (event) => seen.push(`a${event.detail}`));
@@ -414,7 +414,7 @@ describe('events', () => {
     expect(seen).toEqual(['a0', 'b0', 'b1']);
   });
 
-  it('keep their place among the replies, all in one write (L1)', async () => {
+  it('keep their place among the replies, all in one write', async () => {
     const link = open();
     const order: string[] = [];
     link.onEvent(domainEvents.lifecycle, (event) => order.push(`event ${event.detail}`));
@@ -438,7 +438,7 @@ describe('events', () => {
     expect(order).toEqual(['event 1', 'host', 'event 2', 'event 3']);
   });
 
-  it('that cannot be read are reported and hurt nobody (L4)', async () => {
+  it('that cannot be read are reported and hurt nobody', async () => {
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
     link.onEvent(domainEvents.lifecycle, () => undefined);
@@ -449,7 +449,7 @@ describe('events', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('and messages of unknown kinds are ignored (L4)', async () => {
+  it('and messages of unknown kinds are ignored', async () => {
     const link = open();
     await link.connected();
     for (const type of [MessageType.call, MessageType.stream, 4, 6, 77]) {

@@ -39,7 +39,7 @@ const lifecycle = (callbackId: number, detail: number): void =>
   fake.emit(domainEvents.lifecycle, { callbackId, domain, event: 2, detail });
 
 describe('the registration of events', () => {
-  it('is one per kind, given back with the last listener (L2)', async () => {
+  it('is one per kind, given back with the last listener', async () => {
     const first = hypervisor.events.on('lifecycle', () => undefined);
     const second = hypervisor.events.on('lifecycle', () => undefined);
     const reboot = hypervisor.events.on('reboot', () => undefined);
@@ -51,7 +51,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
   });
 
-  it('that was given back keeps its last messages from the next listener (L2)', async () => {
+  it('that was given back keeps its last messages from the next listener', async () => {
     const seen: number[] = [];
     const first = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
     await first.ready;
@@ -64,7 +64,7 @@ describe('the registration of events', () => {
     expect(seen).toEqual([80]);
   });
 
-  it('is asked for again only when libvirtd has given the last one back (L1)', async () => {
+  it('is asked for again only when libvirtd has given the last one back', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       await new Promise<void>((resolve) => (answer = resolve));
@@ -82,7 +82,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0', '-7', '+0']);
   });
 
-  it('that is being given back keeps the connection until libvirtd has answered, which dies otherwise (L1)', async () => {
+  it('that is being given back keeps the connection until libvirtd has answered, which dies otherwise', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       asked.push(`-${callbackId}`);
@@ -100,7 +100,7 @@ describe('the registration of events', () => {
     expect(hypervisor.state).toBe('closed');
   });
 
-  it('is not given back by a close that ends its iterator: the connection ends it (L1)', async () => {
+  it('is not given back by a close that ends its iterator: the connection ends it', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     await hypervisor.close();
@@ -109,7 +109,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('that nobody wants any more when it is answered is given back then (L2)', async () => {
+  it('that nobody wants any more when it is answered is given back then', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
       asked.push(`+${eventId}`);
@@ -123,7 +123,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0', '-7']);
   });
 
-  it('that is under way serves a listener that comes meanwhile (L2)', async () => {
+  it('that is under way serves a listener that comes meanwhile', async () => {
     hypervisor.events.on('lifecycle', () => undefined).remove();
     const seen: number[] = [];
     const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
@@ -133,7 +133,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('that libvirtd refuses fails listener and iterator, and is asked for again by the next (L2)', async () => {
+  it('that libvirtd refuses fails listener and iterator, and is asked for again by the next', async () => {
     let refuse = true;
     fake.on(eventProcedures.callbackRegisterAny, () => {
       if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
@@ -147,7 +147,7 @@ describe('the registration of events', () => {
     await hypervisor.events.on('watchdog', () => undefined).ready;
   });
 
-  it('is made again after a reconnect, where numbers begin anew (L3)', async () => {
+  it('is made again after a reconnect, where numbers begin anew', async () => {
     const seen: number[] = [];
     const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
     await gone.ready;
@@ -165,7 +165,7 @@ describe('the registration of events', () => {
     expect([asked, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
   });
 
-  it('of a listener that went during the loss is not made again (L3)', async () => {
+  it('of a listener that went during the loss is not made again', async () => {
     const subscription = hypervisor.events.on('lifecycle', () => undefined);
     await subscription.ready;
     await fake.refuse();
@@ -179,7 +179,7 @@ describe('the registration of events', () => {
 });
 
 describe('the iterator', () => {
-  it('is broken off when its consumer falls 10,000 events behind, and asks for no more (L2)', async () => {
+  it('is broken off when its consumer falls 10,000 events behind, and asks for no more', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     for (let detail = 0; detail <= 10_000; detail += 1) lifecycle(7, detail);
@@ -194,7 +194,7 @@ describe('the iterator', () => {
 });
 
 describe('an answer that is not understood', () => {
-  it('fails its call by name, and no other (L2)', async () => {
+  it('fails its call by name, and no other', async () => {
     // A typed parameter of a kind that does not exist: the eighth.
     const stats = { ...connectProcedures.getAllDomainStats };
     fake.on(

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe('a lost connection', () => {
-  it('rejects every call that was under way, and is made again (L3)', async () => {
+  it('rejects every call that was under way, and is made again', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     const states: LinkState[] = [];
@@ -57,7 +57,7 @@ describe('a lost connection', () => {
     expect(states).toEqual(['connected', 'connecting', 'connected']);
   });
 
-  it('lets calls wait for the next one, and sends them then (L1)', async () => {
+  it('lets calls wait for the next one, and sends them then', async () => {
     fake.on(getHostname, () => 'here');
     await fake.refuse();
     const link = open();
@@ -67,7 +67,7 @@ describe('a lost connection', () => {
     await expect(Promise.all(calls)).resolves.toEqual(Array.from({ length: 10 }, () => 'here'));
   });
 
-  it('fails waiting calls at their time-out with what went wrong last (L3)', async () => {
+  it('fails waiting calls at their time-out with what went wrong last', async () => {
     await fake.refuse();
     const link = open();
     await until('a failed attempt', () => link.lastError !== null);
@@ -86,7 +86,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('lets a waiting call be given up by its signal (L1)', async () => {
+  it('lets a waiting call be given up by its signal', async () => {
     await fake.refuse();
     const link = open();
     const signal = AbortSignal.timeout(20);
@@ -96,7 +96,7 @@ describe('a lost connection', () => {
     });
   });
 
-  it('gives an attempt up that libvirtd does not answer, and says so (L3)', async () => {
+  it('gives an attempt up that libvirtd does not answer, and says so', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const clock = new FakeClock();
     const link = open({ clock, connectTimeoutMs: 200, backoff: quick });
@@ -114,7 +114,7 @@ describe('a lost connection', () => {
     await until('the abandoned connections to close', () => fake.clients.length === 1);
   });
 
-  it('is tried again ever more slowly, with jitter, and quickly again once it was stable (L1)', async () => {
+  it('is tried again ever more slowly, with jitter, and quickly again once it was stable', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     const link = open({ clock, random: () => 0, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -146,7 +146,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('spreads attempts at random, up to twice the shortest wait (L1)', async () => {
+  it('spreads attempts at random, up to twice the shortest wait', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -154,7 +154,7 @@ describe('a lost connection', () => {
     expect(clock.upcoming).toEqual([75]);
   });
 
-  it('ends with the link: nothing is tried after close (L3)', async () => {
+  it('ends with the link: nothing is tried after close', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -165,7 +165,7 @@ describe('a lost connection', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('is not awaited by a close during an attempt (L3)', async () => {
+  it('is not awaited by a close during an attempt', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const link = open();
     const waiting = failureOf(link.connected());
@@ -178,7 +178,7 @@ describe('a lost connection', () => {
 });
 
 describe('what is done on every connection', () => {
-  it('registers for events again after each loss, before waiting calls are sent (L3)', async () => {
+  it('registers for events again after each loss, before waiting calls are sent', async () => {
     fake.on(callbackRegisterAny, (args) => args.eventId + 10);
     fake.on(getHostname, () => 'host');
     const link = open();
@@ -203,7 +203,7 @@ describe('what is done on every connection', () => {
     expect(callbackIds).toEqual([10, 10, 10, 10, 10, 10]);
   });
 
-  it('is tried again on the next connection when the first one breaks on the way (L3)', async () => {
+  it('is tried again on the next connection when the first one breaks on the way', async () => {
     let drops = 3;
     fake.on(callbackRegisterAny, (_args, call) => {
       drops -= 1;
@@ -220,7 +220,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient).toHaveLength(4);
   });
 
-  it('is tried again on the next connection when one gives no answer: no registration is lost (L3)', async () => {
+  it('is tried again on the next connection when one gives no answer: no registration is lost', async () => {
     let answers = true;
     fake.on(callbackRegisterAny, () => (answers ? 1 : HANG));
     const warnings: Error[] = [];
@@ -241,7 +241,7 @@ describe('what is done on every connection', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is done at once, however late it is asked for while the link connects (L3)', async () => {
+  it('is done at once, however late it is asked for while the link connects', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const register = async (connection: Caller): Promise<void> => {
       await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
@@ -260,7 +260,7 @@ describe('what is done on every connection', () => {
     );
   });
 
-  it('reports a refusal to who asked first, and leaves the connection alone (L3)', async () => {
+  it('reports a refusal to who asked first, and leaves the connection alone', async () => {
     fake.on(callbackRegisterAny, () => {
       throw new Refusal(3, 10, 'this function is not supported');
     });
@@ -277,7 +277,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('warns when what once worked is refused later (L3)', async () => {
+  it('warns when what once worked is refused later', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
@@ -295,7 +295,7 @@ describe('what is done on every connection', () => {
     expect(warnings.map((warning) => warning.cause)).toEqual([expect.objectContaining({ message: 'not now' })]);
   });
 
-  it('is not done any more once it was removed (L1)', async () => {
+  it('is not done any more once it was removed', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const link = open();
     const hook = link.onConnected(async (connection) => {
@@ -310,7 +310,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('never becomes ready when the link is closed before (L1)', async () => {
+  it('never becomes ready when the link is closed before', async () => {
     await fake.refuse();
     const link = open();
     const hook = link.onConnected(() => Promise.resolve());

@@ -88,7 +88,7 @@ describe('a download whose messages overtake the answer to its call', () => {
   ];
   // Whole, and cut into bytes, within the length word, within the header and just behind it.
   for (const size of [Infinity, 1, 3, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1]) {
-    it.each(orders)(`is whole in the order %s %s %s, cut into pieces of ${size} bytes (L2)`, async (...order) => {
+    it.each(orders)(`is whole in the order %s %s %s, cut into pieces of ${size} bytes`, async (...order) => {
       await link.close();
       link = openLink(fake.uri, { transport: cutInto(size) });
       answering(download, order);
@@ -96,7 +96,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     });
   }
 
-  it('keeps the order of what came before the answer and what came behind it (L2)', async () => {
+  it('keeps the order of what came before the answer and what came behind it', async () => {
     fake.on(download, (_args, { client, serial }) => {
       const send = (text: string): void => {
         client.stream(download, serial, MessageStatus.continue, Buffer.from(text));
@@ -114,7 +114,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     expect(await download20()).toBe('1234');
   });
 
-  it('fails with the error that overtook it, on the stream (L2)', async () => {
+  it('fails with the error that overtook it, on the stream', async () => {
     answering(download, ['D', 'X', 'R']);
     const stream = await link.openStream(download, transfer);
     await expect(buffer(stream)).rejects.toMatchObject({
@@ -124,7 +124,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     });
   });
 
-  it('fails at its opening where the answer is a refusal, and leaves no connection (L2)', async () => {
+  it('fails at its opening where the answer is a refusal, and leaves no connection', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.stream(download, serial, MessageStatus.continue, Buffer.from(CONTENT));
       throw new Refusal(50, 18, 'Storage volume not found');
@@ -133,7 +133,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     await until('the stream’s connection to close', () => fake.clients.length === 1);
   });
 
-  it('fails with the connection that is lost before the answer (L2)', async () => {
+  it('fails with the connection that is lost before the answer', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.stream(download, serial, MessageStatus.continue, Buffer.from(CONTENT));
       client.socket.end();
@@ -142,7 +142,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     await expect(link.openStream(download, transfer)).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
   });
 
-  it('does not take the data of another stream (L2)', async () => {
+  it('does not take the data of another stream', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.socket.cork();
       client.stream(download, serial + 1, MessageStatus.continue, Buffer.from('not for this one'));
@@ -156,7 +156,7 @@ describe('a download whose messages overtake the answer to its call', () => {
   });
 });
 
-it('an upload that libvirtd breaks off before it answers the call fails with what it says (L2)', async () => {
+it('an upload that libvirtd breaks off before it answers the call fails with what it says', async () => {
   fake.on(upload, (_args, { client, serial }) => {
     client.stream(upload, serial, MessageStatus.error, errorPayload('No space left on device'));
     return undefined;
@@ -166,7 +166,7 @@ it('an upload that libvirtd breaks off before it answers the call fails with wha
   expect(await failure).toMatchObject({ code: 'SYSTEM_ERROR', message: 'No space left on device' });
 });
 
-it('a console’s first words are heard when they overtake the answer (L2)', async () => {
+it('a console’s first words are heard when they overtake the answer', async () => {
   answering(openConsole, ['D', 'R']);
   const stream = await link.openStream(openConsole, consoleArgs);
   const [heard] = await new Promise<Buffer[]>((resolve) => stream.once('data', (chunk: Buffer) => resolve([chunk])));

@@ -56,7 +56,7 @@ async function giveUp(number: number): Promise<unknown> {
 const arrived = (): string[] => resets.map((each) => each.name);
 
 describe('work', () => {
-  it('goes over a connection of its own, made when it is first needed (L1)', async () => {
+  it('goes over a connection of its own, made when it is first needed', async () => {
     await link.connected();
     expect(fake.clients).toHaveLength(1);
     await link.work(null, getHostname, undefined);
@@ -65,7 +65,7 @@ describe('work', () => {
     expect(fake.clients[1]?.calls).toEqual([66, 60, 1, 59]);
   });
 
-  it('runs one call per domain, in order, whatever the spelling of its UUID (L1)', async () => {
+  it('runs one call per domain, in order, whatever the spelling of its UUID', async () => {
     const done: string[] = [];
     const { uuid } = { uuid: 'aaaaaaaa-0000-0000-0000-000000000001' };
     const calls = ['first', 'second', 'third'].map((name, at) =>
@@ -82,7 +82,7 @@ describe('work', () => {
     expect(done).toEqual(['first', 'second', 'third']);
   });
 
-  it('has at most four calls under way, and lets nobody pass who waits longer (L1)', async () => {
+  it('has at most four calls under way, and lets nobody pass who waits longer', async () => {
     const calls = Array.from({ length: 10 }, (_, number) => resetOf(number));
     await until('four calls', () => resets.length === 4);
     // A reply to something sent later shows that nothing else is on its way.
@@ -97,7 +97,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('does not hold up other domains behind a busy one (L1)', async () => {
+  it('does not hold up other domains behind a busy one', async () => {
     void resetOf(1);
     void resetOf(1).catch(() => undefined);
     const other = resetOf(2);
@@ -110,19 +110,19 @@ describe('work', () => {
     resets[2]?.answer();
   });
 
-  it('does not slow reads down (L1)', async () => {
+  it('does not slow reads down', async () => {
     for (let number = 0; number < 4; number += 1) resetOf(number).catch(() => undefined);
     await until('four calls', () => resets.length === 4);
     await expect(link.call(getHostname, undefined)).resolves.toBe('host');
   });
 
-  it('lets a forced power-off past a reset that was given up (L1)', async () => {
+  it('lets a forced power-off past a reset that was given up', async () => {
     expect(await giveUp(1)).toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: true });
     await link.work(domainOf(1).uuid, destroyFlags, { domain: domainOf(1), flags: 0 });
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('that was given up keeps its place until libvirtd answers (L1)', async () => {
+  it('that was given up keeps its place until libvirtd answers', async () => {
     await link.connected();
     await link.work(null, getHostname, undefined);
     for (const number of [1, 2, 3]) await giveUp(number);
@@ -136,7 +136,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('moves to a fresh connection when given-up calls hold every place (L1)', async () => {
+  it('moves to a fresh connection when given-up calls hold every place', async () => {
     for (const number of [1, 2, 3]) await giveUp(number);
     const held = resetOf(4);
     await until('the fourth', () => resets.length === 4);
@@ -154,7 +154,7 @@ describe('work', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('never awaits more than four calls, over all its connections (L1)', async () => {
+  it('never awaits more than four calls, over all its connections', async () => {
     await giveUp(1);
     const calls = [2, 3, 4, 5, 6].map((number) => resetOf(number));
     await until('the four', () => resets.length === 5);
@@ -167,7 +167,7 @@ describe('work', () => {
     await Promise.all(calls);
   });
 
-  it('that waits for its turn can time out, be given up, and says that it was never sent (L1)', async () => {
+  it('that waits for its turn can time out, be given up, and says that it was never sent', async () => {
     void resetOf(1).catch(() => undefined);
     await until('the first', () => resets.length === 1);
     await expect(resetOf(1, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('work', () => {
     expect(resets).toHaveLength(1);
   });
 
-  it('fails with its connection: what was sent may have run, what waited has not (L3)', async () => {
+  it('fails with its connection: what was sent may have run, what waited has not', async () => {
     const calls = [1, 1, 2, 3, 4, 5].map((number) => failureOf(resetOf(number)));
     await until('four calls', () => resets.length === 4);
     fake.clients[1]?.drop();

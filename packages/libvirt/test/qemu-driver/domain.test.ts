@@ -39,7 +39,7 @@ beforeAll(async () => {
 const { VALIDATE } = DomainDefineFlags;
 
 describe('the QEMU host', () => {
-  it('tells what its domains can have (L2)', async () => {
+  it('tells what its domains can have', async () => {
     const query = { virtType: 'qemu', arch: 'x86_64', machine: 'q35', emulatorBinary: '/usr/bin/qemu-system-x86_64' };
     const xml = await hypervisor.getDomainCapabilities(query);
     expect(xml.trim()).toBe(
@@ -48,7 +48,7 @@ describe('the QEMU host', () => {
     expect(await codeOf(hypervisor.getDomainCapabilities({ arch: 'pdp11' }))).toBe('INVALID_ARG');
   });
 
-  it('tells the version of QEMU (L2)', async () => {
+  it('tells the version of QEMU', async () => {
     const version = await hypervisor.getVersion();
     const printed = `${Math.trunc(version / 1e6)}.${Math.trunc(version / 1e3) % 1e3}.${version % 1e3}`;
     expect(await virsh(daemon, 'version')).toContain(`Running hypervisor: QEMU ${printed}`);
@@ -66,14 +66,14 @@ describe('a running machine', () => {
     await domain.undefineFlags(DomainUndefineFlags.MANAGED_SAVE);
   });
 
-  it('was started paused (L2)', async () => {
+  it('was started paused', async () => {
     expect(await domain.getState()).toEqual({ state: DomainState.PAUSED, reason: DomainPausedReason.USER });
     await domain.resume();
     expect((await domain.getState()).state).toBe(DomainState.RUNNING);
     expect(await codeOf(domain.create())).toBe('OPERATION_INVALID');
   });
 
-  it('answers on its console (L2)', async () => {
+  it('answers on its console', async () => {
     const console = await domain.openConsole();
     const answer = new Promise<string>((resolve, reject) => {
       let text = '';
@@ -95,7 +95,7 @@ describe('a running machine', () => {
     expect(await codeOf(domain.openConsole('absent0'))).toBe('INTERNAL_ERROR');
   });
 
-  it('takes monitor commands and gives the answers as they are (L2)', async () => {
+  it('takes monitor commands and gives the answers as they are', async () => {
     const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
     // QEMU 9 has no `singlestep` any more.
     expect(qmp).toMatchObject({
@@ -108,7 +108,7 @@ describe('a running machine', () => {
     expect(line).toContain('VM status: running');
   });
 
-  it('changes and ejects a medium, live and for good, and tells of the tray (L2)', async () => {
+  it('changes and ejects a medium, live and for good, and tells of the tray', async () => {
     const image = join(daemon.dir, 'tmp', 'medium.iso');
     await copyFile(disk, image);
     const drive = (source: string): string =>
@@ -137,7 +137,7 @@ describe('a running machine', () => {
     subscription.remove();
   });
 
-  it('gets and loses a device, with an event for each (L2)', async () => {
+  it('gets and loses a device, with an event for each', async () => {
     const stick = join(daemon.dir, 'tmp', 'stick.img');
     await copyFile(disk, stick);
     const device = `<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${stick}'/><target dev='sda' bus='usb'/></disk>`;
@@ -157,7 +157,7 @@ describe('a running machine', () => {
     expect(await codeOf(domain.detachDeviceFlags(device, CONFIG))).toBe('DEVICE_MISSING');
   });
 
-  it('tells the sizes and counters of its disks (L2)', async () => {
+  it('tells the sizes and counters of its disks', async () => {
     expect(await domain.getBlockInfo('vda')).toEqual({
       capacityBytes: 1_048_576,
       allocationBytes: expect.any(Number),
@@ -170,7 +170,7 @@ describe('a running machine', () => {
     expect(await codeOf(domain.blockStats('vdz'))).toBe('INVALID_ARG');
   });
 
-  it('gives statistics of every group with their types (L2)', async () => {
+  it('gives statistics of every group with their types', async () => {
     const { STATE, CPU_TOTAL, VCPU, BLOCK } = DomainStatsTypes;
     const [stats] = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL | VCPU | BLOCK);
     expect(stats?.domain).toEqual(domain);
@@ -184,7 +184,7 @@ describe('a running machine', () => {
     });
   });
 
-  it('tells of resets, NMI and requests to shut down (L2)', async () => {
+  it('tells of resets, NMI and requests to shut down', async () => {
     const events = hypervisor.events.iterate('reboot');
     await events.ready;
     await domain.reset();
@@ -200,7 +200,7 @@ describe('a running machine', () => {
 });
 
 describe('a machine whose state is saved', () => {
-  it('tells what it was, whatever its definition says by now (L2)', async () => {
+  it('tells what it was, whatever its definition says by now', async () => {
     const xml = echoGuestXml({ name: 'saved', disk });
     const defined = await hypervisor.domainDefineXml(xml, VALIDATE);
     expect(await codeOf(defined.managedSaveGetXmlDesc())).toBe('OPERATION_INVALID');
@@ -216,7 +216,7 @@ describe('a machine whose state is saved', () => {
 });
 
 describe('a machine with a guest agent channel', () => {
-  it('tells when the agent comes and goes (L2)', async () => {
+  it('tells when the agent comes and goes', async () => {
     const channel = `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>`;
     const events = hypervisor.events.iterate('agentLifecycle');
     await events.ready;

@@ -49,7 +49,7 @@ const TROUBLE = Buffer.from(
 );
 
 describe('what a guest does', () => {
-  it('to its clock, balloon and watchdog comes as events (L2)', async () => {
+  it('to its clock, balloon and watchdog comes as events', async () => {
     const disk = Buffer.alloc(1_048_576);
     TROUBLE.copy(disk);
     disk.writeUInt16LE(0xaa55, 510);
@@ -75,7 +75,7 @@ describe('what a guest does', () => {
 });
 
 describe('what happens to a disk', () => {
-  it('that is missing at start is told (L2)', async () => {
+  it('that is missing at start is told', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
     const missing = join(daemon.dir, 'tmp', 'missing.iso');
     const drive = `<disk type='file' device='cdrom'><source file='${missing}' startupPolicy='optional'/><target dev='hdb' bus='ide'/><readonly/></disk>`;
@@ -95,7 +95,7 @@ describe('what happens to a disk', () => {
     await domain.destroy();
   });
 
-  it('in a block job is told by its target (L2)', async () => {
+  it('in a block job is told by its target', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'), 'base.img');
     const defined = await hypervisor.domainDefineXml(echoGuestXml({ name: 'layered', disk }));
     const domain = await defined.create();

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('a machine with UEFI variables', () => {
-  it('keeps them or gives them up as the flags say (L2)', async () => {
+  it('keeps them or gives them up as the flags say', async () => {
     const variables = join(daemon.dir, 'tmp', 'VARS.fd');
     const xml = echoGuestXml({ name: 'uefi', disk }).replace(
       "<boot dev='hd'/>",
@@ -49,7 +49,7 @@ describe('a machine with UEFI variables', () => {
 });
 
 describe('a machine that was started with AUTODESTROY', () => {
-  it('ends with the hypervisor that started it (L2)', async () => {
+  it('ends with the hypervisor that started it', async () => {
     const starter = await Hypervisor.open(daemon.uri);
     const domain = await starter.domainCreateXml(
       echoGuestXml({ name: 'leased', disk }),

@@ -37,7 +37,7 @@ beforeAll(async () => {
 const timeoutMs = 10_000;
 
 describe('with one guest’s QEMU stopped', () => {
-  it('everything that goes over the control connection answers (L2)', async () => {
+  it('everything that goes over the control connection answers', async () => {
     const reads = {
       state: hung.getState(),
       info: hung.getInfo(),
@@ -61,7 +61,7 @@ describe('with one guest’s QEMU stopped', () => {
     expect(await reads.metadata).toBe('NO_DOMAIN_METADATA');
   });
 
-  it('what waits for it fails at its time-out, and holds neither the other guest nor the reads up (L2, L3)', async () => {
+  it('what waits for it fails at its time-out, and holds neither the other guest nor the reads up', async () => {
     const stuck = Promise.all([
       codeOf(hung.reset({ timeoutMs })),
       codeOf(hung.getBlockInfo('vda', { timeoutMs })),
@@ -74,7 +74,7 @@ describe('with one guest’s QEMU stopped', () => {
     expect(await stuck).toEqual(['CALL_TIMEOUT', 'CALL_TIMEOUT', 'CALL_TIMEOUT']);
   });
 
-  it('its power is still pulled within the default time-out (L2)', async () => {
+  it('its power is still pulled within the default time-out', async () => {
     await hung.destroy();
     expect(await hung.getState()).toEqual({ state: DomainState.SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });

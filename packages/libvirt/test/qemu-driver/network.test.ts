@@ -12,7 +12,7 @@ withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
 // Starting a network would make a bridge on the host: the private daemon shares its interfaces.
 describe('a network that is stopped', () => {
-  it('reads as virsh prints it (L2)', async () => {
+  it('reads as virsh prints it', async () => {
     const network = await hypervisor.networkDefineXml(
       `<network><name>idle</name><bridge name='rlidle0'/><ip address='192.0.2.1' netmask='255.255.255.0'/></network>`,
     );
@@ -22,7 +22,7 @@ describe('a network that is stopped', () => {
     await network.undefine();
   });
 
-  it('tells the leases that dnsmasq has written down, all or those of one address (L2)', async () => {
+  it('tells the leases that dnsmasq has written down, all or those of one address', async () => {
     const network = await hypervisor.networkDefineXml(
       `<network><name>leased</name><bridge name='rlleas0'/>
         <ip address='192.0.2.1' netmask='255.255.255.0'><dhcp><range start='192.0.2.2' end='192.0.2.9'/></dhcp></ip>

@@ -26,7 +26,7 @@ describe('concurrent failures', () => {
     await daemon.stop();
   });
 
-  it('of 50 calls each bring their own error, code and domain by name (L3)', async () => {
+  it('of 50 calls each bring their own error, code and domain by name', async () => {
     const hypervisor = await connect(daemon);
     const names = Array.from({ length: 50 }, (_, number) => `absent-${number}`);
     const errors = await Promise.all(
@@ -73,7 +73,7 @@ describe('a stopped libvirtd', () => {
     await daemon.stop();
   });
 
-  it('fails calls at their time-out while the process stays responsive, and works on afterwards (L3)', async () => {
+  it('fails calls at their time-out while the process stays responsive, and works on afterwards', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -118,7 +118,7 @@ describe('a stopped libvirtd', () => {
     await domain?.resume();
   });
 
-  it('is not blamed when this process was held up itself: the answer is in the socket (L3)', async () => {
+  it('is not blamed when this process was held up itself: the answer is in the socket', async () => {
     const hypervisor = await connect(daemon);
     const timeoutMs = 2_000;
     const call = hypervisor.getHostname({ timeoutMs });
@@ -129,7 +129,7 @@ describe('a stopped libvirtd', () => {
     expect(await call).not.toBe('');
   });
 
-  it('fails everybody who waits once keepalive gives it up, and is reached again afterwards (L3)', async () => {
+  it('fails everybody who waits once keepalive gives it up, and is reached again afterwards', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 1000, count: 3 } });
     daemon.signal('SIGSTOP');
     const errors = await Promise.all(
@@ -152,7 +152,7 @@ describe('a restarted libvirtd', () => {
     await daemon.stop();
   });
 
-  it('is connected to again and sends every kind of event that was asked for, however it ended (L3)', async () => {
+  it('is connected to again and sends every kind of event that was asked for, however it ended', async () => {
     const hypervisor = await connect(daemon);
     const lifecycle: DomainEvent<'lifecycle'>[] = [];
     const metadata: DomainEvent<'metadataChange'>[] = [];
@@ -173,7 +173,7 @@ describe('a restarted libvirtd', () => {
     expect(metadata).toHaveLength(signals.length);
   });
 
-  it('rejects the calls that were under way, and serves the next ones (L3)', async () => {
+  it('rejects the calls that were under way, and serves the next ones', async () => {
     const hypervisor = await connect(daemon);
     daemon.signal('SIGSTOP');
     const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));

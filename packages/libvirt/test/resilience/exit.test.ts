@@ -32,11 +32,11 @@ async function leave(state: string, way: string): Promise<string> {
 const states = ['idle', 'listening', 'hung', 'uploading', 'away'];
 
 describe('a process leaves at once', () => {
-  it.each(states)('when its client is %s, by close: nothing keeps the process alive (L3)', async (state) => {
+  it.each(states)('when its client is %s, by close: nothing keeps the process alive', async (state) => {
     expect(JSON.parse(await leave(state, 'close'))).toEqual([]);
   });
 
-  it.each(states)('when its client is %s, by exit (L3)', async (state) => {
+  it.each(states)('when its client is %s, by exit', async (state) => {
     expect(await leave(state, 'exit')).toBe('');
   });
 });

@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 describe('memory', () => {
-  it('stays flat over 20,000 calls, a tenth of them failing; bench/memory.ts makes 200,000 (L3)', async () => {
+  it('stays flat over 20,000 calls, a tenth of them failing; bench/memory.ts makes 200,000', async () => {
     const { output } = programs.run('memory', [daemon.uri, String(CALLS)], { nodeFlags: ['--expose-gc'] });
     const { before, after } = JSON.parse(await output) as { before: number; after: number };
     expect(before).toBeGreaterThan(0);

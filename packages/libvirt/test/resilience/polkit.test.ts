@@ -20,14 +20,14 @@ afterAll(async () => {
 });
 
 describe('a libvirtd that asks polkit', () => {
-  it('lets root in without asking (L1)', async () => {
+  it('lets root in without asking', async () => {
     expect(JSON.parse(await programs.run('session', [daemon.uri]).output)).toEqual({
       type: 'TEST',
       uri: 'test:///default',
     });
   });
 
-  it('is asked about anybody else, and its answer is passed on (L1)', async () => {
+  it('is asked about anybody else, and its answer is passed on', async () => {
     // Who may not become another user is the namespace's root: there is nobody else then.
     const { output } = programs.run('session', [daemon.uri], process.getuid?.() === 0 ? { uid: NOBODY } : {});
     const answer = await output.catch(String);

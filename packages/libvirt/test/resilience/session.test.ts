@@ -33,7 +33,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 describe('qemu:///session', () => {
-  it('starts the user’s own libvirtd where there is none, and finds it the next time (L1)', async () => {
+  it('starts the user’s own libvirtd where there is none, and finds it the next time', async () => {
     const reached = { type: 'QEMU', uri: 'qemu:///session' };
     expect(JSON.parse(await programs.run('session', ['qemu:///session'], options).output)).toEqual(reached);
     const pidFile = join(home, 'libvirt', 'libvirtd.pid');

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('jobs that hang in libvirtd', () => {
-  it('more of them than it admits per client, starve neither reads, other machines nor keepalive (L1)', async () => {
+  it('more of them than it admits per client, starve neither reads, other machines nor keepalive', async () => {
     const states: LinkState[] = [];
     hypervisor.onStateChange((state) => states.push(state));
     for (let count = 0; count < GIVEN_UP; count += 1) {

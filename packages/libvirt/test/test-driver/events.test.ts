@@ -52,7 +52,7 @@ const powerCycle = async (domain: Domain): Promise<void> => {
 };
 
 describe('events', () => {
-  it('of the lifecycle come in order, with their details (L2)', async () => {
+  it('of the lifecycle come in order, with their details', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     const domain = await hypervisor.domainDefineXml(xmlOf('cycled'));
@@ -69,7 +69,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('name the domain as a value that can be called (L2)', async () => {
+  it('name the domain as a value that can be called', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     const domain = await hypervisor.domainDefineXml(xmlOf('valued'));
@@ -85,7 +85,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('of several kinds share one iterator (L2)', async () => {
+  it('of several kinds share one iterator', async () => {
     const domain = await hypervisor.domainDefineXml(xmlOf('noted'));
     const events = hypervisor.events.iterate(['metadataChange', 'lifecycle']);
     await events.ready;
@@ -101,7 +101,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('reach every listener of a kind until it is removed (L2)', async () => {
+  it('reach every listener of a kind until it is removed', async () => {
     const seen: string[] = [];
     const first = hypervisor.events.on('lifecycle', ({ event }) => seen.push(`first ${event}`));
     const second = hypervisor.events.on('lifecycle', ({ event }) => seen.push(`second ${event}`));
@@ -118,7 +118,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('come once after the last listener went and a new one came (L2)', async () => {
+  it('come once after the last listener went and a new one came', async () => {
     const seen: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       // Removed before libvirtd has answered, and after.
@@ -138,7 +138,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('go on after libvirtd was restarted, for listeners and iterators (L3)', async () => {
+  it('go on after libvirtd was restarted, for listeners and iterators', async () => {
     const seen: string[] = [];
     const subscription = hypervisor.events.on('lifecycle', ({ domain, event }) => seen.push(`${domain.name} ${event}`));
     const events = hypervisor.events.iterate('lifecycle');
@@ -164,7 +164,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('stop when the signal is aborted, with its reason (L2)', async () => {
+  it('stop when the signal is aborted, with its reason', async () => {
     const controller = new AbortController();
     const events = hypervisor.events.iterate('reboot', { signal: controller.signal });
     await events.ready;
@@ -176,7 +176,7 @@ describe('events', () => {
     await expect(late.next()).rejects.toThrow('enough');
   });
 
-  it('end when the hypervisor is closed (L2)', async () => {
+  it('end when the hypervisor is closed', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     const waiting = events.next();

@@ -22,7 +22,7 @@ const versionOf = (text: string): number => {
 };
 
 describe('the host', () => {
-  it('tells its type, versions, name, URI and capabilities as virsh sees them (L2)', async () => {
+  it('tells its type, versions, name, URI and capabilities as virsh sees them', async () => {
     const version = await virsh(daemon, 'version', '--daemon');
     expect(await hypervisor.getType()).toBe('TEST');
     expect(await hypervisor.getVersion()).toBe(2);
@@ -34,21 +34,21 @@ describe('the host', () => {
     expect((await hypervisor.getCapabilities()).trim()).toBe(await virsh(daemon, 'capabilities'));
   });
 
-  it('refuses what its driver does not have by name (L2)', async () => {
+  it('refuses what its driver does not have by name', async () => {
     const domain = await hypervisor.domainLookupByName('test');
     const error: unknown = await domain.detachDeviceFlags('<disk/>', 0).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
     expect(error).toMatchObject({ code: 'NO_SUPPORT', procedure: 'domainDetachDeviceFlags' });
   });
 
-  it('lists domains by filter (L2)', async () => {
+  it('lists domains by filter', async () => {
     const all = await hypervisor.listAllDomains();
     expect(all.map(({ name, id }) => [name, id])).toEqual([['test', 1]]);
     expect(all.map(({ uuid }) => uuid)).toEqual([await virsh(daemon, 'domuuid', 'test')]);
     expect(await hypervisor.listAllDomains(ConnectListAllDomainsFlags.INACTIVE)).toEqual([]);
   });
 
-  it('finds a domain by name, UUID in any spelling, and id (L2)', async () => {
+  it('finds a domain by name, UUID in any spelling, and id', async () => {
     const byName = await hypervisor.domainLookupByName('test');
     const uuid = await virsh(daemon, 'domuuid', 'test');
     expect(byName).toEqual({ name: 'test', uuid, id: 1 });
@@ -57,7 +57,7 @@ describe('the host', () => {
     expect(await hypervisor.domainLookupById(1)).toEqual(byName);
   });
 
-  it('answers NO_DOMAIN for a name, UUID and id that it does not have (L2)', async () => {
+  it('answers NO_DOMAIN for a name, UUID and id that it does not have', async () => {
     const missing = [
       hypervisor.domainLookupByName('absent'),
       hypervisor.domainLookupByUuid('00000000-0000-0000-0000-000000000000'),
@@ -67,7 +67,7 @@ describe('the host', () => {
     expect(codes).toEqual(['NO_DOMAIN', 'NO_DOMAIN', 'NO_DOMAIN']);
   });
 
-  it('gives statistics of every domain, and of chosen ones (L2)', async () => {
+  it('gives statistics of every domain, and of chosen ones', async () => {
     const { STATE, CPU_TOTAL } = DomainStatsTypes;
     const states = await hypervisor.getAllDomainStats(STATE);
     expect(states.map(({ domain, parameters }) => [domain.name, parameters])).toEqual([

@@ -13,7 +13,7 @@ const networkXml = (name: string): string =>
   `<network><name>${name}</name><bridge name='rl${name}'/><ip address='192.0.2.1' netmask='255.255.255.0'/></network>`;
 
 describe('a network', () => {
-  it('is defined, started, listed, stopped and removed (L2)', async () => {
+  it('is defined, started, listed, stopped and removed', async () => {
     const network = await hypervisor.networkDefineXml(networkXml('lab'));
     expect(network).toEqual({ name: 'lab', uuid: await virsh(daemon, 'net-uuid', 'lab') });
     expect([await network.isActive(), await network.isPersistent()]).toEqual([false, true]);
@@ -32,14 +32,14 @@ describe('a network', () => {
     expect(await codeOf(network.getXmlDesc())).toBe('NO_NETWORK');
   });
 
-  it('is found by name and UUID, and says NO_NETWORK where it is not (L2)', async () => {
+  it('is found by name and UUID, and says NO_NETWORK where it is not', async () => {
     const network = await hypervisor.networkLookupByName('default');
     expect(await hypervisor.networkLookupByUuid(network.uuid)).toEqual(network);
     expect(await codeOf(hypervisor.networkLookupByName('absent'))).toBe('NO_NETWORK');
     expect(await codeOf(hypervisor.networkLookupByUuid('00000000-0000-0000-0000-000000000000'))).toBe('NO_NETWORK');
   });
 
-  it('is transient when it was created from XML (L2)', async () => {
+  it('is transient when it was created from XML', async () => {
     const network = await hypervisor.networkCreateXml(networkXml('short'));
     expect([await network.isActive(), await network.isPersistent()]).toEqual([true, false]);
     await network.destroy();

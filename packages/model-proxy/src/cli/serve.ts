@@ -2,7 +2,7 @@
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { ListenError } from '@rackless/daemon/listener.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
-import { obeySignals } from '@rackless/daemon/signals.js';
+import { handleSignals } from '@rackless/daemon/signals.js';
 import { printStartReport } from '@rackless/daemon/start-report.js';
 import { createNotify, startWatchdog } from '@rackless/daemon/systemd-notify.js';
 import { ConfigError, loadConfig, type LoadedConfig } from '../config/load.js';
@@ -41,8 +41,8 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   }
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });
-  const stopped = obeySignals({ running: proxy, notify, log });
-  // Show the log of the start before READY=1 lets others go on.
+  const stopped = handleSignals({ running: proxy, notify, log });
+  // What was said so far is for somebody who waits for it.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${proxy.addresses.join(' ')}`);
   await stopped;

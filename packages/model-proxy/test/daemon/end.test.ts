@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     proxy.signal('SIGTERM');
     expect(await stream.ended).toBe('cut');
     expect(await proxy.finished()).toBe(1);
-    expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: ending at once']);
+    expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: exiting immediately']);
   });
 
   it('is what SIGINT is, a kept-alive connection notwithstanding (C2)', async () => {
