@@ -17,6 +17,8 @@ import { bodyAttacks } from './bmc-bodies.js';
 import { requests } from './bmc-requests.js';
 import { clients } from './proxy-clients.js';
 import { configurations } from './proxy-configurations.js';
+import { connections } from './proxy-connections.js';
+import { secrets } from './proxy-secrets.js';
 import { upstreams } from './proxy-upstreams.js';
 
 /**
@@ -35,7 +37,7 @@ const attacks = {
     ...files,
     ...loads,
   ],
-  proxy: [...upstreams, ...clients, ...configurations],
+  proxy: [...upstreams, ...secrets, ...clients, ...connections, ...configurations],
 };
 
 const { values: flags, positionals } = parseArgs({

@@ -1,0 +1,264 @@
+/** Attacks by clients on HTTP itself: pipelining, handshakes, heads, expectations, codings, and TLS that is slow or idle. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { makeFolder, oneModel } from './daemons.js';
+import { exchange, firstStatus, listen, statuses } from './wire.js';
+
+const answer = '{"object":"chat.completion","model":"m","choices":[]}';
+const ok = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
+
+/** A proxy in front of an upstream that answers after 20 ms, and counts what it is asked at once. */
+const withSlowUpstream = (arena) =>
+  arena.share('connections', async () => {
+    const state = { atOnce: 0, most: 0, asked: 0, last: '' };
+    const server = await listen((socket) =>
+      socket.on('data', (bytes) => {
+        const text = bytes.toString('latin1');
+        if (!/^[A-Z]+ \//.test(text)) return;
+        state.last = text;
+        state.asked += 1;
+        state.atOnce += 1;
+        state.most = Math.max(state.most, state.atOnce);
+        setTimeout(() => {
+          state.atOnce -= 1;
+          socket.write(ok);
+        }, 20);
+      }),
+    );
+    const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'));
+    return { daemon, state, close: server.close };
+  });
+
+const body = '{"model":"m","messages":[]}';
+const chat = (more = '', text = body) =>
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n${more}\r\n${text}`;
+
+const pipelineAttack = {
+  name: '400 chats on one connection at once',
+  holds: 'one at a time goes upstream, answers are in order, and the connection closes behind the 101st',
+  seconds: 60,
+  run: async (arena) => {
+    const { daemon, state } = await withSlowUpstream(arena);
+    state.most = state.asked = 0;
+    const { text, isClosed } = await daemon.beside(20, () => exchange(daemon.port, chat().repeat(400)));
+    const told = statuses(text);
+    if (!isClosed || told.length > 110 || told.some((status) => status !== 200))
+      throw new Error(`${told.length} answers, closed: ${isClosed}: ${text.slice(-300)}`);
+    if (state.most > 1 || state.asked !== told.length)
+      throw new Error(`${state.most} at once, ${state.asked} in all for ${told.length} answers`);
+  },
+};
+
+const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+const VERSION = 'Sec-WebSocket-Version: 13\r\n';
+const handshakes = {
+  'no key': VERSION,
+  'no version': KEY,
+  'another version': `${KEY}Sec-WebSocket-Version: 8\r\n`,
+  'a short key': `${VERSION}Sec-WebSocket-Key: AAAA\r\n`,
+  'two keys': `${VERSION}${KEY}${KEY}`,
+  'a body': `${VERSION}${KEY}Content-Length: 5\r\n`,
+  'a body in chunks': `${VERSION}${KEY}Transfer-Encoding: chunked\r\n`,
+};
+
+const handshakeAttack = {
+  name: 'WebSocket handshakes that lack something, or have too much',
+  holds: '400 or 426, and nothing reaches the upstream',
+  seconds: 60,
+  run: async (arena) => {
+    const { daemon, state } = await withSlowUpstream(arena);
+    state.asked = 0;
+    const head = (version) =>
+      `GET /v1/realtime?model=m HTTP/${version}\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
+    const all = Object.entries(handshakes).map(([name, lines]) => [name, `${head('1.1')}${lines}\r\n`]);
+    for (const [name, bytes] of [...all, ['HTTP/1.0', `${head('1.0')}${VERSION}${KEY}\r\n`]]) {
+      const { text } = await exchange(daemon.port, bytes);
+      if (![400, 426].includes(firstStatus(text)) || state.asked > 0)
+        throw new Error(`${name}: ${text.slice(0, 100)}, ${state.asked} upstream`);
+    }
+  },
+};
+
+const flood = (count, size) =>
+  Array.from({ length: count }, (_, index) => `X-${index}: ${'x'.repeat(size)}\r\n`).join('');
+const close = 'Connection: close\r\n';
+const chunkedHead = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${close}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
+const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+const gzipped = gzipSync(Buffer.alloc(20_000_000, ' ')).toString('latin1');
+/** Bytes, and the statuses that are an answer to them. */
+const requests = {
+  '10,000 headers': [chat(`${close}${flood(10_000, 1)}`), [400, 431]],
+  'a header of 1 MB': [chat(`${close}${flood(1, 1_000_000)}`), [431]],
+  'a query of 1 MB': [`GET /v1/models?${'a=b&'.repeat(250_000)} HTTP/1.1\r\nHost: x\r\n${close}\r\n`, [414, 431]],
+  'a query of 15 KB': [`GET /openai/v1/x?${'model=m&'.repeat(1900)} HTTP/1.1\r\nHost: x\r\n${close}\r\n`, [200]],
+  'two lengths': [chat(`${close}Content-Length: 5\r\n`), [400]],
+  'the same length twice': [chat(`${close}Content-Length: ${body.length}\r\n`), [200, 400]],
+  'a length and chunks': [chat(`${close}Transfer-Encoding: chunked\r\n`), [400]],
+  'two hosts': [chat(`${close}Host: y\r\n`), [400]],
+  'a folded header': [chat(`${close}X: a\r\n b\r\n`), [200, 400]],
+  trailers: [`${chunkedHead}\r\n${chunk}0\r\nHost: y\r\nAuthorization: z\r\n\r\n`, [200]],
+  'trailers without end': [`${chunkedHead}\r\n${chunk}0\r\n${flood(20_000, 10)}\r\n`, [400, 431]],
+  'extensions of 1 MB': [`${chunkedHead}\r\n2;${'x'.repeat(1_000_000)}\r\n{}\r\n0\r\n\r\n`, [400, 413, 431]],
+  'an expectation': [chat(`${close}Expect: 100-continue\r\n`), [100]],
+  'another expectation': [chat(`${close}Expect: 200-ok\r\n`), [200, 417]],
+  'an expectation of too much': [
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n`,
+    [413],
+  ],
+  'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', [400, 501, 505]],
+  'an offer of h2c': [
+    chat(`${close.replace('close', 'Upgrade, HTTP2-Settings, close')}Upgrade: h2c\r\nHTTP2-Settings: AAMA\r\n`),
+    [200],
+  ],
+  'a body in gzip': [chat(`${close}Content-Encoding: gzip\r\n`, gzipped), [415]],
+  'a coding that nobody knows': [chat(`${close}Transfer-Encoding: gzip\r\n`), [400, 501]],
+  'an asterisk': [`OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, [200, 204, 400, 404, 405]],
+};
+
+const headAttack = {
+  name: `${Object.keys(requests).length} odd requests: floods of headers, lengths, trailers, expectations, HTTP/2, gzip`,
+  holds: 'each has its own answer, and the next client gets its answer',
+  seconds: 90,
+  run: async (arena) => {
+    const { daemon, state } = await withSlowUpstream(arena);
+    for (const [name, [bytes, expected]] of Object.entries(requests)) {
+      const { text, isClosed } = await exchange(daemon.port, bytes, { seconds: 20 });
+      // A server that closes while the client sends may reset the connection: the answer is lost then.
+      if (text === '' && isClosed && bytes.length > 100_000) continue;
+      if (!expected.includes(firstStatus(text))) throw new Error(`${name}: ${JSON.stringify(text.slice(0, 300))}`);
+      if (/host: y|authorization: z/i.test(state.last)) throw new Error(`${name}: the trailer reached the upstream`);
+      await daemon.check();
+    }
+  },
+};
+
+/** A client whose body comes in chunks of one byte. */
+async function sendSlowly(port, path, type, first, piece, count) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  const gone = once(socket, 'close').catch(() => undefined);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n${first}`,
+  );
+  const bytes = piece.repeat(Math.ceil(60_000 / piece.length));
+  for (let sent = 0; sent < count && !socket.destroyed; sent += 60_000 / piece.length) {
+    if (!socket.write(bytes)) await Promise.race([once(socket, 'drain').catch(() => undefined), gone]);
+  }
+  return socket;
+}
+
+const singleBytesAttack = {
+  name: 'bodies, forms and events in chunks of one byte, with a heap of 200 MB',
+  holds: 'the process lives, and a client beside them is answered within 30 s',
+  seconds: 120,
+  run: async (arena) => {
+    const event =
+      'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n6\r\ndata: \r\n';
+    let ended = 0;
+    const server = await listen((socket) =>
+      socket.once('data', () => {
+        socket.write(event);
+        const more = '1\r\nx\r\n'.repeat(10_000);
+        const go = () => {
+          while (socket.writable && ended < arena.rounds(3_000_000, 18_000_000)) {
+            ended += 10_000;
+            if (!socket.write(more)) return void socket.once('drain', go);
+          }
+          socket.end();
+        };
+        go();
+      }),
+    );
+    const env = { NODE_OPTIONS: '--max-old-space-size=200' };
+    const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'), { env });
+    try {
+      await daemon.beside(30, async () => {
+        const form = '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
+        const inBytes = Array.from(form, (byte) => `1\r\n${byte}\r\n`).join('');
+        const sockets = [
+          await sendSlowly(
+            daemon.port,
+            '/v1/chat/completions',
+            'application/json',
+            '1\r\n{\r\n',
+            '1\r\n \r\n',
+            arena.rounds(1_000_000, 4_000_000),
+          ),
+          await sendSlowly(daemon.port, '/v1/files', 'multipart/form-data; boundary=B', '', inBytes, 1300),
+        ];
+        const { text } = await exchange(daemon.port, chat(close, body.replace('[]', '[],"stream":true')));
+        for (const socket of sockets) socket.destroy();
+        if (firstStatus(text) === 0) throw new Error(`the stream: ${text.slice(0, 200)}`);
+      });
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`exit code ${code}: ${daemon.output.slice(-300)}`);
+    } finally {
+      await daemon.kill();
+      server.close();
+    }
+  },
+};
+
+/** A certificate for loopback and its key: paths of both files. */
+function selfSigned() {
+  const folder = makeFolder();
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const subject = ['-subj', '/CN=localhost', '-days', '2', '-nodes'];
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', key, '-out', cert, ...subject],
+    { stdio: 'ignore' },
+  );
+  return { cert, key };
+}
+
+const tlsAttack = {
+  name: '500 TLS handshakes that stop, 300 connections idle on TLS, plain HTTP on the port',
+  holds: 'a client beside them is answered within 30 s',
+  seconds: 90,
+  run: async (arena) => {
+    const { cert, key } = selfSigned();
+    const env = { SSL_CERTFILE_PATH: cert, SSL_KEYFILE_PATH: key };
+    const daemon = await arena.startProxy(oneModel(9), { env });
+    const sockets = [];
+    const ask = () =>
+      new Promise((resolve, reject) => {
+        const socket = connectTls({ port: daemon.port, host: '127.0.0.1', rejectUnauthorized: false }, () =>
+          socket.write(`GET /health/liveliness HTTP/1.1\r\nHost: x\r\n${close}\r\n`),
+        );
+        socket.setTimeout(30_000, () => socket.destroy(new Error('no answer within 30 s')));
+        let text = '';
+        socket.setEncoding('latin1').on('data', (piece) => (text += piece));
+        socket.once('error', reject).once('close', () => resolve(firstStatus(text)));
+      });
+    try {
+      // The beginning of a ClientHello that announces 512 bytes.
+      for (let opened = 0; opened < 500; opened += 1) {
+        const socket = connect(daemon.port, '127.0.0.1').on('error', () => undefined);
+        socket.write(opened % 2 === 0 ? Buffer.from([0x16, 3, 1, 2, 0, 1]) : 'GET / HTTP/1.1\r\n\r\n');
+        sockets.push(socket);
+      }
+      for (let opened = 0; opened < 300; opened += 1)
+        sockets.push(
+          connectTls({ port: daemon.port, host: '127.0.0.1', rejectUnauthorized: false }).on('error', () => undefined),
+        );
+      for (const end = Date.now() + arena.rounds(3000, 20_000); Date.now() < end; await delay(100)) {
+        const status = await ask();
+        if (status !== 200) throw new Error(`a client beside them: ${status}`);
+      }
+      for (const socket of sockets) socket.destroy();
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`exit code ${code}`);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await daemon.kill();
+    }
+  },
+};
+
+export const connections = [pipelineAttack, handshakeAttack, headAttack, singleBytesAttack, tlsAttack];
