@@ -1,5 +1,5 @@
 /** Reads small UTF-8 files and describes file errors in plain words. */
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -22,14 +22,67 @@ export function fileReason(error: unknown): string {
   return (typeof code === 'string' ? REASONS[code] : undefined) ?? String(message);
 }
 
+/** No file that people write is near it; an endless one would fill the memory. */
+const LARGEST_MIB = 64;
+const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
+const READ_BYTES = 65_536;
+/** How long the writer of a pipe may stay silent, in milliseconds. */
+const PIPE_PATIENCE_MS = 5000;
+const PIPE_STEP_MS = 10;
+
 /**
- * Reads a UTF-8 file, without its byte order mark.
+ * Reads a UTF-8 file, without its byte order mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is empty.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readBytes(path));
   } catch (error) {
     throw new Error(fileReason(error), { cause: error });
   }
 }
+
+function readBytes(path: string): Buffer {
+  // Opening a pipe without a writer would block the process for ever, on a reload with all its requests.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const status = fstatSync(file);
+    if (status.size > LARGEST_BYTES) throw tooLarge();
+    return status.isFile() || status.isDirectory() ? readFileSync(file) : readStream(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A pipe or a device: it has no size, and its writer may still be at work. */
+function readStream(file: number): Buffer {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (let waitedMs = 0; ;) {
+    const room = Buffer.allocUnsafe(READ_BYTES);
+    const count = readOrWait(file, room);
+    if (count === 0) return Buffer.concat(pieces, length);
+    if (count === undefined) {
+      waitedMs += PIPE_STEP_MS;
+      if (waitedMs > PIPE_PATIENCE_MS) throw new Error('it is a pipe, and its writer is silent');
+      continue;
+    }
+    waitedMs = 0;
+    pieces.push(room.subarray(0, count));
+    length += count;
+    if (length > LARGEST_BYTES) throw tooLarge();
+  }
+}
+
+/** @returns how many bytes were read; 0: that was all; undefined: none yet. */
+function readOrWait(file: number, room: Buffer): number | undefined {
+  try {
+    return readSync(file, room);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error; // what node:fs throws
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_STEP_MS);
+    return undefined;
+  }
+}
+
+const tooLarge = () => new Error(`it is larger than ${LARGEST_MIB} MiB`);

@@ -1,7 +1,7 @@
 /** What a deployment's TLS settings come to: a context to connect with, and a digest by which connections are shared. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { readTextFile } from '@rackless/daemon/text-file.js';
 import { loadTls } from '@rackless/daemon/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
@@ -62,7 +62,7 @@ function contextOf(options: SecureContextOptions, tls: UpstreamTls, caFile: stri
 function readPem(file: string, label: string): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFile(file);
   } catch (cause) {
     throw new Error(`reading ${file}: ${reason(cause)}`, { cause });
   }

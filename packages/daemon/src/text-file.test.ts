@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readTextFile } from './text-file.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'text-file-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const inFolder = (name: string) => join(folder, name);
+
+describe('a text file', () => {
+  it('is read whole, without a byte order mark', () => {
+    writeFileSync(inFolder('a'), '\ufeffé 漢');
+    expect(readTextFile(inFolder('a'))).toBe('é 漢');
+    writeFileSync(inFolder('empty'), '');
+    expect(readTextFile(inFolder('empty'))).toBe('');
+  });
+
+  it.each([
+    ['a folder', '.', 'it is a folder'],
+    ['no file', 'none', 'there is no such file'],
+    ['an endless device', '/dev/zero', 'it is larger than 64 MiB'],
+  ])('that is %s says so', (_what, name, reason) => {
+    expect(() => readTextFile(name.startsWith('/') ? name : inFolder(name))).toThrow(reason);
+  });
+
+  it('that is not UTF-8, or too large, says so', () => {
+    writeFileSync(inFolder('latin1'), Buffer.from([0xe9, 0x0a]));
+    expect(() => readTextFile(inFolder('latin1'))).toThrow('it is not UTF-8');
+    writeFileSync(inFolder('large'), '');
+    truncateSync(inFolder('large'), 65 * 1024 * 1024);
+    expect(() => readTextFile(inFolder('large'))).toThrow('it is larger than 64 MiB');
+  });
+
+  it('that is a pipe without a writer is empty, and does not block the process', () => {
+    execFileSync('mkfifo', [inFolder('pipe')]);
+    expect(readTextFile(inFolder('pipe'))).toBe('');
+  });
+
+  it('may be a pipe whose writer takes a moment, as <(command) of a shell is', async () => {
+    const pipe = inFolder('slow');
+    execFileSync('mkfifo', [pipe]);
+    // The writer reads its own line first, so that it has opened the pipe when this test goes on.
+    const writer = spawn('bash', ['-c', `exec 3<>'${pipe}'; echo open; sleep 0.3; echo text >&3; exec 3>&-`]);
+    await once(writer.stdout, 'data');
+    expect(readTextFile(pipe)).toBe('text\n');
+  });
+});
