@@ -1,8 +1,9 @@
 /** Attacks on the proxy's configuration: what one wrong letter, or one setting that is not built, must not open. */
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneModel, validate } from './daemons.js';
-import { PATIENCE } from './wire.js';
+import { exchange, listen, PATIENCE } from './wire.js';
 
 const guessedKeys = [
   ['claude-opus-4-1', 'sk-ant'],
@@ -99,4 +100,131 @@ const reloadAttack = {
   },
 };
 
-export const configurations = [vendorAttack, settingsAttack, reloadAttack];
+/** What stands in place of the configuration while streams run: made at its path. */
+const replacements = {
+  'a folder': (file) => mkdirSync(file),
+  'a pipe without a writer': (file) => execFileSync('mkfifo', [file]),
+  'an endless device': (file) => symlinkSync('/dev/zero', file),
+  'a link to itself': (file) => symlinkSync(file, file),
+  '70 MB': (file) => writeFileSync(file, 'model_list: []\n'.repeat(5_000_000)),
+  '2 MB of one line': (file) => writeFileSync(file, `a: ${'['.repeat(2_000_000)}`),
+  'no file': () => undefined,
+};
+
+/** Sends an event of each stream every 50 ms, until `end` is called. */
+const streamingUpstream = async () => {
+  const sockets = new Set();
+  const event = 'data: {"model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
+  const chunked = (text) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const server = await listen((socket) =>
+    socket.once('data', () => {
+      sockets.add(socket);
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
+    }),
+  );
+  const timer = setInterval(() => {
+    for (const socket of sockets) socket.write(chunked(event));
+  }, 50);
+  return {
+    ...server,
+    end: () => {
+      clearInterval(timer);
+      for (const socket of sockets) socket.write(`${chunked('data: [DONE]\n\n')}0\r\n\r\n`);
+    },
+  };
+};
+
+const trafficAttack = {
+  name: '200 streams, while the configuration becomes a folder, a pipe, a device, 70 MB, and nothing',
+  holds: 'every stream is whole, the former models stay, and a client beside them is answered within 20 s',
+  seconds: 120,
+  run: async (arena) => {
+    const upstream = await streamingUpstream();
+    const good = oneModel(upstream.port);
+    const daemon = await arena.startProxy(good);
+    const body = '{"model":"m","messages":[],"stream":true}';
+    const bytes = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    try {
+      const streams = Array.from({ length: 200 }, () => exchange(daemon.port, bytes, { seconds: 110 }));
+      await daemon.beside(20, async () => {
+        for (const [what, make] of Object.entries(replacements)) {
+          rmSync(daemon.file, { recursive: true, force: true });
+          make(daemon.file);
+          const told = daemon.output.split('the old one stays').length;
+          daemon.signal('SIGHUP');
+          await until(() => daemon.output.split('the old one stays').length > told, `${what}: the log says nothing`);
+          const { json } = await daemon.ask({ path: '/v1/models' });
+          if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
+        }
+        rmSync(daemon.file, { recursive: true, force: true });
+        writeFileSync(daemon.file, good.replace('model_name: m', 'model_name: n'));
+        daemon.signal('SIGHUP');
+        await daemon.said(/configuration reloaded/);
+      });
+      upstream.end();
+      for (const { text } of await Promise.all(streams)) {
+        if (!text.startsWith('HTTP/1.1 200') || !text.includes('data: [DONE]') || text.includes('"error"'))
+          throw new Error(`a stream: ${text.slice(0, 200)} … ${text.slice(-200)}`);
+      }
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
+    } finally {
+      await daemon.kill();
+      upstream.close();
+    }
+  },
+};
+
+const escape = '\x1b[31m\nforged line\r\u202e';
+const namesAttack = {
+  name: '1,000 models, and 1,000 names, paths, users and ids of clients with escapes, line ends and letters of all kinds',
+  holds: 'metrics and memory do not grow with them, and no line of the log is forged',
+  seconds: 120,
+  run: async (arena) => {
+    const server = await listen((socket) =>
+      socket.on('data', () => socket.write('HTTP/1.1 400 No\r\ncontent-length: 0\r\n\r\n')),
+    );
+    const one = (name) =>
+      `  - {model_name: ${JSON.stringify(name)}, litellm_params: {model: openai/m, api_base: "http://127.0.0.1:${server.port}/v1", api_key: k}}\n`;
+    const models = Array.from({ length: 1000 }, (_, index) => one(`m${index}`));
+    const text = `model_list:\n${models.join('')}${one('any/*')}${one(`hostile ${escape} {}"`)}`;
+    const daemon = await arena.startProxy(text, { env: { JSON_LOGS: 'false' } });
+    try {
+      const metrics = async () => (await daemon.ask({ path: '/metrics' })).text;
+      const ask = (index) => {
+        const name = `any/${index}${escape}`;
+        const headers = { 'x-request-id': `id ${index}`, 'x-litellm-call-id': 'x'.repeat(1000) };
+        const body = { model: index % 2 === 0 ? name : `none-${name}`, messages: [], user: `${escape}${index}` };
+        return Promise.all([
+          daemon.ask({ method: 'POST', path: '/v1/chat/completions', body, headers }),
+          daemon.ask({ path: `/${index}%1b%0aforged/${'x'.repeat(index)}` }),
+          daemon.ask({ path: `/v1/models/any%2f${index}%1b%0aforged` }),
+          daemon.ask({ method: 'POST', path: `/engines/any%2f${index}/chat/completions`, body }),
+        ]);
+      };
+      const rounds = arena.rounds(250, 5000);
+      for (let index = 0; index < 10; index += 1) await ask(index);
+      const before = await metrics();
+      for (let index = 10; index < rounds; index += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, at) => ask(index + at)));
+      const after = await metrics();
+      const grown = after.split('\n').length - before.split('\n').length;
+      if (grown > 50) throw new Error(`the metrics have ${grown} lines more`);
+      if (after.includes('\x1b') || /^forged/m.test(after)) throw new Error('the metrics have a forged line');
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
+      if (daemon.output.includes('\x1b') || daemon.output.includes('\u202e') || /^forged/m.test(daemon.output))
+        throw new Error('the log has a forged line');
+    } finally {
+      await daemon.kill();
+      server.close();
+    }
+  },
+};
+
+async function until(holds, otherwise) {
+  for (const end = Date.now() + PATIENCE * 1000; !holds(); await delay(20))
+    if (Date.now() > end) throw new Error(otherwise);
+}
+
+export const configurations = [vendorAttack, settingsAttack, reloadAttack, trafficAttack, namesAttack];
