@@ -35,7 +35,7 @@ const chat = (headers: Readonly<Record<string, string>> = {}) =>
 const error = (message: string, code: string, more: object = {}) => ({
   error: { message, type: 'invalid_request_error', param: null, code, ...more },
 });
-/** Until the end of the test these deployments and settings hold. */
+/** Applies deployments and settings until the end of the test. */
 async function configured(
   changed: { readonly deployments?: readonly Partial<Deployment>[]; readonly settings?: Partial<ProxySettings> },
   test: () => Promise<void>,
@@ -52,15 +52,15 @@ async function configured(
 
 describe('paths', () => {
   it.each([
-    ['GET', '/v1/chat/completions', 405, '/v1/chat/completions has no GET, it has POST.', 'POST'],
-    ['DELETE', '/v1/chat/completions', 405, '/v1/chat/completions has no DELETE, it has POST.', 'POST'],
-    ['POST', '/v1/models', 405, '/v1/models has no POST, it has GET, HEAD.', 'GET, HEAD'],
-    ['PUT', '/health', 405, '/health has no PUT, it has GET, HEAD.', 'GET, HEAD'],
+    ['GET', '/v1/chat/completions', 405, '/v1/chat/completions does not support GET. It supports POST.', 'POST'],
+    ['DELETE', '/v1/chat/completions', 405, '/v1/chat/completions does not support DELETE. It supports POST.', 'POST'],
+    ['POST', '/v1/models', 405, '/v1/models does not support POST. It supports GET, HEAD.', 'GET, HEAD'],
+    ['PUT', '/health', 405, '/health does not support PUT. It supports GET, HEAD.', 'GET, HEAD'],
     ['GET', '/nowhere', 404, 'There is no GET /nowhere here.', undefined],
     ['POST', '/nowhere', 404, 'There is no POST /nowhere here.', undefined],
     ['POST', '/v1/a%2fb', 404, 'There is no POST /v1/a%2fb here.', undefined],
     ['POST', '/v1', 404, 'There is no POST /v1 here.', undefined],
-  ])("%s %s is %d in OpenAI's shape (C4, C11)", async (method, path, status, message, allow) => {
+  ])("%s %s is %d in OpenAI's format", async (method, path, status, message, allow) => {
     const answer = await get(path, {}, method);
     expect([answer.status, answer.json(), answer.headers.allow]).toEqual([
       status,
@@ -70,7 +70,7 @@ describe('paths', () => {
     expect(served.asked).toEqual([]);
   });
 
-  it('answer HEAD as GET, without a body (C4)', async () => {
+  it('answer HEAD like GET, without a body', async () => {
     const [head, whole] = [await get('/v1/models', {}, 'HEAD'), await get('/v1/models')];
     expect([head.status, head.body.length, head.headers['content-length']]).toEqual([
       200,
@@ -88,7 +88,7 @@ describe('routes of LiteLLM that are not implemented', () => {
     ['DELETE', '/v1/responses/resp_1', 'response_api'],
     ['GET', '/health/services', 'proxy/health'],
     ['POST', '/v1/assistants', 'assistants'],
-  ])('say so with a link to their documentation: %s %s', async (method, path, page) => {
+  ])('answer with a link to their documentation: %s %s', async (method, path, page) => {
     const answer = await call(`${served.url}${path}`, { method });
     const message = `${method} ${path} is not implemented here. It is a route of LiteLLM's proxy: https://docs.litellm.ai/docs/${page}. GET /routes lists the routes that this proxy serves.`;
     const error = { message, type: 'not_implemented_error', param: null, code: '501' };
@@ -96,7 +96,7 @@ describe('routes of LiteLLM that are not implemented', () => {
     expect(served.asked).toEqual([]);
   });
 
-  it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('are few: %s is not there at all', async (path) => {
+  it.each(['/keys', '/v1/sleep', '/v2/x', '/v1'])('do not include %s, which is not found', async (path) => {
     expect((await call(`${served.url}${path}`, { method: 'POST' })).status).toBe(404);
   });
 });
@@ -104,7 +104,7 @@ describe('routes of LiteLLM that are not implemented', () => {
 describe('pages in a browser', () => {
   const origin = { origin: 'https://app.example' };
 
-  it('may ask from anywhere, and see our headers (C4)', async () => {
+  it("may send requests from any origin and read the proxy's headers", async () => {
     served.answering = json({ model: 'served/model' }, 200, { 'access-control-allow-origin': 'https://other' });
     const { headers } = await chat(origin);
     expect([headers['access-control-allow-origin'], headers['access-control-expose-headers']]).toEqual(['*', '*']);
@@ -112,24 +112,27 @@ describe('pages in a browser', () => {
     expect((await get('/nowhere', origin)).headers['access-control-allow-origin']).toBe('*');
   });
 
-  it.each(['/v1/chat/completions', '/v1/models', '/v1/messages'])('may ask first, of %s (C4)', async (path) => {
-    const preflight = {
-      ...origin,
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'authorization,content-type',
-    };
-    const { status, headers, body } = await get(path, preflight, 'OPTIONS');
-    expect([
-      status,
-      body.length,
-      headers['access-control-allow-origin'],
-      headers['access-control-allow-methods'],
-      headers['access-control-allow-headers'],
-      headers['access-control-max-age'],
-    ]).toEqual([204, 0, '*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', 'authorization,content-type', '600']);
-  });
+  it.each(['/v1/chat/completions', '/v1/models', '/v1/messages'])(
+    'may send a preflight request for %s',
+    async (path) => {
+      const preflight = {
+        ...origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      };
+      const { status, headers, body } = await get(path, preflight, 'OPTIONS');
+      expect([
+        status,
+        body.length,
+        headers['access-control-allow-origin'],
+        headers['access-control-allow-methods'],
+        headers['access-control-allow-headers'],
+        headers['access-control-max-age'],
+      ]).toEqual([204, 0, '*', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', 'authorization,content-type', '600']);
+    },
+  );
 
-  it('are not needed to ask what a path has (C4)', async () => {
+  it('are not needed for an OPTIONS request', async () => {
     const { status, headers } = await get('/v1/chat/completions', {}, 'OPTIONS');
     expect([status, headers.allow, headers['access-control-allow-methods']]).toEqual([204, 'POST, OPTIONS', undefined]);
   });
@@ -137,14 +140,14 @@ describe('pages in a browser', () => {
 
 describe('probes', () => {
   it.each(['/health/liveliness', '/health/liveness', '/health/liveness/'])(
-    '%s says what LiteLLM says (C4)',
+    '%s answers as LiteLLM does',
     async (path) => {
       const { status, text } = await get(path);
       expect([status, text]).toEqual([200, `"I'm alive!"`]);
     },
   );
 
-  it("readiness has LiteLLM's members (C4)", async () => {
+  it("readiness has LiteLLM's members", async () => {
     const answer = await get('/health/readiness');
     expect([answer.status, answer.json()]).toEqual([
       200,
@@ -152,7 +155,7 @@ describe('probes', () => {
     ]);
   });
 
-  it('readiness is off once the process is told to end, and connections are given up (C2)', async () => {
+  it('readiness answers 503 during shutdown, and answers close their connections', async () => {
     const leaving = await serveApp();
     leaving.app.drain();
     const answer = await call(`${leaving.url}/health/readiness`, {
@@ -164,7 +167,7 @@ describe('probes', () => {
       'close',
       expect.objectContaining({ status: 'draining' }),
     ]);
-    // What still comes is served.
+    // Requests that still arrive are served.
     const { status } = await call(`${leaving.url}/v1/chat/completions`, { body: { model: 'public', messages: [] } });
     expect(status).toBe(200);
     await leaving.close();
@@ -179,7 +182,7 @@ describe('models', () => {
     { modelName: 'wild/*', id: 'deployment-3', upstreamModel: '*', modelInfo: { mode: 'chat' } },
   ];
 
-  it.each(['/v1/models', '/models'])('are listed at %s (C4)', (path) =>
+  it.each(['/v1/models', '/models'])('are listed at %s', (path) =>
     configured({ deployments }, async () => {
       expect((await get(path)).json()).toEqual({
         data: [entry('org/with space'), entry('plain'), entry('wild/*')],
@@ -193,13 +196,13 @@ describe('models', () => {
     ['org%2Fwith%20space', { ...entry('org/with space'), model_info: { max_input_tokens: 32_000 } }],
     ['plain', entry('plain')],
     ['wild/thing', { ...entry('wild/thing'), model_info: { mode: 'chat' } }],
-  ])('%s is shown with its context length, by its id (C4, C10)', (id, shown) =>
+  ])('%s is shown with its context length, by its id', (id, shown) =>
     configured({ deployments }, async () => {
       expect((await get(`/v1/models/${id}`)).json()).toEqual(shown);
     }),
   );
 
-  it('that there are not are 404 (C4)', async () => {
+  it('that do not exist are 404', async () => {
     const answer = await get('/v1/models/nobody');
     expect([answer.status, answer.json()]).toEqual([
       404,
@@ -207,54 +210,52 @@ describe('models', () => {
     ]);
   });
 
-  it.each(['/model/info', '/v1/model/info'])(
-    'are told with their parameters at %s, keys left out (C4, C9, C10)',
-    (path) =>
-      configured(
-        {
-          deployments: [
+  it.each(['/model/info', '/v1/model/info'])('are listed with their parameters at %s, without keys', (path) =>
+    configured(
+      {
+        deployments: [
+          {
+            apiBase: 'https://user:geheim@host/v1',
+            defaults: { temperature: 0.2, aws_secret_access_key: 'geheim' },
+            modelInfo: {
+              input_cost_per_token: 0.1,
+              max_tokens: 5,
+              nested: { api_key: 'geheim', mode: 'chat', list: [{ password: 'geheim' }, 1] },
+            },
+          },
+        ],
+      },
+      async () => {
+        const { text } = await get(path);
+        expect(text).not.toContain('geheim');
+        expect(text).not.toContain('sk-upstream');
+        expect(JSON.parse(text)).toEqual({
+          data: [
             {
-              apiBase: 'https://user:geheim@host/v1',
-              defaults: { temperature: 0.2, aws_secret_access_key: 'geheim' },
-              modelInfo: {
+              model_name: 'public',
+              litellm_params: {
+                temperature: 0.2,
+                model: 'hosted_vllm/served/model',
+                api_base: 'https://host/v1',
+                drop_params: false,
+                weight: 1,
+              },
+              model_info: {
                 input_cost_per_token: 0.1,
                 max_tokens: 5,
-                nested: { api_key: 'geheim', mode: 'chat', list: [{ password: 'geheim' }, 1] },
+                nested: { mode: 'chat', list: [{}, 1] },
+                id: 'deployment-1',
+                db_model: false,
               },
             },
           ],
-        },
-        async () => {
-          const { text } = await get(path);
-          expect(text).not.toContain('geheim');
-          expect(text).not.toContain('sk-upstream');
-          expect(JSON.parse(text)).toEqual({
-            data: [
-              {
-                model_name: 'public',
-                litellm_params: {
-                  temperature: 0.2,
-                  model: 'hosted_vllm/served/model',
-                  api_base: 'https://host/v1',
-                  drop_params: false,
-                  weight: 1,
-                },
-                model_info: {
-                  input_cost_per_token: 0.1,
-                  max_tokens: 5,
-                  nested: { mode: 'chat', list: [{}, 1] },
-                  id: 'deployment-1',
-                  db_model: false,
-                },
-              },
-            ],
-          });
-          expect((await get(`${path}?litellm_model_id=other`)).json()).toEqual({ data: [] });
-        },
-      ),
+        });
+        expect((await get(`${path}?litellm_model_id=other`)).json()).toEqual({ data: [] });
+      },
+    ),
   );
 
-  it('that can not be served are told with the reason (C11)', () =>
+  it('that cannot be served are 400 with the reason', () =>
     configured({ settings: { unserved: new Map([['cloud', 'bedrock has an API of its own']]) } }, async () => {
       const answer = await call(`${served.url}/v1/chat/completions`, { body: { model: 'cloud', messages: [] } });
       expect([answer.status, answer.json()]).toEqual([
@@ -269,7 +270,7 @@ describe('models', () => {
 });
 
 describe('/health', () => {
-  it('asks every model one small question, and tells who answered (C4)', () =>
+  it('sends a short request to every model and reports which ones answered', () =>
     configured(
       {
         deployments: [
@@ -298,8 +299,8 @@ describe('/health', () => {
             healthy_endpoints: [entry('served/model', 1), entry('embedder', 2)],
             unhealthy_endpoints: [
               { ...entry('ill', 3), error: expect.stringContaining('out of order') as unknown },
-              { ...entry('*', 4), error: 'a wildcard: model_info.health_check_model has to name a model' },
-              { ...entry('served/model', 5), error: 'there is no question for models of mode audio_transcription' },
+              { ...entry('*', 4), error: 'a wildcard needs model_info.health_check_model to name a model' },
+              { ...entry('served/model', 5), error: 'models of mode audio_transcription cannot be checked' },
             ],
             healthy_count: 2,
             unhealthy_count: 3,
@@ -324,7 +325,7 @@ describe('/health', () => {
       },
     ));
 
-  it('asks the model and waits as long as model_info says (C4, C10)', () => {
+  it('uses the model and the timeout of model_info', () => {
     const modelInfo = { health_check_model: 'hosted_vllm/small', health_check_timeout: 0.1 };
     return configured({ deployments: [{ upstreamModel: '*', modelInfo }] }, async () => {
       served.answering = () => undefined;
@@ -344,7 +345,7 @@ describe('/health', () => {
     });
   });
 
-  it('stops reading an answer without end', () =>
+  it('stops reading an endless answer', () =>
     configured({ deployments: [{}] }, async () => {
       served.answering = (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -357,7 +358,7 @@ describe('/health', () => {
       };
       const { unhealthy_endpoints } = (await get('/health')).json() as { unhealthy_endpoints: { error: string }[] };
       expect(unhealthy_endpoints.map(({ error }) => error)).toEqual([
-        'the upstream sent more than 16 MB for a question of one word',
+        'the upstream sent more than 16 MB in reply to a health check',
       ]);
     }));
 });
@@ -366,7 +367,7 @@ describe('keys', () => {
   const settings = { clientKeys: new Set(['sk-1234']) };
 
   it.each(['/v1/models', '/v1/models/public', '/health', '/model/info', '/v1/model/info'])(
-    'are asked for at %s (C9)',
+    'are required at %s',
     (path) =>
       configured({ settings }, async () => {
         const refused = await get(path);
@@ -375,18 +376,16 @@ describe('keys', () => {
       }),
   );
 
-  it.each(['/', '/health/liveliness', '/health/readiness', '/metrics', '/routes'])(
-    'are not asked for at %s (C9)',
-    (path) =>
-      configured({ settings }, async () => {
-        const { status, text } = await get(path);
-        expect(status).toBe(200);
-        // Names of models are for those who may ask them.
-        if (path === '/') expect(text).not.toContain('public');
-      }),
+  it.each(['/', '/health/liveliness', '/health/readiness', '/metrics', '/routes'])('are not required at %s', (path) =>
+    configured({ settings }, async () => {
+      const { status, text } = await get(path);
+      expect(status).toBe(200);
+      // The page shows model names only if their list needs no key.
+      if (path === '/') expect(text).not.toContain('public');
+    }),
   );
 
-  it('are asked for before a body is read, and never told (C9)', () =>
+  it('are checked before the body is read, and never shown', () =>
     configured({ settings }, async () => {
       served.lines();
       expect((await chat({ authorization: 'Bearer sk-12345' })).status).toBe(401);
@@ -401,8 +400,8 @@ describe('keys', () => {
     }));
 });
 
-describe('the page for people', () => {
-  it('names the models, escaped, and lets nothing run (C4)', () =>
+describe('the home page', () => {
+  it('lists the models, escaped, and allows no scripts', () =>
     configured({ deployments: [{ modelName: '<script>alert(1)</script>' }] }, async () => {
       const { status, headers, text } = await get('/');
       expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -411,7 +410,7 @@ describe('the page for people', () => {
       expect(text).not.toContain('<script>');
     }));
 
-  it('is there for whole URLs and doubled slashes (C4)', async () => {
+  it('is served for absolute URLs and repeated slashes', async () => {
     const answer = await exchangeBytes(
       served.port,
       Buffer.from('GET http://proxy//routes/ HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n'),
@@ -427,7 +426,7 @@ describe('settings that restrict access', () => {
     served.app.replaceSettings(settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], changed));
   afterEach(() => replace({}));
 
-  it('can have /metrics and other open pages need the key', async () => {
+  it('can require the key for /metrics and other open pages', async () => {
     replace({ ...closed, closedPages: new Set(['/metrics', '/routes']) });
     const statuses = async (headers = {}) =>
       Promise.all(
@@ -439,7 +438,7 @@ describe('settings that restrict access', () => {
     expect(await statuses({ authorization: 'Bearer sk-1' })).toEqual([200, 200, 200, 200]);
   });
 
-  it('can refuse addresses and paths, before a body is read', async () => {
+  it('can reject addresses and paths before the body is read', async () => {
     replace({ allowedIps: ['10.0.0.1'] });
     expect((await chat()).status).toBe(403);
     expect((await get('/v1/models')).status).toBe(403);
@@ -450,13 +449,14 @@ describe('settings that restrict access', () => {
     expect((await get('//v1//models?a=b')).status).toBe(403);
   });
 
-  it('can limit the requests of a deployment, which a reload does not forget', async () => {
+  it('can limit the requests of a deployment, across reloads', async () => {
     const limited = () => {
       const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
       served.app.replaceSettings(settingsOf([deploymentAt(apiBase, { id: 'limited', rpm: 1 })]));
     };
     limited();
-    // The second may fall into the next minute; the third then does not.
+    // The second request may be in the next minute; then the third is in the same minute as the
+    // second.
     const answers = [await chat(), await chat()];
     limited();
     answers.push(await chat());
@@ -468,7 +468,7 @@ describe('settings that restrict access', () => {
     ]);
   });
 
-  it('can require `user` of every request for a model', async () => {
+  it('can require `user` in every request for a model', async () => {
     replace({ enforceUserParam: true });
     const asked = served.asked.length;
     const refused = await chat();
@@ -480,7 +480,7 @@ describe('settings that restrict access', () => {
 });
 
 describe('the list of routes', () => {
-  it('has what is forwarded by model, what is a page, and what is passed through raw (C4, C13)', async () => {
+  it('contains model paths, pages and raw pass-through paths', async () => {
     const { routes } = JSON.parse((await get('/routes')).text) as {
       routes: { path: string; methods: string[] }[];
     }; // its own documentation
@@ -520,7 +520,7 @@ describe('the list of routes', () => {
     ]);
   });
 
-  it('names none that nobody answers (C4, C13)', async () => {
+  it('contains no path without a handler', async () => {
     const { routes } = JSON.parse((await get('/routes')).text) as { routes: { path: string }[] };
     const paths = createPaths(endpoints);
     const strangers = routes
@@ -533,7 +533,7 @@ describe('the list of routes', () => {
 });
 
 describe('the log', () => {
-  it('has a line for each request, with its model and deployment, without its query (C12)', async () => {
+  it('has a line for each request with model and deployment, without the query', async () => {
     served.lines();
     await call(`${served.url}/v1/chat/completions?key=geheim`, {
       body: { model: 'public', messages: [] },
@@ -570,7 +570,7 @@ describe('the log', () => {
     ]);
   });
 
-  it("says why an upstream's answer could not be had (C11, C12)", () =>
+  it("explains why an upstream's answer is missing", () =>
     configured({ deployments: [{ apiBase: 'http://127.0.0.1:9/v1' }] }, async () => {
       served.lines();
       expect((await chat({ 'x-request-id': 'mine.3' })).status).toBe(500);
@@ -585,7 +585,7 @@ describe('the log', () => {
       ]);
     }));
 
-  it('asks once whether an api_base without /v1 is meant, where the upstream has no such path (C11)', () =>
+  it('warns once about an api_base without /v1 if the upstream answers 404', () =>
     configured({ deployments: [{ apiBase: `http://127.0.0.1:${served.upstreamPort}` }] }, async () => {
       served.answering = json({ detail: 'Not Found' }, 404);
       served.lines();
@@ -603,7 +603,7 @@ describe('the log', () => {
       ]);
     }));
 
-  it('shows requests and answers with --detailed_debug, and only then (C12)', async () => {
+  it('shows requests and answers only with --detailed_debug', async () => {
     const debugged = await serveApp({ app: { detailedDebug: true } });
     await call(`${debugged.url}/v1/chat/completions`, { body: { model: 'public', messages: [] } });
     const messages = debugged.lines().map(({ message }) => message);
@@ -622,7 +622,7 @@ describe('the log', () => {
 });
 
 describe('metrics', () => {
-  it('never have a label that a client chose (C12)', async () => {
+  it('never have a label that a client chose', async () => {
     await call(`${served.url}/v1/chat/completions`, { body: { model: 'chosen-by-client', messages: [] } });
     await call(`${served.url}/v1/chosen-by-client`, { body: { model: 'chosen-by-client' } });
     await get('/chosen-by-client');
@@ -635,14 +635,14 @@ describe('metrics', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   it.each([
     ['GARBAGE\r\n\r\n', 501],
     ['GET / HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
     ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['GET / HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
-  ])("%j is told so in OpenAI's shape (C11)", async (bytes, status) => {
+  ])("%j is answered in OpenAI's format", async (bytes, status) => {
     served.lines();
     const answer = await exchangeBytes(served.port, Buffer.from(bytes));
     const [head = '', body = ''] = answer.split('\r\n\r\n');
@@ -653,7 +653,7 @@ describe('what is no request', () => {
 });
 
 describe('a request for another protocol', () => {
-  it("is answered as HTTP/1.1 where it is HTTP/2, as Java's client asks first (C4)", async () => {
+  it("for HTTP/2, as Java's client sends first, is answered with HTTP/1.1", async () => {
     const text = '{"model":"public","messages":[]}';
     const answer = await exchangeBytes(
       served.port,
@@ -666,7 +666,7 @@ describe('a request for another protocol', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"model":"hosted_vllm\/served\/model"\}HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('is 404 where it is a WebSocket that nobody serves (C13)', async () => {
+  it('for a WebSocket at an unknown path is 404', async () => {
     const socket = connect(served.port, '127.0.0.1');
     socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
     let text = '';
@@ -677,8 +677,8 @@ describe('a request for another protocol', () => {
 });
 
 describe('Express', () => {
-  it('is not even loaded until a page is asked for; nor is prom-client (C12)', async () => {
-    // In a process of its own: this one has loaded both long ago.
+  it('and prom-client are not loaded before the first request for a page', async () => {
+    // Runs in a separate process, because this process has loaded both already.
     const script = `
       import { createRequire } from 'node:module';
       import { createServer } from 'node:http';

@@ -1,6 +1,7 @@
 /**
- * Everything that answers on the port: model traffic on node:http, as an empty Express handler already halves the throughput; pages
- * for people, health and metrics on Express, which is loaded when somebody asks for them. One line in the log for each request.
+ * The HTTP application: answers everything on the port, and logs one line per request. Model
+ * requests run on node:http alone, because even an empty Express handler halves the throughput.
+ * Express serves the home page, health and metrics, and is loaded with the first request for them.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -41,53 +42,74 @@ import type { ProxySettings } from './settings.js';
 import { createTrace } from './trace.js';
 import type { Upstream } from './upstream/upstream.js';
 
+/** Options of {@link createApp}. */
 export interface AppOptions {
   readonly settings: ProxySettings;
-  /** The caller's to reload and to close. */
+  /** The caller reloads and closes it. */
   readonly upstream: Upstream;
   readonly log: Log;
-  /** Of the proxy, `0.1.0`. */
+  /** Version of the proxy: `0.1.0`. */
   readonly version: string;
-  /** `--detailed_debug`. */
+  /** Whether to trace upstream calls (`--detailed_debug`). */
   readonly detailedDebug: boolean;
-  /** What is forwarded raw (`/openai/…`, WebSocket); absent: nothing is. */
+  /** Raw pass-through (`/openai/…`, WebSockets); absent in tests without it. */
   readonly passThrough?: PassThrough;
 }
 
-/** Paths that are passed on as they are; asked before a path counts as unknown. */
+/**
+ * Raw pass-through: forwards requests without reading the model. The app asks it before it answers
+ * 404.
+ */
 export interface PassThrough {
-  /** @param path without query, slashes collapsed. */
+  /**
+   * Returns whether a path is passed through.
+   * @param path without query, with repeated slashes collapsed.
+   */
   accepts(path: string): boolean;
-  /** Answers; the client may ask already. Faults go through {@link refuse}. */
+  /** Forwards a request of an authenticated client. Reports errors with {@link refuse}. */
   handle(exchange: Exchange): void;
   /**
-   * Takes over the connection of a client that may ask for a WebSocket at a path that it accepts. Until that is answered with 101
-   * (then `exchange.upgraded` is set), the exchange's response is on the socket, and ends the connection with itself.
+   * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
+   * matches, and takes over the connection. Until it answers 101 and sets `exchange.upgraded`, the
+   * response of the exchange is attached to the socket: ending the response closes the connection.
    */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
-  /** Tells both sides of every WebSocket that this proxy goes away (close code 1001); each ends as soon as a frame of it is whole. */
+  /**
+   * Sends close code 1001 on every WebSocket, in both directions, as soon as the current frame is
+   * complete.
+   */
   sayGoodbye(): void;
 }
 
+/** A running application. */
 export interface App {
-  /** For `http.createServer(app.handler)` or https. */
+  /** Handles requests: `http.createServer(app.handler)`. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** For the server's `checkContinue`: a body that would be refused is not even sent. */
+  /**
+   * Handles the server's `checkContinue`, so that clients do not send bodies which would be
+   * rejected.
+   */
   readonly expectContinue: (request: IncomingMessage, response: ServerResponse) => void;
-  /** For the listener's requests for a WebSocket. */
+  /** Handles the listener's WebSocket requests. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** For the server's `clientError`: an error in OpenAI's shape to what the parser gives up on. */
+  /**
+   * Handles the server's `clientError`: answers what the parser rejects with an error in OpenAI's
+   * format.
+   */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
-  /** New requests are served with these; those under way end with what they began with. */
+  /** Uses new settings for new requests. Requests in progress keep their settings. */
   replaceSettings(settings: ProxySettings): void;
-  /** The process is about to end: readiness says so, and clients are told to look for another connection. */
+  /**
+   * Starts the shutdown: readiness answers 503, and answers ask clients to close their connection.
+   */
   drain(): void;
-  /** The connections are about to be cut: WebSockets are told. */
+  /** Announces to WebSockets that their connections will be closed. */
   sayGoodbye(): void;
-  /** Gives back what the app holds; the server, the upstream and the log are their owners' to close. */
+  /** Releases the app's own resources. The owners close the server, the upstream and the log. */
   close(): void;
 }
 
+/** Creates the application. */
 export function createApp(options: AppOptions): App {
   const { upstream, log, version, passThrough } = options;
   const paths = createPaths(endpoints);
@@ -117,9 +139,9 @@ export function createApp(options: AppOptions): App {
         refuse(exchange, wrongHost());
         return;
       }
-      const closed = exchange.serving.gate?.(request, plainPath(url));
-      if (closed !== undefined) {
-        refuse(exchange, closed);
+      const restriction = exchange.serving.gate?.(request, plainPath(url));
+      if (restriction !== undefined) {
+        refuse(exchange, restriction);
         return;
       }
       const target = request.method === 'POST' ? paths.exact(url) : undefined;
@@ -134,46 +156,51 @@ export function createApp(options: AppOptions): App {
     const exchange = new Exchange(request, response, serving, holdsBodyBack);
     metrics.requestStarted();
     response.on('close', () => recordRequest(exchange, metrics, log));
-    // Without a listener, an error of one response would end the process. It is followed by `close`.
+    // Without a listener, an error of the response would end the process. The event `close` follows
+    // it.
     response.on('error', destroyed);
     return exchange;
   };
 
-  /** A client that asks for a WebSocket: it sends nothing before it is answered, and nothing but that answer is HTTP. */
+  /**
+   * Answers a WebSocket handshake. Until the answer, the client sends nothing, and only the answer
+   * itself is HTTP.
+   */
   const answerUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     const response = new ServerResponse(request);
     try {
       response.assignSocket(socket);
     } catch {
-      // The answer to an earlier request of this connection is still on its way: browsers and SDKs do not do that.
+      // An earlier request of this connection is not answered yet. Browsers and SDKs never do this.
       socket.destroy();
       return;
     }
     response.on('finish', () => socket.destroySoon());
-    // Node's server does this for its own responses; without it, an answer above 64 KB would wait forever.
+    // Node's server does this for its own responses. Without it, an answer above 64 KB would wait
+    // forever.
     socket.on('drain', () => response.emit('drain'));
     const exchange = begin(request, response, true);
     const path = plainPath(request.url ?? '/');
     try {
-      const closed = exchange.serving.gate?.(request, path);
+      const restriction = exchange.serving.gate?.(request, path);
       if (!hasOneHost(request)) refuse(exchange, wrongHost());
-      else if (closed !== undefined) refuse(exchange, closed);
+      else if (restriction !== undefined) refuse(exchange, restriction);
       else if (passThrough?.accepts(path) !== true) refuse(exchange, noSuchPath('WebSocket', path));
       else {
         exchange.routeLabel = 'pass-through';
         const fault = handshakeFault(request);
         if (fault !== undefined) refuse(exchange, fault);
-        // The events of a session name no user before it is open.
+        // A session's events may name users, but only after it has opened.
         else if (exchange.serving.settings.enforceUserParam) refuse(exchange, uncheckedUser(path));
-        else if (mayAsk(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
+        else if (authorize(exchange, false, subprotocols(request.headers))) passThrough.upgrade(exchange, socket, head);
       }
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
   };
 
-  /** What is not the hot path. */
+  /** Routes everything except model requests by their exact path. */
   const dispatch = (exchange: Exchange, path: string): void => {
     const method = exchange.request.method ?? '';
     const target = paths.match(path) ?? openedTarget(path, exchange.serving.settings.forwardedPaths);
@@ -187,12 +214,12 @@ export function createApp(options: AppOptions): App {
     if (page !== undefined) {
       exchange.routeLabel = polled?.label ?? path;
       if (method !== 'GET' && method !== 'HEAD') otherMethod(exchange, path, 'GET, HEAD');
-      else if (!mayAsk(exchange, page.open && !exchange.serving.settings.closedPages.has(path))) return;
+      else if (!authorize(exchange, page.open && !exchange.serving.settings.closedPages.has(path))) return;
       else if (polled === undefined) showPage(exchange);
       else {
-        const told = polled.answer(exchange.serving);
-        if (told instanceof ProxyError) refuse(exchange, told);
-        else answerJson(exchange, told.status, told.value);
+        const result = polled.answer(exchange.serving);
+        if (result instanceof ProxyError) refuse(exchange, result);
+        else answerJson(exchange, result.status, result.value);
       }
       return;
     }
@@ -201,7 +228,7 @@ export function createApp(options: AppOptions): App {
       if (method === 'OPTIONS') answerOptions(exchange, rawMethods.join(', '));
       else if (exchange.serving.settings.enforceUserParam && !modelFree.has(method))
         refuse(exchange, uncheckedUser(path));
-      else if (mayAsk(exchange, false)) passThrough.handle(exchange);
+      else if (authorize(exchange, false)) passThrough.handle(exchange);
       return;
     }
     const documentation = litellmRoutePage(path);
@@ -222,7 +249,7 @@ export function createApp(options: AppOptions): App {
   const clientError = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     const status = answerClientError(error, socket);
     if (status === undefined) return;
-    // Nothing of such a request is known but that it came.
+    // The request was not readable, so only its failure is known.
     const refused = error.code ?? 'unreadable';
     log.request({ id: '-', user: null, method: '-', path: '-', status, ms: 0, refused });
   };
@@ -230,7 +257,7 @@ export function createApp(options: AppOptions): App {
     handler: (request, response) => answer(request, response, false),
     expectContinue: (request, response) => answer(request, response, true),
     upgrade: (request, socket, head) => {
-      // Declared wider than it is: both of Node's servers give the socket itself.
+      // The type is wider than the value: both of Node's servers pass the socket itself.
       if (socket instanceof Socket) answerUpgrade(request, socket, head);
       else socket.destroy();
     },
@@ -246,24 +273,25 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-/** Raw requests by these methods run no model. LiteLLM asks POST alone for `user`. */
+/** Methods of raw requests that do not run a model. LiteLLM checks `user` only for POST. */
 const modelFree: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
 function destroyed(this: ServerResponse): void {
   this.destroy();
 }
 
-/** RFC 9112 §3.2. The listener leaves the answer to us. */
+/** Checks RFC 9112 §3.2, which the listener leaves to the app. */
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const hosts = countHosts(rawHeaders);
   return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
 }
 
 /**
- * Whether the client may ask; refused already if not.
- * @param offered the subprotocols of a WebSocket handshake, one of which may be the key.
+ * Authenticates the client. If that fails, answers with the error.
+ * @param offered the subprotocols of a WebSocket handshake; the key may be one of them.
+ * @returns whether the request may proceed.
  */
-function mayAsk(exchange: Exchange, open: boolean, offered?: readonly string[]): boolean {
+function authorize(exchange: Exchange, open: boolean, offered?: readonly string[]): boolean {
   if (open) return true;
   const client = exchange.serving.authenticate(exchange.request, offered);
   if (client instanceof ProxyError) {

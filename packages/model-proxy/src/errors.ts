@@ -1,7 +1,8 @@
 /**
- * What goes wrong on the way of a request, in OpenAI's shape with LiteLLM's statuses. Every error that a client sees is a
- * {@link ProxyError}: one that a client or this proxy has to answer for is made by a factory of this table, an upstream's by
- * upstream/classify.ts (what it answered) or upstream/connection-faults.ts (where it did not).
+ * All errors that a client can see, in OpenAI's format with LiteLLM's statuses. Each is a
+ * {@link ProxyError}. The factories in this file make the errors of clients and of this proxy.
+ * upstream/classify.ts makes those of upstream answers, upstream/connection-faults.ts those of
+ * upstream connections.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
 
@@ -9,15 +10,18 @@
 export interface ErrorBody {
   readonly error: {
     readonly message: string;
-    /** `invalid_request_error`, `authentication_error`, …; by status where nothing better is known. */
+    /** `invalid_request_error`, `authentication_error`, …; derived from the status by default. */
     readonly type: string;
-    /** The request's field that is at fault. */
+    /** The faulty field of the request. */
     readonly param: string | null;
-    /** LiteLLM: the status as a string, or the upstream's own code (`context_length_exceeded`). */
+    /**
+     * As in LiteLLM: the status as a string, or the upstream's code (`context_length_exceeded`).
+     */
     readonly code: string;
   };
 }
 
+/** Options of {@link ProxyError}. */
 export interface ProxyErrorOptions {
   /** HTTP status of the answer. */
   readonly status: number;
@@ -25,26 +29,26 @@ export interface ProxyErrorOptions {
   readonly type?: string;
   readonly param?: string | null;
   readonly code?: string;
-  /** Headers of the answer beside the usual ones, lower case: `retry-after`. */
+  /** Additional headers of the answer, in lower case: `retry-after`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Metrics and logs group by it. */
+  /** Groups errors in metrics and logs. */
   readonly kind: ErrorKind;
   readonly cause?: unknown;
 }
 
-/** Whose fault it was, and how: the value of the metrics' label. */
+/** The kind of an error, which tells its origin; also a label value of the metrics. */
 export type ErrorKind =
-  | 'request' // the client's
-  | 'authentication' // the client's key
+  | 'request' // the client's request is faulty
+  | 'authentication' // the client's key is missing or wrong
   | 'upstreamStatus' // the upstream answered 4xx or 5xx
-  | 'connection' // refused, reset, no such host
+  | 'connection' // refused, reset, host not found
   | 'tls'
   | 'timeout'
-  | 'malformedAnswer' // what came is no HTTP, no JSON, too large, or breaks off
-  | 'unavailable' // this proxy is leaving
-  | 'internal'; // ours
+  | 'malformedAnswer' // not HTTP, not JSON, too large, or incomplete
+  | 'unavailable' // this proxy is shutting down
+  | 'internal'; // a fault of this proxy
 
-/** An error with an answer of its own. */
+/** An error that becomes an answer. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
   readonly status: number;
@@ -69,7 +73,7 @@ export class ProxyError extends Error {
   }
 }
 
-/** OpenAI's word for a status. */
+/** Returns OpenAI's error type for a status. */
 export function typeOfStatus(status: number): string {
   switch (status) {
     case 401:
@@ -85,14 +89,14 @@ export function typeOfStatus(status: number): string {
   }
 }
 
-/** A client's fault: 400 unless it says otherwise. */
+/** Makes an error for a fault of the client, with status 400 by default. */
 function requestFault(message: string, more: Partial<ProxyErrorOptions> = {}): ProxyError {
   return new ProxyError({ status: 400, kind: 'request', message, ...more });
 }
 
-/** How much of what a client sent is repeated to it. */
+/** Longest part of a client's text that an error repeats, in characters. */
 const MAX_QUOTED = 200;
-/** How many model names an error lists; `/v1/models` has them all. */
+/** Number of model names that an error lists. `/v1/models` lists all. */
 const MAX_LISTED = 50;
 
 function quote(text: string): string {
@@ -103,48 +107,58 @@ function megabytes(bytes: number): string {
   return String(Number((bytes / 1_048_576).toFixed(3)));
 }
 
-/** The body is no JSON object. @param fault what is wrong, and the byte where it shows. */
+/** The body is not a JSON object. @param fault describes the fault and its position in bytes. */
 export function invalidJson(fault: { readonly message: string; readonly offset: number }): ProxyError {
   return requestFault(`Invalid JSON payload: ${fault.message} at byte ${fault.offset}.`, { cause: fault });
 }
 
 const ambiguities = {
-  duplicate: 'stands there more than once',
+  duplicate: 'occurs more than once',
   escaped: 'is spelled with escapes',
   capital: 'is spelled with capital letters',
 };
 
-/** Two members of one name, or a name in escapes or another case: this proxy and the upstream could read different things. */
+/**
+ * A member occurs twice, or its name is escaped or in another case: proxy and upstream could read
+ * different values.
+ */
 export function ambiguousMember(name: string, why: keyof typeof ambiguities): ProxyError {
   return requestFault(`Invalid JSON payload: the key '${name}' ${ambiguities[why]}.`, { param: name });
 }
 
-/** @param name lower case. @param expected what it should have been: `expected a number of seconds`. */
+/**
+ * A header has an invalid value.
+ * @param name lower case.
+ * @param expected for example `expected a number of seconds`.
+ */
 export function invalidHeader(name: string, expected: string): ProxyError {
   return requestFault(`Invalid header '${name}': ${expected}.`, { param: name });
 }
 
-/** The body is no multipart/form-data. @param name of the field that is at fault. */
+/** The body is not valid multipart/form-data. @param name the faulty field. */
 export function invalidMultipart(why: string, name: string | null = null): ProxyError {
   return requestFault(`Invalid multipart payload: ${why}.`, { param: name });
 }
 
-/** Two fields of one name: this proxy and the upstream could read different ones. */
+/** A form field occurs twice: proxy and upstream could read different values. */
 export function repeatedField(name: string): ProxyError {
   return invalidMultipart(`the form field '${name}' is given more than once`, name);
 }
 
-/** What is called `model` has a file's name. */
+/** The form field `model` has a file name. */
 export function modelIsFile(): ProxyError {
   return invalidMultipart("the form field 'model' must be text, not a file", 'model');
 }
 
-/** A body of another kind than the path takes. @param got the content type as sent. */
+/** The path does not accept this type of body. @param got the content type as sent. */
 export function unsupportedContentType(got: string, wanted: string): ProxyError {
   return requestFault(`Unsupported content type '${quote(got)}': send ${wanted}.`, { status: 415 });
 }
 
-/** Compressed bodies would have to be undone before their model is known. RFC 9110 §12.5.3: says what is accepted. */
+/**
+ * The body is compressed: the proxy cannot read the model's name in it. RFC 9110 §12.5.3 requires
+ * `accept-encoding`.
+ */
 export function unsupportedContentEncoding(got: string): ProxyError {
   return requestFault(`Unsupported content encoding '${quote(got)}': send the body uncompressed.`, {
     status: 415,
@@ -152,13 +166,13 @@ export function unsupportedContentEncoding(got: string): ProxyError {
   });
 }
 
-/** @param bytes of the body where its length is known beforehand. */
+/** The body is too large. @param bytes its length, if it is known. */
 export function requestTooLarge(limitBytes: number, bytes: number | undefined): ProxyError {
   const size = bytes === undefined ? '' : ` Request size is ${megabytes(bytes)} MB.`;
   return requestFault(`Request size is too large.${size} Max size is ${megabytes(limitBytes)} MB.`, { status: 413 });
 }
 
-/** An answer that would have to be kept whole. @param bytes that were announced, or have come already. */
+/** The answer is too large to be held in memory. @param bytes announced or received so far. */
 export function responseTooLarge(limitBytes: number, bytes: number): ProxyError {
   return new ProxyError({
     status: 502,
@@ -169,17 +183,17 @@ export function responseTooLarge(limitBytes: number, bytes: number): ProxyError 
   });
 }
 
-/** @param path below `/v1/`: `chat/completions`. */
+/** The request names no model. @param path below `/v1/`: `chat/completions`. */
 export function missingModel(path: string, known: readonly string[]): ProxyError {
   return invalidModel(path, 'None', known);
 }
 
-/** @param model what the client asked for. */
+/** There is no such model. @param model the requested name. */
 export function unknownModel(path: string, model: string, known: readonly string[]): ProxyError {
   return invalidModel(path, quote(model), known);
 }
 
-/** A model that is configured, but not as anything that this proxy speaks. @param reason of `ProxySettings.unserved`. */
+/** The model is configured but cannot be served. @param reason from `ProxySettings.unserved`. */
 export function unservedModel(path: string, model: string, reason: string): ProxyError {
   return requestFault(
     `/${path}: Invalid model name passed in model=${quote(model)}. It is configured, but ${reason}.`,
@@ -189,7 +203,7 @@ export function unservedModel(path: string, model: string, reason: string): Prox
   );
 }
 
-/** LiteLLM's sentence, which clients look for, and what it leaves them to find out. */
+/** Makes LiteLLM's sentence, which clients search for, and adds the list of models. */
 function invalidModel(path: string, shown: string, known: readonly string[]): ProxyError {
   const more = known.length > MAX_LISTED ? ` and ${known.length - MAX_LISTED} more` : '';
   const names = known.length === 0 ? 'none' : `${known.slice(0, MAX_LISTED).join(', ')}${more}`;
@@ -200,28 +214,28 @@ function invalidModel(path: string, shown: string, known: readonly string[]): Pr
   );
 }
 
-/** `model` is there and is no text. */
+/** `model` is not a string. */
 export function modelNotText(path: string): ProxyError {
   return requestFault(`/${path}: Invalid type for 'model': expected a string.`, { param: 'model' });
 }
 
-/** @param name `messages`. */
+/** A required parameter is missing. @param name for example `messages`. */
 export function missingParameter(path: string, name: string): ProxyError {
   return requestFault(`/${path}: Missing required parameter: '${name}'.`, { param: name });
 }
 
-/** A parameter that speaks to this proxy and makes no sense. @param why `is too long`. */
+/** A parameter that this proxy evaluates is invalid. @param why for example `is too long`. */
 export function invalidParameter(name: string, why: string): ProxyError {
   return requestFault(`Invalid request: '${name}' ${why}.`, { param: name });
 }
 
 /**
- * Parameters that the upstream does not understand, and nobody said to leave them out. LiteLLM's words: clients and their users
- * look for them.
+ * The provider does not support parameters, and `drop_params` is off. The text is LiteLLM's,
+ * because clients and users search for it.
  * @param names in the order of the request.
  */
 export function unsupportedParameters(names: readonly string[], provider: string, upstreamModel: string): ProxyError {
-  // As Python prints a list.
+  // Formatted as Python prints a list.
   const list = `[${names.map((name) => `'${name}'`).join(', ')}]`;
   return requestFault(
     `litellm.UnsupportedParamsError: ${provider} does not support parameters: ${list}, for model=${upstreamModel}. ` +
@@ -231,11 +245,12 @@ export function unsupportedParameters(names: readonly string[], provider: string
   );
 }
 
+/** There is no such path. */
 export function noSuchPath(method: string, path: string): ProxyError {
   return requestFault(`There is no ${quote(method)} ${quote(path)} here.`, { status: 404 });
 }
 
-/** A route of LiteLLM's that this proxy does not implement. @param page URL of its documentation. */
+/** LiteLLM has this route, but this proxy does not. @param page URL of LiteLLM's documentation. */
 export function notImplemented(method: string, path: string, page: string): ProxyError {
   return requestFault(
     `${quote(method)} ${quote(path)} is not implemented here. It is a route of LiteLLM's proxy: ${page}. GET /routes lists the routes ` +
@@ -244,20 +259,26 @@ export function notImplemented(method: string, path: string, page: string): Prox
   );
 }
 
-/** @param allow the methods that the path has: `GET, HEAD`. */
+/** The path does not support the method. @param allow the methods that it supports: `GET, HEAD`. */
 export function methodNotAllowed(method: string, path: string, allow: string): ProxyError {
-  return requestFault(`${quote(path)} has no ${quote(method)}, it has ${allow}.`, { status: 405, headers: { allow } });
+  return requestFault(`${quote(path)} does not support ${quote(method)}. It supports ${allow}.`, {
+    status: 405,
+    headers: { allow },
+  });
 }
 
-/** A path that only a WebSocket can be opened at. RFC 9110 §15.5.22: says what to upgrade to. */
+/** The path only accepts WebSockets. RFC 9110 §15.5.22 requires the header `upgrade`. */
 export function webSocketOnly(path: string): ProxyError {
-  return requestFault(`${quote(path)} is for WebSockets: ask with 'Upgrade: websocket'.`, {
+  return requestFault(`${quote(path)} only accepts WebSockets: send 'Upgrade: websocket'.`, {
     status: 426,
     headers: { upgrade: 'websocket' },
   });
 }
 
-/** RFC 6455 §4.4: says which version there is. */
+/**
+ * The WebSocket version is not supported. RFC 6455 §4.4 requires the header
+ * `sec-websocket-version`.
+ */
 export function webSocketVersion(): ProxyError {
   return requestFault("A WebSocket handshake must have 'Sec-WebSocket-Version: 13'.", {
     status: 426,
@@ -265,31 +286,36 @@ export function webSocketVersion(): ProxyError {
   });
 }
 
-/** @param required what is missing: `HTTP/1.1`. */
+/** The WebSocket handshake is invalid. @param required what is missing: `HTTP/1.1`. */
 export function badHandshake(required: string): ProxyError {
   return requestFault(`A WebSocket handshake must have ${required}.`);
 }
 
-/** Raw pass-through has nowhere to go to. @param remedy what would give it a place. */
+/** Raw pass-through has no deployment for the path. @param remedy how to configure one. */
 export function noDeployment(path: string, remedy: string): ProxyError {
   return requestFault(`${quote(path)}: no deployment is configured that it could be passed on to: ${remedy}.`);
 }
 
-/** Raw pass-through could go to several places. @param remedy how a client or the configuration chooses. */
+/**
+ * Raw pass-through has several deployments for the path.
+ * @param remedy how the client or the configuration selects one.
+ */
 export function unclearDeployment(path: string, remedy: string): ProxyError {
   return requestFault(`${quote(path)}: it is not clear which deployment is meant: ${remedy}.`);
 }
 
-/** A form names its deployment when most of it has gone to another one. */
+/**
+ * The form names its deployment too late: most of the form has already been sent to another one.
+ */
 export function lateChoice(name: string): ProxyError {
   return requestFault(
-    `The field '${quote(name)}' stands behind the form's file, which is on its way by then: put it before the file, or name the ` +
+    `The field '${quote(name)}' follows the form's file, which the proxy is already forwarding: put it before the file, or name the ` +
       'deployment by ?model=<public name> or ?custom_llm_provider=<provider>.',
     { param: name },
   );
 }
 
-/** What `/v1/models/{id}` says of a model that there is not; OpenAI's words. */
+/** `/v1/models/{id}` has no such model; OpenAI's wording. */
 export function modelNotFound(model: string): ProxyError {
   return requestFault(`The model '${quote(model)}' does not exist.`, {
     status: 404,
@@ -298,9 +324,10 @@ export function modelNotFound(model: string): ProxyError {
   });
 }
 
-/** RFC 9110 §11.6.1: a 401 names a scheme. */
+/** RFC 9110 §11.6.1: a 401 must name a scheme. */
 const challenge = { 'www-authenticate': 'Bearer' };
 
+/** The request has no key; LiteLLM's wording. */
 export function noKeyPassed(): ProxyError {
   return new ProxyError({
     status: 401,
@@ -311,7 +338,7 @@ export function noKeyPassed(): ProxyError {
   });
 }
 
-/** Says nothing of the key that was sent. */
+/** The key is wrong; LiteLLM's wording. The text does not show the key. */
 export function wrongKeyPassed(): ProxyError {
   return new ProxyError({
     status: 401,
@@ -323,12 +350,12 @@ export function wrongKeyPassed(): ProxyError {
   });
 }
 
-/** `general_settings.allowed_ips`; LiteLLM's words. */
+/** `general_settings.allowed_ips` excludes the client; LiteLLM's wording. */
 export function addressNotAllowed(address: string): ProxyError {
   return forbidden(`Access forbidden: IP address ${quote(address)} not allowed.`);
 }
 
-/** `general_settings.allowed_routes`; LiteLLM's words. */
+/** `general_settings.allowed_routes` excludes the path; LiteLLM's wording. */
 export function routeNotAllowed(path: string): ProxyError {
   return forbidden(`Access forbidden: Route ${quote(path)} not allowed`);
 }
@@ -337,17 +364,20 @@ function forbidden(message: string): ProxyError {
   return new ProxyError({ status: 403, kind: 'authentication', message });
 }
 
-/** `general_settings.enforce_user_param`; LiteLLM's words. */
+/** `general_settings.enforce_user_param` requires `user`; LiteLLM's wording. */
 export function missingUser(): ProxyError {
   return requestFault("'user' param not passed in. 'enforce_user_param'=True", { param: 'user' });
 }
 
-/** The same for a raw request or a WebSocket, in which the proxy does not look for `user`. */
+/**
+ * `enforce_user_param` is on, but the proxy does not look for `user` in raw requests and
+ * WebSockets.
+ */
 export function uncheckedUser(path: string): ProxyError {
   return requestFault(`${quote(path)} is not served: 'enforce_user_param' cannot be checked there.`, { status: 403 });
 }
 
-/** A deployment has had its requests of this minute (`rpm`), and so has every other of its group. */
+/** All deployments of the group have reached their `rpm` in this minute. */
 export function deploymentLimited(rpm: number, retryAfterSeconds: number): ProxyError {
   return requestFault(
     `litellm.RateLimitError: Model rate limit exceeded. RPM limit=${rpm}. Try again in ${retryAfterSeconds} seconds.`,
@@ -355,32 +385,35 @@ export function deploymentLimited(rpm: number, retryAfterSeconds: number): Proxy
   );
 }
 
-/** The rest of a body has not come for a long time. */
+/** The rest of the body did not arrive in time. */
 export function stalledRequest(): ProxyError {
   return requestFault('The request did not arrive in time.', { status: 408 });
 }
 
-/** What could not even be read as HTTP. */
+/** The request is not valid HTTP. */
 export function unreadableRequest(status: number, message: string): ProxyError {
   return requestFault(message, { status, type: typeOfStatus(400) });
 }
 
-/** RFC 9112 §3.2: HTTP/1.1 requires one, and nothing has two. */
+/** The Host header is missing or repeated. RFC 9112 §3.2 requires exactly one in HTTP/1.1. */
 export function wrongHost(): ProxyError {
-  return requestFault('The request has to have one Host header.');
+  return requestFault('The request must have exactly one Host header.');
 }
 
-/** This proxy takes no more requests. */
+/** The proxy is shutting down and accepts no requests. */
 export function shuttingDown(): ProxyError {
   return new ProxyError({ status: 503, message: 'the proxy is shutting down', kind: 'unavailable' });
 }
 
-/** The fault is ours: the client hears of it, its cause stays in the log. */
+/** An internal fault. The client does not see its cause; the log does. */
 export function internalError(cause: unknown): ProxyError {
   return new ProxyError({ status: 500, kind: 'internal', message: 'Internal server error.', cause });
 }
 
-/** Any thrown value as an error with an answer: a {@link ProxyError} as it is, everything else is our fault. */
+/**
+ * Converts any thrown value to an error with an answer: values other than {@link ProxyError} become
+ * internal errors.
+ */
 export function toProxyError(thrown: unknown): ProxyError {
   return thrown instanceof ProxyError ? thrown : internalError(thrown);
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { InFlight } from './in-flight.js';
 
-describe('what is in flight', () => {
-  it('is what was added and not deleted, in whatever order that happened (C7)', () => {
+describe('the set of objects in flight', () => {
+  it('contains what was added and not deleted, in any order of operations', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 100 }), (moves) => {
         const things = Array.from({ length: 10 }, (_, name) => ({ name, inFlightIndex: -1 }));
@@ -14,7 +14,7 @@ describe('what is in flight', () => {
           if (thing === undefined) throw new Error('there are ten');
           if (expected.delete(move)) inFlight.delete(thing);
           else {
-            // What is in none stays in none.
+            // Deleting an object that is in no set does nothing.
             inFlight.delete(thing);
             inFlight.add(thing);
             expected.add(move);

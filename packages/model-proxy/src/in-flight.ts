@@ -1,13 +1,17 @@
-/** What can be in flight, in at most one {@link InFlight} at a time. */
+/** An object that can be in at most one {@link InFlight} at a time. */
 export interface Tracked {
-  /** Owned by the {@link InFlight}; -1 while it is in none. */
+  /** Index that {@link InFlight} manages; -1 while the object is in none. */
   inFlightIndex: number;
 }
 
 /**
- * What is in flight, in no order, where each thing stays for a moment and thousands come in a second. A `Set` holds the same, but the
- * table that it outgrows points to the next one (for its iterators), and once the first of them is in V8's old space each keeps
- * all that was in the next from being collected young: 6.7 KB of each request were moved to the old space by that, with this 0.7 KB.
+ * An unordered set of short-lived objects, for example the requests in flight: thousands are added
+ * and deleted per second.
+ *
+ * A `Set` leaks short-lived memory here. When its hash table grows, the old table keeps a pointer
+ * to the new one (for iterators). Once an old table is in V8's old space, it keeps the contents of
+ * the next table from being collected in the young generation. With a `Set`, 6.7 KB of each request
+ * moved to the old space; with this class, 0.7 KB.
  */
 export class InFlight<T extends Tracked> {
   readonly #things: T[] = [];
@@ -16,12 +20,12 @@ export class InFlight<T extends Tracked> {
     return this.#things.length;
   }
 
-  /** It must not be in one already. */
+  /** Adds an object that is in no set. */
   add(thing: T): void {
     thing.inFlightIndex = this.#things.push(thing) - 1;
   }
 
-  /** Does nothing to what is not in it. */
+  /** Deletes an object; does nothing if it is not in this set. */
   delete(thing: T): void {
     const index = thing.inFlightIndex;
     if (index === -1) return;
@@ -32,7 +36,7 @@ export class InFlight<T extends Tracked> {
     last.inFlightIndex = index;
   }
 
-  /** All that is in it now; it may change meanwhile. */
+  /** Returns a copy of the current content. The set may change while the caller iterates. */
   list(): readonly T[] {
     return [...this.#things];
   }

@@ -28,14 +28,14 @@ async function exposed(...records: readonly RequestRecord[]): Promise<readonly s
   }
   metrics.requestStarted();
   await metrics.expose();
-  // The second time the same: what was read is not counted again.
+  // A second scrape returns the same numbers: nothing is counted twice.
   const { text } = await metrics.expose();
   return text.split('\n').filter((line) => line.startsWith('litellm_'));
 }
 const labels = 'route="/v1/chat/completions",requested_model="gpt \\"4\\"",model_id="id"';
 
 describe('metrics', () => {
-  it("count requests, failures, tokens and what is in flight under LiteLLM's names (C12)", async () => {
+  it("count requests, failures, tokens and requests in flight under LiteLLM's names", async () => {
     const lines = await exposed(record, record, { ...record, status: 429, errorKind: 'upstreamStatus' });
     expect(lines.filter((line) => !/_latency_|_time_/.test(line)).sort()).toEqual([
       `litellm_deployment_failure_responses_total{${labels},exception_status="429",exception_class="upstreamStatus"} 1`,
@@ -49,7 +49,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('have cumulative buckets, sum and count of each latency (C12)', async () => {
+  it('have cumulative buckets, sum and count of each latency', async () => {
     const lines = await exposed(record, { ...record, totalMs: 700_000, upstreamMs: null, overheadMs: null });
     const total = lines.filter((line) => line.startsWith('litellm_request_total_latency_metric'));
     const name = 'litellm_request_total_latency_metric';

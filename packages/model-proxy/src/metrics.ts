@@ -1,52 +1,54 @@
 /**
- * What Prometheus reads, under LiteLLM's names. On the hot path numbers are added to numbers; prom-client, which would look up its
- * labels for each of them, is loaded when somebody first asks. Labels come from the configuration alone, never from a client.
+ * Metrics for Prometheus, under LiteLLM's names. Requests only add to numbers. prom-client would
+ * look up labels for each request, so it is loaded with the first scrape and filled from these
+ * numbers. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
 import type { Counter, Gauge, Registry } from 'prom-client';
 import type { ErrorKind } from './errors.js';
 
-/** One request that is over. Times in milliseconds. */
+/** A finished request. Times are in milliseconds. */
 export interface RequestRecord {
-  /** Template of the path: `/v1/chat/completions`, `unmatched`. */
+  /** Path template: `/v1/chat/completions`, or `unmatched`. */
   readonly route: string;
-  /** As configured, wildcards unfilled; empty where none was found. */
+  /** Name of the model group as configured, with its stars; empty if no group was selected. */
   readonly modelGroup: string;
   readonly modelId: string;
-  /** Of the answer; 499: the client went away before there was one. */
+  /** Status of the answer; 499 if the client disconnected before it. */
   readonly status: number;
   readonly errorKind: ErrorKind | null;
   readonly totalMs: number;
-  /** null: no upstream was asked, as with everything below. */
+  /** Time that the upstream took; null if no request was sent upstream, as for the values below. */
   readonly upstreamMs: number | null;
-  /** From the request to the first byte of a streamed answer; null where it was none. */
+  /** Time until the first byte of a streamed answer; null for other answers. */
   readonly firstTokenMs: number | null;
   readonly overheadMs: number | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly totalTokens: number;
-  /** Headers of the upstream's that the answer does not have because its head would be too large. */
+  /** Number of upstream headers that the answer omits because its head would be too large. */
   readonly droppedHeaders: number;
 }
 
+/** The metrics of one app. */
 export interface Metrics {
   requestStarted(): void;
   requestFinished(record: RequestRecord): void;
-  /** The text that Prometheus reads, and its content type. */
+  /** Returns the text for Prometheus and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Stops watching the process. */
+  /** Stops collecting the metrics of the process. */
   close(): void;
 }
 
-/** Seconds; from a model's first token to its longest answer. */
+/** Upper bounds in seconds, from a model's first token to its longest answer. */
 const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Seconds; what a proxy adds. */
+/** Upper bounds in seconds, for the time that the proxy adds. */
 const OVERHEAD_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-/** Counts how many values were at most as large as each bound. */
+/** A histogram. */
 class Distribution {
   readonly bounds: readonly number[];
-  /** One more than bounds: the last is for what is above them all. */
+  /** Number of values in each bucket; the last bucket is for values above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -64,12 +66,12 @@ class Distribution {
   }
 }
 
-/** What is counted of one deployment at one path. */
+/** The numbers of one deployment at one path. */
 class Series {
   readonly labels: Readonly<Record<string, string>>;
-  /** By status. */
+  /** Number of requests by status. */
   readonly requests = new Map<number, number>();
-  /** By status and kind: `429 upstreamStatus`. */
+  /** Number of failures by status and kind: `429 upstreamStatus`. */
   readonly failures = new Map<string, number>();
   readonly total = new Distribution(LATENCY_BUCKETS);
   readonly upstream = new Distribution(LATENCY_BUCKETS);
@@ -101,6 +103,7 @@ class Series {
   }
 }
 
+/** Creates metrics with all numbers at 0. */
 export function createMetrics(): Metrics {
   const series = new Map<string, Series>();
   let inFlight = 0;
@@ -134,14 +137,14 @@ export function createMetrics(): Metrics {
 
 interface Exposition {
   readonly register: Registry;
-  /** Puts the present numbers into the registry. */
+  /** Copies the current numbers into the registry. */
   readonly fill: (series: Iterable<Series>, inFlight: number) => void;
 }
 
 const labelNames = ['route', 'requested_model', 'model_id'];
 
 async function createExposition(): Promise<Exposition> {
-  // It is CommonJS: all of it is behind `default`.
+  // prom-client is CommonJS: all its exports are on `default`.
   const { default: prometheus } = await import('prom-client');
   const register = new prometheus.Registry();
   prometheus.collectDefaultMetrics({ register });
@@ -150,7 +153,7 @@ async function createExposition(): Promise<Exposition> {
   const requests = counter('litellm_proxy_total_requests_metric_total', 'Requests answered.', 'status_code');
   const failed = counter(
     'litellm_proxy_failed_requests_metric_total',
-    'Requests that failed, and whose fault it was.',
+    'Requests that failed, by the kind of failure.',
     'exception_status',
     'exception_class',
   );
@@ -163,15 +166,15 @@ async function createExposition(): Promise<Exposition> {
   const tokens = {
     inputTokens: counter('litellm_input_tokens_metric_total', 'Tokens of requests, as upstreams counted them.'),
     outputTokens: counter('litellm_output_tokens_metric_total', 'Tokens of answers, as upstreams counted them.'),
-    totalTokens: counter('litellm_total_tokens_metric_total', 'Tokens of both.'),
+    totalTokens: counter('litellm_total_tokens_metric_total', 'Tokens of requests and answers.'),
   };
   const droppedHeaders = counter(
     'rackless_dropped_response_headers_total',
-    'Headers of upstreams that answers do not have because all headers together are limited to 4096 bytes.',
+    'Upstream headers that answers omit because their total size is limited to 4096 bytes.',
   );
   const gauge: Gauge = new prometheus.Gauge({
     name: 'litellm_in_flight_requests',
-    help: 'Requests not answered yet, this one included.',
+    help: 'Requests in progress, including this request for metrics.',
     registers: [register],
   });
   const counters: readonly Counter[] = [
@@ -180,7 +183,7 @@ async function createExposition(): Promise<Exposition> {
   ];
 
   const fill = (series: Iterable<Series>, inFlight: number): void => {
-    // Counted elsewhere: what stands in the registry is a copy.
+    // The registry only holds copies of the numbers that are counted above.
     for (const each of counters) each.reset();
     gauge.set(inFlight);
     for (const one of series) {
@@ -210,12 +213,15 @@ const upstreamKinds: ReadonlySet<string> = new Set<ErrorKind>([
 
 const histograms = [
   ['litellm_request_total_latency_metric', 'Seconds from a request to the end of its answer.', 'total'],
-  ['litellm_llm_api_latency_metric', 'Seconds that the upstream took of it.', 'upstream'],
+  ['litellm_llm_api_latency_metric', 'Seconds of it that the upstream took.', 'upstream'],
   ['litellm_llm_api_time_to_first_token_metric', 'Seconds to the first byte of a streamed answer.', 'firstToken'],
-  ['litellm_overhead_latency_metric', 'Seconds that this proxy took of it.', 'overhead'],
+  ['litellm_overhead_latency_metric', 'Seconds of it that this proxy took.', 'overhead'],
 ] as const;
 
-/** prom-client's histograms take one value at a time and give none back: these lines of its format are written here. */
+/**
+ * Formats the histograms. prom-client's histograms accept only single observations, so this file
+ * writes their lines.
+ */
 function distributions(series: readonly Series[]): string {
   return histograms
     .map(([name, help, what]) => {

@@ -1,4 +1,4 @@
-/** The running service: everything that a configuration says, put together, until it is told to end. */
+/** The running service: starts, reloads and stops everything that a configuration describes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
@@ -12,36 +12,47 @@ import { createUpstream } from './upstream/send.js';
 import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
 
+/** Options of {@link startProxy}. */
 export interface ProxyOptions {
   readonly config: LoadedConfig;
-  /** Loads the configuration again, from the same places. @throws {ConfigError} */
+  /** Loads the configuration again from the same files. @throws {ConfigError} */
   readonly load: () => LoadedConfig;
   readonly log: Log;
-  /** How often files are looked at, in milliseconds. Default: once a second. */
+  /** How often files are checked for changes, in milliseconds; default 1000. */
   readonly watchIntervalMs?: number;
 }
 
 /** A running service. */
 export interface Proxy {
-  /** `http://127.0.0.1:4000`, one for each address that clients may use. */
+  /** Base URLs that clients may use, such as `http://127.0.0.1:4000`. */
   readonly addresses: readonly string[];
-  /** Loads the configuration again; where it can not be used the log says why and the old one stays. Requests notice nothing. */
+  /**
+   * Loads the configuration again. If it has faults, the proxy logs them and keeps the current
+   * configuration. Requests in progress are not affected.
+   */
   reload(): void;
-  /** Lets load balancers notice, then requests under way end, for as long as the settings say, then cuts them off. The log is its owner's to flush. */
+  /**
+   * Shuts down: reports as not ready for `drainDelayMs`, then waits for requests in progress up to
+   * `drainMs`, then closes their connections. The caller flushes the log.
+   */
   close(): Promise<void>;
 }
 
-/** How long before they are cut WebSockets are told so, at most; in milliseconds. */
+/**
+ * Longest time between the close frame to WebSockets and the end of their connections, in
+ * milliseconds.
+ */
 const GOODBYE_MS = 1000;
 
-/** The service can not start; the message is one line for the person who started it. */
+/** Reports that the service cannot start. The message is one line for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
 /**
- * Starts the service. Upstreams are not asked: those that do not answer are no reason not to start.
- * @throws {StartError}
+ * Starts the service. It does not contact the upstreams: an upstream that is down does not prevent
+ * the start.
+ * @throws {StartError} if the address or the TLS files cannot be used.
  */
 export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOptions): Promise<Proxy> {
   const { listen, proxy: settings, environment } = config;
@@ -73,9 +84,10 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
 
   async function close(): Promise<void> {
     watch.close();
-    // Readiness first: whoever balances load between proxies asks on connections that are open.
+    // Report as not ready first: load balancers may check on connections that are already open.
     app.drain();
-    // Those that ask on a new connection, as HAProxy's checks do, would find nobody listening, and clients until they have asked.
+    // Keep listening for checks on new connections, such as HAProxy's, and for clients until the
+    // balancer has noticed.
     if (listen.drainDelayMs > 0) await sleep(listen.drainDelayMs);
     const goodbye = setTimeout(() => app.sayGoodbye(), listen.drainMs - Math.min(GOODBYE_MS, listen.drainMs / 2));
     await listener.close(listen.drainMs);
@@ -100,11 +112,11 @@ async function open(listen: ListenSettings, app: App, log: Log): Promise<Listene
       onUpgrade: app.upgrade,
       onExpectContinue: app.expectContinue,
       onError: (error) => log.error('accepting a connection', { error }),
-      // A large prompt over a thin line takes its time.
+      // No time limit for a request: a large prompt over a slow line takes long.
       server: { requestTimeout: 0 },
     });
   } catch (error) {
-    // The files were looked at a moment ago, but they are not ours: they may have changed since.
+    // The configuration loader has read these files already, but they may have changed since.
     if (error instanceof ListenError || error instanceof TlsFilesError)
       throw new StartError(error.message, { cause: error });
     throw error;
@@ -121,12 +133,15 @@ interface Replacing {
   readonly watch: FileWatch;
 }
 
-/** A start may wait for its models; a reload must not take away those that are served. */
+/**
+ * A start without models is allowed, because models may be added later. A reload must not remove
+ * the last model.
+ */
 const NO_MODEL_LEFT = 'no entry of model_list can be served';
 
-/** All or nothing: what is wrong with the new configuration changes nothing. */
+/** Loads and applies a new configuration, completely or not at all. */
 function replaceConfig({ running, load, log, listener, upstream, app, watch }: Replacing): void {
-  // What is written while the files are read is a change again.
+  // A file that changes while it is read triggers another reload.
   watch.mark();
   let next: LoadedConfig;
   try {
@@ -136,13 +151,14 @@ function replaceConfig({ running, load, log, listener, upstream, app, watch }: R
     if (next.listen.tls !== null)
       listener.setTls(loadTls({ sslCert: next.listen.tls.certFile, sslKey: next.listen.tls.keyFile }));
   } catch (error) {
-    // Whatever it is, it is no reason to end what works.
+    // A failed reload must never end a working proxy, whatever the error.
     if (error instanceof ConfigError) for (const fault of error.faults) log.error(`reloading: ${fault}`);
     else log.error('reloading', { error });
-    log.error('reloading: the configuration can not be used, the old one stays');
-    // A file that is named only by the broken one may be what is to be mended.
-    const mending = error instanceof ConfigError ? error.watchedFiles : [];
-    watch.replace([...new Set([...running.config.watchedFiles, ...mending])]);
+    log.error('reloading: the configuration cannot be used, the old one stays in use');
+    // The fault may lie in a file that only the faulty configuration names, so watch that file as
+    // well.
+    const faultyFiles = error instanceof ConfigError ? error.watchedFiles : [];
+    watch.replace([...new Set([...running.config.watchedFiles, ...faultyFiles])]);
     return;
   }
   for (const warning of next.warnings) if (!running.config.warnings.includes(warning)) log.warn(warning);

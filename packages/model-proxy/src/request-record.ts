@@ -1,4 +1,7 @@
-/** What is left of a request when it is over: a line in the log, numbers in the metrics, and nothing upstream. */
+/**
+ * Records a finished request: writes a log line, updates the metrics and ends the upstream's
+ * request.
+ */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '@rackless/daemon/log.js';
 import { overheadOf, shownApiBase } from './endpoints/answer-headers.js';
@@ -8,15 +11,15 @@ import type { ProxyError } from './errors.js';
 import type { Metrics } from './metrics.js';
 import type { Deployment } from './providers/deployment.js';
 
-/** nginx's word for a client that did not wait. */
+/** nginx's status for a client that disconnected before the answer. */
 const CLIENT_GONE = 499;
 
-/** Call it once, when the response is over, whoever ended it. */
+/** Records a request. Call it exactly once, when the response has ended or failed. */
 export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): void {
   const { response, call, selection, error, usage, startedAt, sentAt, firstByteAt } = exchange;
   const now = performance.now();
   const gone = !response.writableFinished && !exchange.upgraded;
-  // The upstream must not go on for nobody.
+  // The client has disconnected: end the upstream's request.
   if (gone && exchange.answeredAt === 0) call?.abort();
   const status = exchange.upgraded ? 101 : gone && !response.headersSent ? CLIENT_GONE : response.statusCode;
   const totalMs = now - startedAt;
@@ -47,7 +50,7 @@ export function recordRequest(exchange: Exchange, metrics: Metrics, log: Log): v
     ...(error?.kind === 'authentication' ? { refused: error.message } : {}),
     more: linePart(exchange, upstreamMs, firstTokenMs, gone),
   });
-  if (error !== null) tell(log, exchange.id, error, selection?.deployment);
+  if (error !== null) logError(log, exchange.id, error, selection?.deployment);
 }
 
 type LinePart = Record<string, string | number | boolean>;
@@ -71,18 +74,22 @@ function linePart(
 
 const rounded = (milliseconds: number) => Math.round(milliseconds * 1000) / 1000;
 
-/** Told of once each. */
-const withoutVersion = new WeakSet<Deployment>();
+/** Deployments with a logged warning about their api_base: one warning each. */
+const warnedDeployments = new WeakSet<Deployment>();
 
-/** What a client did wrong is in the request's line; an upstream's trouble is told with its reason, ours with its place. */
-function tell(log: Log, id: string, error: ProxyError, deployment: Deployment | undefined): void {
+/**
+ * Logs an error. The request's own log line covers faults of the client. For upstream errors the
+ * log has the reason, for internal errors the stack as well.
+ */
+function logError(log: Log, id: string, error: ProxyError, deployment: Deployment | undefined): void {
   if (error.kind === 'request' || error.kind === 'authentication' || error.status === 429) return;
   if (error.kind === 'internal') log.error('answering a request failed', { id, error });
   else log.warn('a request could not be served', { id, error });
-  // The commonest mistake in a configuration: OpenAI's clients want /v1, and nobody adds it here.
+  // The most common configuration mistake: OpenAI's clients expect /v1 in the base URL, and the
+  // operator omitted it.
   if (deployment === undefined || error.kind !== 'upstreamStatus' || error.status !== 404) return;
-  if (/\/v\d+(?:beta)?(?:\/|$)/.test(deployment.apiBase) || withoutVersion.has(deployment)) return;
-  withoutVersion.add(deployment);
+  if (/\/v\d+(?:beta)?(?:\/|$)/.test(deployment.apiBase) || warnedDeployments.has(deployment)) return;
+  warnedDeployments.add(deployment);
   log.warn('an upstream has no such path, and its api_base does not end in /v1: should it?', {
     deployment: deployment.id,
     apiBase: shownApiBase(deployment),

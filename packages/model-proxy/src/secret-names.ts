@@ -1,7 +1,16 @@
-/** Which names hold secrets, as far as names can tell: what one page masks must not stand in another. */
+/**
+ * Patterns for names that suggest a secret value. All pages and logs use them, so that they mask
+ * the same values.
+ */
 
-/** Of headers, and of what a configuration adds to requests: rather one too many than one too few. */
+/**
+ * Matches names of secret headers and of request additions. Prefers false positives to false
+ * negatives.
+ */
 export const secretHeader = /auth|key|token|secret|cookie|password|credential/i;
 
-/** Of parameters and of `model_info`: `api_key` is one, `max_tokens` and `input_cost_per_token` are not. */
+/**
+ * Matches names of secret parameters, also in `model_info`: `api_key`, but not `max_tokens` or
+ * `input_cost_per_token`.
+ */
 export const secretParameter = /(?:key|secret|password|authorization|credentials?|(?:access|auth|bearer)_token)$/i;

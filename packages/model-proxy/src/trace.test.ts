@@ -13,27 +13,27 @@ const request = (body: string): TracedRequest => ({
 });
 
 describe('the trace', () => {
-  it('shows a request as a curl line with its keys masked (C12)', () => {
+  it('shows a request as a curl line with its keys masked', () => {
     expect(curlLine(request('{"model":"m",\n"api_key":"geheim","max_tokens":5}'))).toBe(
       "curl -X POST 'https://host/v1/chat/completions?******' -H 'authorization: Bearer sk****ij' -H 'x-api-key: ****' " +
         `-H 'content-type: application/json' -d '{"model":"m", "api_key":"****","max_tokens":5}'`,
     );
   });
 
-  it('is a line that a shell takes as one, whatever a client sent (C12)', () => {
+  it('is one shell command, whatever the client sent', () => {
     const line = curlLine(request(`{"content":"it's $(id) \`id\`"}`)).replace(/^curl /, "printf '%s\\n' ");
     expect(spawnSync('/bin/sh', ['-c', line], { encoding: 'utf8' }).stdout.trimEnd().split('\n').at(-1)).toBe(
       `{"content":"it's $(id) \`id\`"}`,
     );
   });
 
-  it('cuts what is long, and says by how much (C12)', () => {
+  it('cuts long texts and reports how many bytes are missing', () => {
     const line = curlLine(request('x'.repeat(20_000)));
     expect(line.length).toBeLessThan(17_000);
     expect(line).toContain('… (3616 bytes more)');
   });
 
-  it('shows an answer raw, under the id of the request, without its secrets (C12)', () => {
+  it('shows the raw answer with the id of the request, without secrets', () => {
     const told: unknown[] = [];
     const call = createTrace({ debug: (message, fields) => told.push([message, fields]) }).sending('r1', request('{}'));
     call.head(200, ['content-type', 'text/plain', 'set-cookie', 'a=b']);
@@ -48,7 +48,7 @@ describe('the trace', () => {
     ]);
   });
 
-  it('hides what other headers hold, too, wherever an upstream repeats it (C12)', () => {
+  it('also hides secrets of other headers wherever the upstream repeats them', () => {
     const told: string[] = [];
     const headers = ['x-api-key', 'geheim', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
@@ -59,7 +59,7 @@ describe('the trace', () => {
     expect(told.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
   });
 
-  it('shows an answer that broke off, with the reason (C12)', () => {
+  it('shows an incomplete answer and why it is incomplete', () => {
     const told: string[] = [];
     const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', request('{}'));
     call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'refused' }));

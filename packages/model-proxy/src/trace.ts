@@ -1,10 +1,13 @@
-/** `--detailed_debug`: what an upstream is sent, as a curl line, and what it answers, raw; keys masked, both cut at a limit. */
+/**
+ * The trace of `--detailed_debug`: logs each request to an upstream as a curl line, and the raw
+ * answer. Keys are masked, and long texts are cut.
+ */
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { ProxyError } from './errors.js';
 import { secretHeader } from './secret-names.js';
 
-/** One call being watched. */
+/** The trace of one upstream call. */
 export interface TracedCall {
   head(status: number, headers: readonly string[]): void;
   data(chunk: Buffer): void;
@@ -12,76 +15,82 @@ export interface TracedCall {
   fail(error: ProxyError): void;
 }
 
-/** What there is to see of a request to an upstream. */
+/** The parts of an upstream request that the trace shows. */
 export interface TracedRequest {
   readonly method: string;
   readonly url: string;
-  /** Name, value, name, value. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body: readonly Buffer[];
-  /** Its key is masked wherever it stands, and so is what headers with telling names hold. */
+  /**
+   * The key is masked wherever it occurs. Values of headers whose names suggest a secret are masked
+   * as well.
+   */
   readonly deployment: { readonly apiKey: string | null };
 }
 
+/** The trace of all upstream calls. */
 export interface Trace {
-  /** @param id of the client's request. */
+  /** Logs a request and returns the trace of its answer. @param id of the client's request. */
   sending(id: string, request: TracedRequest): TracedCall;
 }
 
-/** Of a body or an answer. */
+/** Number of bytes shown of a body or an answer. */
 const SHOWN_BYTES = 16_384;
 
-/** Tells everything at level `debug`. */
+/** Creates a trace that logs at level `debug`. */
 export function createTrace(log: Pick<Log, 'debug'>): Trace {
   return {
     sending: (id, request) => {
       const secrets = secretsOf(request);
       log.debug(`POST Request Sent from LiteLLM: ${curlLine(request)}`, { id });
-      const kept = new Kept();
+      const excerpt = new Excerpt();
       let answer = '';
-      const tell = (how: string) => log.debug(`RAW RESPONSE${how}: ${answer}${masked(kept.text, secrets)}`, { id });
+      const logAnswer = (how: string) =>
+        log.debug(`RAW RESPONSE${how}: ${answer}${masked(excerpt.text, secrets)}`, { id });
       return {
         head: (status, headers) => {
           const shown = pairs(headers).map(([name, value]) => `${name}: ${maskedHeader(name, value)}`);
           answer = `${status} [${shown.join('; ')}] `;
         },
-        data: (chunk) => kept.add(chunk),
-        end: () => tell(''),
-        fail: (error) => tell(` broke off, ${error.kind}: ${error.message}`),
+        data: (chunk) => excerpt.add(chunk),
+        end: () => logAnswer(''),
+        fail: (error) => logAnswer(` broke off, ${error.kind}: ${error.message}`),
       };
     },
   };
 }
 
-/** One line for a shell, keys masked. */
+/** Formats a request as one shell command with masked keys. */
 export function curlLine(request: TracedRequest): string {
   const { method, url, headers, body } = request;
-  const kept = new Kept();
-  for (const chunk of body) kept.add(chunk);
-  // In JSON a line end can only be white space: a blank keeps it one line.
-  const data = masked(kept.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
+  const excerpt = new Excerpt();
+  for (const chunk of body) excerpt.add(chunk);
+  // JSON allows line ends only as white space, so replacing them by spaces does not change the
+  // body.
+  const data = masked(excerpt.text.replaceAll(/\r?\n/g, ' '), secretsOf(request));
   const options = pairs(headers).map(([name, value]) => `-H ${quoted(`${name}: ${maskedHeader(name, value)}`)}`);
   return [`curl -X ${method}`, quoted(maskUrl(url)), ...options, `-d ${quoted(data)}`].join(' ');
 }
 
-/** The first bytes of a body, and how many there were. */
-class Kept {
+/** The first bytes of a body, and the total length. */
+class Excerpt {
   readonly #chunks: Buffer[] = [];
-  #kept = 0;
+  #stored = 0;
   #length = 0;
 
   add(chunk: Buffer): void {
     this.#length += chunk.length;
-    const room = SHOWN_BYTES - this.#kept;
+    const room = SHOWN_BYTES - this.#stored;
     if (room <= 0) return;
     const part = chunk.subarray(0, room);
     this.#chunks.push(part);
-    this.#kept += part.length;
+    this.#stored += part.length;
   }
 
   get text(): string {
     const text = Buffer.concat(this.#chunks).toString();
-    return this.#length > this.#kept ? `${text}… (${this.#length - this.#kept} bytes more)` : text;
+    return this.#length > this.#stored ? `${text}… (${this.#length - this.#stored} bytes more)` : text;
   }
 }
 
@@ -94,12 +103,16 @@ function maskedHeader(name: string, value: string): string {
   return secret === null ? value : value.slice(0, value.length - secret.length) + maskedKey(secret);
 }
 
-/** What of a header must not be shown: all but a scheme; null: its name does not sound like it. @param name in any case. */
+/**
+ * Returns the secret part of a header's value: all of it except an authentication scheme.
+ * @param name in any case.
+ * @returns null if the name does not suggest a secret.
+ */
 export function secretOfHeader(name: string, value: string): string | null {
   return secretHeader.test(name) ? value.replace(/^(?:Bearer|Basic) /i, '') : null;
 }
 
-/** Shorter ones would take words of others with them. */
+/** Shorter secrets are not searched for: they would occur in other words. */
 const SHORTEST_SECRET = 4;
 
 function secretsOf({ headers, deployment }: TracedRequest): readonly string[] {
@@ -107,12 +120,18 @@ function secretsOf({ headers, deployment }: TracedRequest): readonly string[] {
   return [...new Set(found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : [])))];
 }
 
-/** As LiteLLM shows keys, `Be****ey`; of a short one nothing, as four letters of it would be half of it. */
+/**
+ * Masks a key as LiteLLM does: `Be****ey`. Short keys are hidden completely: four characters would
+ * be too much of them.
+ */
 function maskedKey(key: string): string {
   return key.length < 16 ? '****' : `${key.slice(0, 2)}****${key.slice(-2)}`;
 }
 
-/** Members that clients and configurations put keys into. `max_tokens` and the like are none. */
+/**
+ * Matches JSON members that clients and configurations use for keys, but not `max_tokens` and the
+ * like.
+ */
 const secretMember =
   /("[\w-]*(?:api_?key|secret|password|authorization|credential|token)"\s*:\s*)"(?:[^"\\]|\\.)*("|$)/gi;
 

@@ -1,5 +1,5 @@
-/** What this proxy is called on the wire. */
+/** The version that this proxy reports to clients. */
 import { readVersion } from '@rackless/daemon/version.js';
 
-/** `0.1.0`, from package.json. */
+/** Version from package.json, such as `0.1.0`. */
 export const version = readVersion(new URL('../package.json', import.meta.url));

@@ -42,14 +42,11 @@ describe('a body', () => {
   });
 
   it.each([
-    [
-      `{"model":"public","model":"public",${messages}}`,
-      "Invalid JSON payload: the key 'model' stands there more than once.",
-    ],
+    [`{"model":"public","model":"public",${messages}}`, "Invalid JSON payload: the key 'model' occurs more than once."],
     [`{"mod\\u0065l":"public",${messages}}`, "Invalid JSON payload: the key 'model' is spelled with escapes."],
     [
       `{"model":"public","mod\\u0065l":"other",${messages}}`,
-      "Invalid JSON payload: the key 'model' stands there more than once.",
+      "Invalid JSON payload: the key 'model' occurs more than once.",
     ],
     // To an upstream in Go either of these is `model`.
     [

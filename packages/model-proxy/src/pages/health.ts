@@ -1,4 +1,7 @@
-/** `/health`: asks every model one small question. It costs tokens, as LiteLLM's does; probes want `/health/liveliness`. */
+/**
+ * `/health`: sends a short request to every model. These requests cost tokens, as LiteLLM's do.
+ * Probes should use `/health/liveliness`, which sends none.
+ */
 import { randomUUID } from 'node:crypto';
 import { defaults } from '../config/defaults.js';
 import { endpoints } from '../endpoints/index.js';
@@ -12,15 +15,16 @@ import type { Deployment } from '../providers/deployment.js';
 import { errorOfStatus } from '../upstream/classify.js';
 import type { Selection } from '../routing/router.js';
 
-/** One deployment that was asked. */
+/** The result for one deployment. */
 export interface HealthEntry {
   readonly model: string;
   readonly api_base: string;
   readonly model_id: string;
-  /** Only of one that is not well. */
+  /** What is wrong; absent for a healthy deployment. */
   readonly error?: string;
 }
 
+/** The answer of `/health`, in LiteLLM's shape. */
 export interface HealthReport {
   readonly healthy_endpoints: readonly HealthEntry[];
   readonly unhealthy_endpoints: readonly HealthEntry[];
@@ -28,19 +32,19 @@ export interface HealthReport {
   readonly unhealthy_count: number;
 }
 
-/** How many are asked at a time: a look at health must not crowd out the clients. */
-const ASKED_AT_ONCE = 8;
-/** Enough for one word. */
+/** Number of concurrent checks, limited so that they do not slow down clients' requests. */
+const CONCURRENT_CHECKS = 8;
+/** Token limit of a check's answer: enough for one word. */
 const MAX_TOKENS = 5;
-/** No answer to such a question is larger, not even one word of sound. */
+/** No answer to a check is larger, including the audio of one word. */
 const MAX_ANSWER_MB = 16;
 
-/** Asks all of them, a few at a time. @param deployments in the order of the report. */
+/** Checks deployments, a few at a time. @param deployments in the order of the report. */
 export async function checkHealth(serving: Serving, deployments: readonly Deployment[]): Promise<HealthReport> {
   const entries: HealthEntry[] = [];
-  for (let start = 0; start < deployments.length; start += ASKED_AT_ONCE) {
-    const together = deployments.slice(start, start + ASKED_AT_ONCE);
-    entries.push(...(await Promise.all(together.map((deployment) => check(serving, deployment)))));
+  for (let start = 0; start < deployments.length; start += CONCURRENT_CHECKS) {
+    const batch = deployments.slice(start, start + CONCURRENT_CHECKS);
+    entries.push(...(await Promise.all(batch.map((deployment) => check(serving, deployment)))));
   }
   const healthy = entries.filter(({ error }) => error === undefined);
   const unhealthy = entries.filter(({ error }) => error !== undefined);
@@ -55,12 +59,12 @@ export async function checkHealth(serving: Serving, deployments: readonly Deploy
 async function check(serving: Serving, deployment: Deployment): Promise<HealthEntry> {
   const { provider, upstreamModel, id } = deployment;
   const entry = { model: `${provider.name}/${upstreamModel}`, api_base: shownApiBase(deployment), model_id: id };
-  const error = await ask(serving, deployment).catch((thrown: unknown) => toProxyError(thrown).message);
+  const error = await sendCheck(serving, deployment).catch((thrown: unknown) => toProxyError(thrown).message);
   return error === undefined ? entry : { ...entry, error };
 }
 
-/** What a model of a mode is asked; a mode that is not here needs more than words. */
-const questions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+/** Request bodies by mode. Modes that are missing need files, which a check does not send. */
+const checkBodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   chat: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: MAX_TOKENS },
   completion: { prompt: 'Hi', max_tokens: MAX_TOKENS },
   embedding: { input: 'Hi' },
@@ -70,20 +74,20 @@ const questions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   audio_speech: { input: 'Hi', voice: 'alloy' },
 };
 
-/** @returns what is wrong; undefined: nothing. */
-async function ask(serving: Serving, deployment: Deployment): Promise<string | undefined> {
+/** Sends a check. @returns what is wrong; undefined if the deployment is healthy. */
+async function sendCheck(serving: Serving, deployment: Deployment): Promise<string | undefined> {
   const { modelInfo } = deployment;
   const mode = typeof modelInfo['mode'] === 'string' ? modelInfo['mode'] : 'chat';
-  const question = questions[mode];
+  const checkBody = checkBodies[mode];
   const endpoint = endpoints.find((candidate) => candidate.mode === mode && candidate.requestBody === 'json');
-  if (question === undefined || endpoint === undefined) return `there is no question for models of mode ${mode}`;
+  if (checkBody === undefined || endpoint === undefined) return `models of mode ${mode} cannot be checked`;
   const named = modelInfo['health_check_model'];
   const upstreamModel =
     typeof named === 'string' ? named.replace(`${deployment.provider.name}/`, '') : deployment.upstreamModel;
-  if (upstreamModel.includes('*')) return 'a wildcard: model_info.health_check_model has to name a model';
+  if (upstreamModel.includes('*')) return 'a wildcard needs model_info.health_check_model to name a model';
 
   const body = createJsonBody();
-  body.push(Buffer.from(JSON.stringify({ model: upstreamModel, ...question })));
+  body.push(Buffer.from(JSON.stringify({ model: upstreamModel, ...checkBody })));
   body.finish();
   const selection: Selection = { deployment, modelGroup: deployment.modelName, upstreamModel };
   const given = Number(modelInfo['health_check_timeout']);
@@ -107,7 +111,7 @@ async function ask(serving: Serving, deployment: Deployment): Promise<string | u
         length += chunk.length;
         if (length <= MAX_ANSWER_MB * 1_048_576) return;
         call.abort();
-        resolve(`the upstream sent more than ${MAX_ANSWER_MB} MB for a question of one word`);
+        resolve(`the upstream sent more than ${MAX_ANSWER_MB} MB in reply to a health check`);
       },
       onEnd: () =>
         resolve(

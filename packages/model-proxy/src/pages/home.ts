@@ -1,13 +1,14 @@
-/** The page for people who open the address in a browser: what this is, and what to type. */
+/** The home page: tells a person with a browser what this service is and how to send a request. */
 import { html, Html } from '@rackless/daemon/html.js';
 
+/** The content of the home page. */
 export interface HomePage {
-  /** Public names; null: not shown. */
+  /** Public model names; null hides them. */
   readonly models: readonly string[] | null;
   readonly version: string;
 }
 
-/** HTML that works without scripts and without pictures. */
+/** Renders the page as HTML without scripts and images. */
 export function renderHome({ models, version }: HomePage): string {
   const sample = models?.find((name) => !name.includes('*')) ?? '<model>';
   const request = `curl "$ADDRESS/v1/chat/completions" \\
@@ -44,7 +45,7 @@ export function renderHome({ models, version }: HomePage): string {
     </html> `.text;
 }
 
-const hidden = html`<p>Which models there are, <code>GET /v1/models</code> tells those who have a key.</p>`;
+const hidden = html`<p><code>GET /v1/models</code> lists the models. It needs a key.</p>`;
 
 const style = new Html(`
 :root { color-scheme: light dark; }

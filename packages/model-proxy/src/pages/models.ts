@@ -1,16 +1,19 @@
-/** What there is to ask for: `/v1/models` in OpenAI's words, `/model/info` in LiteLLM's. Nothing here is secret. */
+/** Lists models without secrets: `/v1/models` in OpenAI's format, `/model/info` in LiteLLM's. */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { Router } from '../routing/router.js';
 import { secretParameter } from '../secret-names.js';
 
-/** One entry of `/v1/models`. LiteLLM gives all of them the same time and the same owner. */
+/** An entry of `/v1/models`. As in LiteLLM, all entries have the same `created` and `owned_by`. */
 export interface Model {
   readonly id: string;
   readonly object: 'model';
   readonly created: number;
   readonly owned_by: string;
-  /** As configured: `{"max_input_tokens": 32000}`; left out where nothing is. */
+  /**
+   * The model's `model_info` from the configuration, for example `{"max_input_tokens": 32000}`;
+   * absent if empty.
+   */
   readonly model_info?: Readonly<Record<string, unknown>>;
 }
 
@@ -21,12 +24,15 @@ function listed(id: string): Model {
   return { id, object: 'model', created: CREATED, owned_by: OWNER };
 }
 
-/** `/v1/models`. */
+/** Returns the answer of `/v1/models`. */
 export function listModels({ modelNames }: Router): { readonly data: readonly Model[]; readonly object: 'list' } {
   return { data: modelNames.map(listed), object: 'list' };
 }
 
-/** `/v1/models/{id}`, of one that wildcards lead to as well. @returns undefined: there is no such model. */
+/**
+ * Returns the answer of `/v1/models/{id}`, also for names that match a wildcard.
+ * @returns undefined if there is no such model.
+ */
 export function describeModel(router: Router, id: string): Model | undefined {
   const selection = router.select(id);
   if (selection === undefined) return undefined;
@@ -34,7 +40,7 @@ export function describeModel(router: Router, id: string): Model | undefined {
   return Object.keys(modelInfo).length === 0 ? listed(id) : { ...listed(id), model_info: withoutSecrets(modelInfo) };
 }
 
-/** `/model/info`: every deployment as it is configured, without its keys. */
+/** Returns the answer of `/model/info`: every deployment as configured, without its keys. */
 export function describeDeployments(deployments: readonly Deployment[]): { readonly data: readonly object[] } {
   return { data: deployments.map(describeDeployment) };
 }
@@ -54,7 +60,7 @@ function describeDeployment(deployment: Deployment): object {
   };
 }
 
-/** Parameters without those that somebody hid a key in, at any depth. */
+/** Removes parameters whose names suggest a secret, at any depth. */
 function withoutSecrets(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values)

@@ -1,15 +1,20 @@
-/** The paths that Express answers; here, so that nothing of Express has to be loaded to know them. */
+/**
+ * The paths that Express answers. They are listed separately so that a lookup does not load
+ * Express.
+ */
 
+/** A page that Express answers. */
 export interface PagePath {
-  /** Whether it is for everybody, keys or not, as with LiteLLM: what it shows is no secret. */
+  /** Whether the page is available without a key, as in LiteLLM. Such pages show no secrets. */
   readonly open: boolean;
 }
 
+/** All pages by their path. */
 export const pagePaths: ReadonlyMap<string, PagePath> = new Map([
   ['/', { open: true }],
   ['/routes', { open: true }],
   ['/metrics', { open: true }],
-  // It costs tokens.
+  // Not open: each check costs tokens.
   ['/health', { open: false }],
   ['/model/info', { open: false }],
   ['/v1/model/info', { open: false }],

@@ -1,26 +1,32 @@
-/** Pages that machines ask for again and again: answered without Express, which would cost more than they do. */
+/**
+ * Pages that machines request often. They bypass Express, which would cost more than the pages
+ * themselves.
+ */
 import { modelNotFound, type ProxyError } from '../errors.js';
 import type { Serving } from '../endpoints/exchange.js';
 import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
+/** A page that is answered without Express. */
 export interface PolledPage {
-  /** Template, for the metrics: `/v1/models/{id}`. */
+  /** Path template for the metrics, such as `/v1/models/{id}`. */
   readonly label: string;
-  /** Whether it is for everybody, keys or not: probes have none. */
+  /** Whether the page is available without a key, which probes do not have. */
   readonly open: boolean;
-  /** @returns what becomes JSON, and its status. */
+  /** Returns the status and the value to send as JSON. */
   readonly answer: (serving: Serving) => { readonly status: number; readonly value: unknown } | ProxyError;
 }
 
-/** LiteLLM's word; a text in JSON, so with quotes around it. */
+/** Answers with LiteLLM's text, encoded as a JSON string. */
 const alive: PolledPage = {
   label: '/health/liveliness',
   open: true,
   answer: () => ({ status: 200, value: "I'm alive!" }),
 };
 
-/** Answers 503 while the process ends and while no model can be served, so that a load balancer sends requests elsewhere. */
+/**
+ * Answers 503 during shutdown and without models, so that a load balancer sends requests elsewhere.
+ */
 const readiness: PolledPage = {
   label: '/health/readiness',
   open: true,
@@ -28,7 +34,8 @@ const readiness: PolledPage = {
     status: isDraining() || settings.deployments.length === 0 ? 503 : 200,
     value: {
       status: isDraining() ? 'draining' : settings.deployments.length === 0 ? 'no models' : 'healthy',
-      // LiteLLM's members, which probes and dashboards look for; there is neither a database nor a cache.
+      // Members of LiteLLM's answer that probes and dashboards read. This proxy has no database and
+      // no cache.
       db: 'Not connected',
       cache: null,
       litellm_version: version,
@@ -51,15 +58,19 @@ const table: ReadonlyMap<string, PolledPage> = new Map([
   ['/models', models],
 ]);
 
-/** Templates of all of them. */
+/** Path templates of all polled pages. */
 export const polledPaths: readonly string[] = [...table.keys(), '/v1/models/{id}', '/models/{id}'];
 
-/** @param path of `plainPath`. @returns undefined: it is none of these. */
+/**
+ * Finds the page of a path.
+ * @param path as `plainPath` returns it.
+ * @returns undefined if the path is not a polled page.
+ */
 export function polledPage(path: string): PolledPage | undefined {
   return table.get(path) ?? modelPage(path);
 }
 
-/** A model's id may have slashes in it, escaped or not. */
+/** Finds the page of a model. The id may contain slashes, escaped or not. */
 function modelPage(path: string): PolledPage | undefined {
   const id = /^(?:\/v1)?\/models\/(.+)$/.exec(path)?.[1];
   if (id === undefined) return undefined;

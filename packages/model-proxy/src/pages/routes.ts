@@ -1,4 +1,7 @@
-/** What Express serves: the page for people, health, configuration, metrics. Loaded when the first of them is asked for. */
+/**
+ * The pages that Express serves: home page, health, configuration and metrics. Loaded with the
+ * first request for them.
+ */
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answerJson, answerText } from '../endpoints/answer-json.js';
 import { endpoints } from '../endpoints/index.js';
@@ -15,21 +18,22 @@ import { describeDeployments } from './models.js';
 import { pagePaths } from './paths.js';
 import { polledPaths } from './polled.js';
 
-/** Answers a request for one of {@link pagePaths}, GET or HEAD, of a client that may ask. */
+/** Answers a GET or HEAD request of an authenticated client for one of {@link pagePaths}. */
 export type Pages = (exchange: Exchange) => void;
 
-/** Express's response with our exchange, which knows everything that an answer needs. */
+/** Express's response with the exchange attached. */
 type Reply = Response<unknown, { exchange: Exchange }>;
 
+/** Creates the pages. */
 export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  const health = joinedHealth();
+  const health = sharedHealthCheck();
 
   app.get('/', (_request: Request, { locals: { exchange } }: Reply) => {
     const { serving } = exchange;
-    // Names of models are for those who may ask them.
+    // The page is open to everyone. Model names are shown only if their list needs no key either.
     const models = serving.settings.clientKeys === null ? serving.router.modelNames : null;
     answerText(exchange, 200, 'text/html; charset=utf-8', renderHome({ models, version: serving.version }), pagePolicy);
   });
@@ -63,7 +67,7 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
 
   return (exchange) => {
     const { request, response } = exchange;
-    // Express shall see what was matched: it knows nothing of doubled slashes and whole URLs.
+    // Give Express the normalized path: it does not handle repeated slashes and absolute URLs.
     const url = request.url ?? '/';
     const query = url.indexOf('?');
     request.url = plainPath(url) + (query === -1 ? '' : url.slice(query));
@@ -71,7 +75,7 @@ export function createPages(metrics: Pick<Metrics, 'expose'>): Pages {
   };
 }
 
-/** Nothing on the page may run or be fetched, even if a model's name got past the escaping. */
+/** Blocks scripts and external content, in case a model's name defeats the escaping. */
 const pagePolicy = [
   'content-security-policy',
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -79,22 +83,25 @@ const pagePolicy = [
   'nosniff',
 ];
 
-/** Two who look at the same time share one look: each costs tokens. */
-function joinedHealth(): (exchange: Exchange, model: string | null) => Promise<HealthReport> {
-  const underWay = new Map<string, Promise<HealthReport>>();
+/**
+ * Runs at most one check per model at a time. Concurrent requests share its report, because each
+ * check costs tokens.
+ */
+function sharedHealthCheck(): (exchange: Exchange, model: string | null) => Promise<HealthReport> {
+  const running = new Map<string, Promise<HealthReport>>();
   return ({ serving }, model) => {
     const key = model ?? '';
-    const asked = underWay.get(key);
-    if (asked !== undefined) return asked;
+    const current = running.get(key);
+    if (current !== undefined) return current;
     const { router, settings } = serving;
     const deployments = model === null ? settings.deployments : router.deploymentsOf(model);
-    const report = checkHealth(serving, deployments).finally(() => underWay.delete(key));
-    underWay.set(key, report);
+    const report = checkHealth(serving, deployments).finally(() => running.delete(key));
+    running.set(key, report);
     return report;
   };
 }
 
-/** `/routes`, as LiteLLM lists them. */
+/** Lists all routes, in the format of LiteLLM's `/routes`. */
 function allRoutes({
   forwardedPaths,
 }: ProxySettings): readonly { readonly path: string; readonly methods: readonly string[] }[] {

@@ -98,7 +98,7 @@ describe('a broken configuration', () => {
     await proxy.said(/the old one stays/);
     expect(messages(proxy.output, 'error')).toEqual([
       `reloading: ${file}:5: litellm_settings.ssl_verify: the CA bundle ${at('later.pem')} can not be used: there is no such file`,
-      'reloading: the configuration can not be used, the old one stays',
+      'reloading: the configuration cannot be used, the old one stays in use',
     ]);
     expect(await models(url)).toEqual(['good']);
     // The file that was missing is enough: nothing else changes.
