@@ -1,4 +1,4 @@
-/** The settings that say who may ask for what, beside the key itself. */
+/** Reads the settings that restrict access, except the key itself. */
 import { nearestName } from '@rackless/daemon/nearest-name.js';
 import { endpoints } from '../endpoints/index.js';
 import { litellmRoutePage } from '../endpoints/litellm-routes.js';
@@ -11,6 +11,7 @@ import type { Block, Findings } from './faults.js';
 import type { generalTable, settingsTable } from './settings.js';
 import { nodeAt } from './yaml-node.js';
 
+/** Input of {@link readAccess}. */
 export interface AccessInput {
   readonly general: Block<typeof generalTable>;
   readonly settings: Block<typeof settingsTable>;
@@ -23,7 +24,7 @@ type Access = Pick<
   'allowedRoutes' | 'allowedIps' | 'useXForwardedFor' | 'closedPages' | 'enforceUserParam'
 >;
 
-/** Reads them. A page that is to need the key is a fault where there is no key. */
+/** Reads the settings. Requiring the key for a page without configuring a key is a fault. */
 export function readAccess({ general, settings, hasMasterKey, findings }: AccessInput): Access {
   const { allowedRoutes, allowedIps, useXForwardedFor, adminOnlyRoutes, enforceUserParam } = general.values;
   const closedPages = new Set((adminOnlyRoutes ?? []).flatMap(spellings));
@@ -51,7 +52,7 @@ export function readAccess({ general, settings, hasMasterKey, findings }: Access
   };
 }
 
-/** A page may have several paths: whoever closes it closes all of them. */
+/** Returns all paths of a page: an operator who closes one of them means the page. */
 function spellings(route: string): readonly string[] {
   const path = plainPath(route);
   const label = polledPage(path)?.label;
@@ -64,12 +65,15 @@ const openPages = [...pagePaths.keys(), ...polledPaths].filter(
 );
 const modelPaths = createPaths(endpoints);
 
-/** Why an entry has no effect; undefined: it closes an open page, or names a path that needs the key in any case. */
+/**
+ * Returns the fault of an entry without effect; undefined for open pages and for paths that always
+ * need the key.
+ */
 function routeFault(path: string): string | undefined {
   const isServed = pagePaths.has(path) || polledPage(path) !== undefined;
   if (isServed || modelPaths.match(path) !== undefined || acceptsPath(path)) return undefined;
   const nearest = nearestName(path, openPages);
   if (nearest !== undefined) return `there is no ${path}: did you mean ${nearest}?`;
-  // A route of LiteLLM's that this proxy does not serve is closed in any case.
+  // LiteLLM's routes that this proxy does not serve are always closed, so naming one is no fault.
   return litellmRoutePage(path) === undefined ? `there is no ${path}` : undefined;
 }

@@ -1,22 +1,27 @@
-/** Finds a configuration's blocks, by LiteLLM's names, by the same without prefix, and by what is in them. */
+/** Finds a configuration's blocks: by LiteLLM's name, by the short name, or by their content. */
 import type { Findings } from './faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 
+/** A block and its place. */
 export interface FoundBlock {
   readonly node: YamlMapping;
   readonly path: KeyPath;
 }
 
+/** How to find a block. */
 export interface BlockSearch {
-  /** Canonical first. */
+  /** Accepted names; the canonical name is first. */
   readonly names: readonly [canonical: string, ...others: string[]];
-  /** What tells the block by its contents; undefined: only its name does. */
+  /** Recognizes the block by its content; undefined if only the name counts. */
   readonly looksLike?: (node: YamlMapping) => boolean;
-  /** Whether a name means something else and is not to be taken for this block. */
+  /** Returns whether a name has another meaning, so that its value cannot be this block. */
   readonly isTaken?: (name: string) => boolean;
 }
 
-/** Finds one block among the members of a mapping. @returns undefined: it is not there, or there is a fault. */
+/**
+ * Finds a block among the members of a mapping.
+ * @returns undefined if it is missing, or if there is a fault.
+ */
 export function findBlock(
   parent: YamlMapping,
   path: KeyPath,
@@ -57,15 +62,15 @@ export function findBlock(
   return { node, path: [...path, key] };
 }
 
-/** Whether a mapping has all the keys, none of them empty. */
-export const holds = (node: YamlMapping, ...keys: readonly string[]) =>
+/** Returns whether a mapping has values for all keys. */
+export const hasValues = (node: YamlMapping, ...keys: readonly string[]) =>
   keys.every((key) => isSet(node.members.get(key)));
 
 function isSet(node: YamlNode | undefined): boolean {
   return node !== undefined && !(node.kind === 'scalar' && node.value === null);
 }
 
-/** Members of several mappings as those of one; where two have the same key, the earlier mapping's holds. */
+/** Merges the members of several mappings. If two have the same key, the earlier mapping wins. */
 export function mergeBlocks(blocks: readonly FoundBlock[]): FoundBlock | undefined {
   const [first] = blocks;
   if (first === undefined) return undefined;

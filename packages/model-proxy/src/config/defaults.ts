@@ -1,24 +1,32 @@
-/** What holds where nobody says anything. The only place of the package with defaults in it. */
+/** Default values of all settings. No other file of the package contains a default. */
 export const defaults = {
-  /** As LiteLLM. */
+  /** As in LiteLLM. */
   host: '0.0.0.0',
   port: 4000,
-  /** Kubernetes has its own way of this (preStop: sleep). */
+  /** Kubernetes has its own delay (`preStop` with sleep). */
   drainDelaySeconds: 0,
-  /** How long requests under way may go on after SIGTERM; Kubernetes kills after 30 s unless told otherwise. */
+  /**
+   * How long requests in progress may take after SIGTERM. Kubernetes kills a container after 30 s
+   * by default.
+   */
   drainSeconds: 30,
   connectTimeoutSeconds: 10,
-  /** Whole plain answers, and the first byte of streams: LiteLLM's `request_timeout`. */
+  /**
+   * For complete plain answers and for the first byte of streams, like LiteLLM's `request_timeout`.
+   */
   requestTimeoutSeconds: 6000,
   /**
-   * Between two chunks. LiteLLM's 600 s cut off models that think longer (its issue 30836), and an upstream that is gone is noticed by
-   * the connection itself.
+   * Between two chunks. LiteLLM's default of 600 s interrupts models that think longer (LiteLLM's
+   * issue 30836). A lost connection is detected independently of this limit.
    */
   idleTimeoutSeconds: 1800,
   maxRequestSizeMb: 100,
-  /** LiteLLM has no bound. Far above what models answer, 2048 embeddings or ten pictures, and below what a machine has. */
+  /**
+   * LiteLLM has no limit. This one is far above real answers (2048 embeddings, ten images) and
+   * below a machine's memory.
+   */
   maxResponseSizeMb: 1024,
-  /** One question of `/health`: LiteLLM's. */
+  /** For each check of `/health`; LiteLLM's value. */
   healthCheckTimeoutSeconds: 60,
   modelNameInResponse: 'provider',
   weight: 1,

@@ -1,4 +1,7 @@
-/** docs/model-proxy-configuration.md, made from the tables of settings and flags (`npm run generate`; a test keeps it true). */
+/**
+ * docs/model-proxy-configuration.md, made from the tables of settings and flags
+ * (`npm run generate`; a test keeps it true).
+ */
 import { endpoints } from '../endpoints/index.js';
 import type { Table } from './faults.js';
 import { flagsTable } from './flags.js';

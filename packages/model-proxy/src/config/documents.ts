@@ -1,24 +1,26 @@
-/** The files of a configuration: the one that was named and those that it includes. */
+/** Reads the files of a configuration: the named file and the files that it includes. */
 import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
 import type { Findings } from './faults.js';
 import { parseYaml } from './yaml-document.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
-/** A setting that names further files, relative to the one that names them. */
+/**
+ * The setting with further files. Their paths are relative to the file that contains the setting.
+ */
 const INCLUDE = 'include';
 
 /**
- * Reads a file and what it includes, and so on.
- * @param file as it was named; messages name it so.
- * @returns the top of each file that could be read, the named one first.
+ * Reads a file and, recursively, the files that it includes.
+ * @param file as the user named it; messages use this name.
+ * @returns the top-level mapping of each readable file, the named file first.
  */
 export function readDocuments(file: string, directory: string, findings: Findings): readonly YamlMapping[] {
   const roots: YamlMapping[] = [];
   const seen = new Set<string>();
   const read = (name: string, asker: YamlNode | undefined): void => {
     const absolute = path.resolve(directory, name);
-    // Included twice, its models would be there twice.
+    // Reading a file twice would duplicate its models.
     if (seen.has(absolute)) return;
     seen.add(absolute);
     findings.watchedFiles.add(absolute);

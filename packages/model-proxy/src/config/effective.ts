@@ -1,4 +1,4 @@
-/** What a configuration comes to, as YAML that says the same. No secret is in it. */
+/** Renders the effective configuration as equivalent YAML. Secrets are masked. */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
@@ -6,7 +6,7 @@ import type { LoadedConfig } from './load.js';
 
 const MASK = '******';
 
-/** A value as YAML in one line: JSON is YAML. */
+/** Renders a value as YAML in one line. JSON is valid YAML. */
 const inline = (value: unknown) => JSON.stringify(value);
 
 function masked(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -63,7 +63,7 @@ function deploymentLines(deployment: Deployment): readonly string[] {
   ];
 }
 
-/** The whole text, with a newline at its end. */
+/** Renders the whole text, with a newline at the end. */
 export function renderEffectiveConfig({ listen, proxy }: Pick<LoadedConfig, 'listen' | 'proxy'>): string {
   const { host, port, tls, logLevel, drainDelayMs, drainMs } = listen;
   const scheme = tls === null ? 'http' : 'https';

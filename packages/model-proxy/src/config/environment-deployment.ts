@@ -1,4 +1,7 @@
-/** OpenAI itself, where no model of it is configured but the environment holds its key: LiteLLM's `/openai/…` works with that alone. */
+/**
+ * The deployment for OpenAI that consists only of a key in the environment. LiteLLM's `/openai/…`
+ * works with such a key even if the configuration has no OpenAI model.
+ */
 import type { Deployment } from '../providers/deployment.js';
 import { findProvider } from '../providers/index.js';
 import { Findings } from './faults.js';
@@ -6,8 +9,10 @@ import { readParams, type Inherited } from './params.js';
 import { mapping, scalar } from './single-model.js';
 
 /**
- * Reads it as an entry of `model_list` would be: certificates and time-outs of the settings hold for it, too.
- * @returns null: the environment has no key, or no address that can be used. That is no fault: nobody may ever ask for it.
+ * Creates the deployment like an entry of `model_list`, so the general TLS settings and time-outs
+ * apply to it.
+ * @returns null if the environment has no key or no usable address. This is no fault, because it
+ * may never be used.
  */
 export function readEnvironmentDeployment(inherited: Inherited): Deployment | null {
   const { apiKeyEnvironment } = findProvider('openai');

@@ -1,4 +1,7 @@
-/** Variables of LiteLLM's that this proxy does not implement, and `general_settings.start_without`. */
+/**
+ * Handles LiteLLM's environment variables that are not implemented, and
+ * `general_settings.start_without`.
+ */
 import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type Block } from './faults.js';
 import type { generalTable } from './settings.js';
@@ -6,7 +9,7 @@ import { scalar } from './single-model.js';
 import { unimplemented } from './unimplemented.js';
 import { canBeRefused, refuseSetting, type Notes } from './unknown-keys.js';
 
-/** Refuses and ignores variables as settings of a file are. */
+/** Rejects or ignores variables in the same way as settings of a file. */
 export function noteEnvironment(environment: Environment, notes: Notes): void {
   for (const { treatment, what, names } of unimplemented.environment)
     for (const name of names) {
@@ -14,15 +17,18 @@ export function noteEnvironment(environment: Environment, notes: Notes): void {
       if (text === '' || /^(false|0|no|off)$/i.test(text)) continue;
       const node = { ...scalar(text), file: ENVIRONMENT.file };
       if (treatment === 'refused') refuseSetting(name, node, [name], what, notes);
-      else notes.notBuilt.add(node, [name]);
+      else notes.ignoredSettings.add(node, [name]);
     }
 }
 
-/** Reads the settings that may be missing. A name that is never refused is a fault: it would seem to have an effect. */
-export function readStartWithout({ values, places }: Block<typeof generalTable>, { findings, notBuilt }: Notes): void {
+/** Reads `start_without`. A name without effect there is a fault, so that nobody relies on it. */
+export function readStartWithout(
+  { values, places }: Block<typeof generalTable>,
+  { findings, ignoredSettings }: Notes,
+): void {
   const { startWithout = [] } = values;
   const place = places.get('startWithout');
-  notBuilt.dispenseWith(startWithout);
+  ignoredSettings.allowIgnoring(startWithout);
   if (place?.node.kind !== 'sequence') return;
   const { path } = place;
   place.node.items.forEach((item, index) => {

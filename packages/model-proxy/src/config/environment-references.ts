@@ -1,11 +1,17 @@
-/** `os.environ/NAME`: a value that the environment holds, anywhere in a configuration. */
+/**
+ * Resolves `os.environ/NAME`: a reference to an environment variable, at any place of a
+ * configuration.
+ */
 import type { Environment } from '../settings.js';
 import type { Findings } from './faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 
 const PREFIX = 'os.environ/';
 
-/** Puts the environment's texts in the place of references; one to a variable that is not set is a fault. */
+/**
+ * Replaces references by the values of the variables. A reference to a variable that is not set is
+ * a fault.
+ */
 export function resolveReferences(
   node: YamlMapping,
   environment: Environment,
@@ -34,15 +40,15 @@ function resolve(node: YamlNode, environment: Environment, findings: Findings, p
         ? `${PREFIX} needs the name of an environment variable behind it`
         : `the environment variable ${variable} is not set`,
     );
-    // Whatever else could be said of this value would be about a value that is not there.
+    // The value is unknown, so no other check may report a fault about it.
     return { ...node, value: null, unresolved: true };
   }
   return { ...node, value: text, variable };
 }
 
 /**
- * The variables of the block `environment_variables`, over those of the process, as LiteLLM has it. Their own values may be references to
- * the process's.
+ * Adds the variables of the block `environment_variables`, which override those of the process, as
+ * in LiteLLM. Their values may refer to variables of the process.
  */
 export function withVariables(
   environment: Environment,

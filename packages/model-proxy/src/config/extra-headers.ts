@@ -1,9 +1,12 @@
-/** Headers that a deployment adds to its requests. */
+/** Reads the headers that a deployment adds to its requests. */
 import type { Block, Findings } from './faults.js';
 import type { paramsTable } from './settings.js';
 import { nodeAt } from './yaml-node.js';
 
-/** Those of `extra_headers` and `organization`; names lower case. One that HTTP can not carry is noted as a fault. */
+/**
+ * Reads `extra_headers` and `organization`; names become lower case. A header that HTTP cannot
+ * carry is a fault.
+ */
 export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Findings): Record<string, string> {
   const place = block.places.get('extraHeaders');
   const { organization } = block.values;
@@ -17,7 +20,10 @@ export function readExtraHeaders(block: Block<typeof paramsTable>, findings: Fin
   return headers;
 }
 
-/** They would break the request, or make two of it; upstream/wire-request sends none of them. */
+/**
+ * Headers that the proxy sets itself. Overriding them could corrupt the request or allow request
+ * smuggling.
+ */
 const FRAMING = new Set([
   'host',
   'content-length',

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, all of it at once, each with its place. */
+/** Collects all faults of a configuration, each with its place, and reports them together. */
 import {
   describeNode,
   formatPath,
@@ -10,13 +10,15 @@ import {
 } from './yaml-node.js';
 import type { SettingDefinition } from './setting-types.js';
 
-/** The configuration can not be used. Nothing of it has taken effect. */
+/** Reports that a configuration cannot be used. No part of it has taken effect. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** A line each: `config.yaml:12: model_list[2].litellm_params.api_base: must be …`. */
+  /**
+   * One line for each fault: `config.yaml:12: model_list[2].litellm_params.api_base: must be …`.
+   */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
-  /** Absolute paths of the files whose change may mend it. */
+  /** Absolute paths of the configuration's files. A change of one of them may correct a fault. */
   readonly watchedFiles: readonly string[];
 
   constructor(faults: readonly string[], warnings: readonly string[], watchedFiles: readonly string[]) {
@@ -27,21 +29,24 @@ export class ConfigError extends Error {
   }
 }
 
-/** A sentence and the line that it is about; line 0: a file as a whole, the command line, the environment. */
+/** A message about a line. Line 0 stands for a whole file, the command line or the environment. */
 interface Finding {
   readonly file: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** Collects, while a configuration is read to its end in spite of what is wrong with it. */
+/** Collects faults and warnings while the configuration is read to the end. */
 export class Findings {
   readonly #faults: Finding[] = [];
   readonly #warnings: Finding[] = [];
-  /** Absolute paths. */
+  /** Absolute paths of all files that were read. */
   readonly watchedFiles = new Set<string>();
 
-  /** What is wrong with a value. Said once, however many inherit the value. */
+  /**
+   * Adds a fault of a value. The same text is added once, even if several deployments inherit the
+   * value.
+   */
   fault(node: YamlNode, path: KeyPath, sentence: string): void {
     this.#addFault(finding(node, path, sentence));
   }
@@ -50,7 +55,7 @@ export class Findings {
     this.#warnings.push(finding(node, path, sentence));
   }
 
-  /** What is wrong outside of files' values; `text` begins with its place. */
+  /** Adds a fault that is not about a value of a file. @param text begins with the place. */
   faultAt(place: Omit<Finding, 'text'>, text: string): void {
     this.#addFault({ ...place, text });
   }
@@ -67,7 +72,7 @@ export class Findings {
     return this.#faults.length;
   }
 
-  /** In the order of the files and of their lines. */
+  /** All faults, in the order of the files and their lines. */
   get faults(): readonly string[] {
     return inOrder(this.#faults);
   }
@@ -77,7 +82,7 @@ export class Findings {
   }
 }
 
-/** Where what is no file is listed: before all files. */
+/** Places that are not files. Their messages come before those of all files. */
 export const COMMAND_LINE = { file: 'command line', line: 0 };
 export const ENVIRONMENT = { file: 'environment', line: 0 };
 
@@ -94,23 +99,27 @@ function inOrder(findings: readonly Finding[]): readonly string[] {
     .map(({ text }) => text);
 }
 
-/** A table of settings: the rows of one block, by our name for them. */
+/** A table of settings: the rows of a block by their internal names. */
 export type Table = Readonly<Record<string, SettingDefinition<unknown>>>;
 
-/** The checked values of a block; undefined: not set, or at fault. */
+/** The checked values of a block; undefined if a value is not set or faulty. */
 export type Values<T extends Table> = {
   readonly [Key in keyof T]: (T[Key] extends SettingDefinition<infer V> ? V : never) | undefined;
 };
 
+/** A checked block. */
 export interface Block<T extends Table> {
   readonly values: Values<T>;
-  /** Where each value that is set stands, and how it is spelled there. */
+  /** For each setting: its node, and its path as spelled in the file. */
   readonly places: ReadonlyMap<keyof T, { readonly node: YamlNode; readonly path: KeyPath }>;
-  /** Members that the table does not know. */
+  /** Members that are not in the table. */
   readonly rest: readonly (readonly [key: string, node: YamlNode])[];
 }
 
-/** Checks the members of a block against its table. Faults are noted. @param node undefined: the block is not there. */
+/**
+ * Checks the members of a block against its table and adds the faults.
+ * @param node undefined if the block is missing.
+ */
 export function readBlock<T extends Table>(
   table: T,
   node: YamlMapping | undefined,
@@ -132,7 +141,7 @@ export function readBlock<T extends Table>(
       continue;
     }
     const unresolved = member.kind === 'scalar' && member.unresolved === true;
-    // A key with nothing behind it is how people leave a setting out.
+    // A key without a value means that the setting is not set.
     if (member.kind === 'scalar' && member.value === null && !unresolved) continue;
     const at = [...path, name];
     const other = places.get(key);
@@ -150,7 +159,7 @@ export function readBlock<T extends Table>(
     if (result.success) values[key] = result.data;
     else for (const issue of result.error.issues) noteIssue(row, member, at, issue.path, findings);
   }
-  // Each value passed its row's type; keys that are not set read as undefined.
+  // Each value has passed the check of its row, and settings that are not set read as undefined.
   return { values: values as Values<T>, places, rest };
 }
 

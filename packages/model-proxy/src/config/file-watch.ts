@@ -1,33 +1,42 @@
 /**
- * Notices that files have changed, however they were: written in place, replaced by a rename, or through links that point elsewhere now (as
- * Kubernetes changes a ConfigMap). They are looked at again and again: notifications of the kernel are lost with the file that was watched, and
- * file systems of networks and containers have none.
+ * Detects changed files, whether they were rewritten, replaced by a rename, or reached through
+ * links that have changed (Kubernetes updates a ConfigMap this way). The watch polls: kernel
+ * notifications stop when the watched file is replaced, and network and container file systems
+ * often have none.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
+/** Options of {@link watchFiles}. */
 export interface FileWatchOptions {
   /** Absolute paths. */
   readonly files: readonly string[];
-  /** Called when something has changed and then stayed as it is for one interval: whoever writes has finished. */
+  /**
+   * Called when files have changed and then stayed the same for one interval, so that their writer
+   * has finished.
+   */
   readonly onChange: () => void;
   readonly intervalMs?: number;
 }
 
+/** A running watch. */
 export interface FileWatch {
-  /** To be called before files are read: what changes from now on is a change. */
+  /**
+   * Takes the current state as unchanged. Call it before reading the files, so that later changes
+   * count.
+   */
   mark(): void;
-  /** Looks at these from now on; those that are new count as unchanged. */
+  /** Replaces the list of files. New files count as unchanged. */
   replace(files: readonly string[]): void;
   close(): void;
 }
 
 const INTERVAL_MS = 1000;
 
-/** Starts watching. It keeps no process alive. */
+/** Starts watching. The watch does not keep the process alive. */
 export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWatchOptions): FileWatch {
   let watched = new Map<string, string>();
-  /** What the files were at the last look, where that was not what is known. */
+  /** State of the files at the last poll, if it differed from the known state. */
   let pending: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -36,7 +45,7 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   const look = async (): Promise<void> => {
     const seen = watched;
     const prints = await Promise.all([...seen.keys()].map(printOf));
-    // Marked, replaced or closed meanwhile.
+    // mark, replace or close was called in the meantime.
     if (closed || watched !== seen) return;
     const print = prints.join('\n');
     if (print === known()) {
@@ -74,12 +83,12 @@ export function watchFiles({ files, onChange, intervalMs = INTERVAL_MS }: FileWa
   };
 }
 
-/** Links are followed: it is what they lead to that is read. */
+/** Returns a fingerprint of a file. It follows links, because the content behind them counts. */
 async function printOf(file: string): Promise<string> {
   try {
     return print(await stat(file, { bigint: true }));
   } catch {
-    return 'none'; // gone, or no longer readable: both are changes
+    return 'none'; // missing or not readable: either counts as a change
   }
 }
 

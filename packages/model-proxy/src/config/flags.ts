@@ -1,58 +1,64 @@
-/** The command line's flags: what commander is told, and the documentation. */
+/** The table of command-line flags, for the parser and for the documentation. */
 import { defaults } from './defaults.js';
 
+/** A flag of the command line. */
 export interface FlagDefinition {
-  /** As commander takes it: `--port <number>`. */
+  /** In commander's syntax: `--port <number>`. */
   readonly flags: string;
-  /** Says the same, more weakly. */
+  /** Environment variable with the same meaning; the flag wins. */
   readonly environment?: string;
   readonly default?: string;
   readonly doc: string;
 }
 
+/** All flags in the order of the help text. */
 export const flagsTable: readonly FlagDefinition[] = [
-  { flags: '-c, --config <file>', environment: 'CONFIG_FILE_PATH', doc: 'the configuration' },
+  { flags: '-c, --config <file>', environment: 'CONFIG_FILE_PATH', doc: 'the configuration file' },
   {
     flags: '--host <address>',
     environment: 'HOST',
     default: defaults.host,
-    doc: 'address to listen at; :: is every address, IPv6 too',
+    doc: 'address to listen on; :: means all IPv4 and IPv6 addresses',
   },
   {
     flags: '--port <number>',
     environment: 'PORT',
     default: `${defaults.port}`,
-    doc: 'TCP port to listen at; 0 is any free one, which the log names',
+    doc: 'TCP port to listen on; 0 selects a free port, which the log shows',
   },
   {
     flags: '--ssl_certfile_path <file>',
     environment: 'SSL_CERTFILE_PATH',
-    doc: 'PEM certificate: HTTPS instead of HTTP',
+    doc: 'PEM certificate; the proxy then serves HTTPS instead of HTTP',
   },
-  { flags: '--ssl_keyfile_path <file>', environment: 'SSL_KEYFILE_PATH', doc: 'PEM key of the certificate' },
-  { flags: '--debug', environment: 'DEBUG', doc: 'log everything that happens' },
+  {
+    flags: '--ssl_keyfile_path <file>',
+    environment: 'SSL_KEYFILE_PATH',
+    doc: 'PEM file with the key of the certificate',
+  },
+  { flags: '--debug', environment: 'DEBUG', doc: 'log at level debug' },
   {
     flags: '--detailed_debug',
     environment: 'DETAILED_DEBUG',
-    doc: 'and what is sent to upstreams, as curl lines, and what they answer',
+    doc: 'also log upstream requests as curl lines, and the raw answers',
   },
-  { flags: '--validate_config', doc: 'say what is wrong with the configuration, print what holds, and end' },
+  { flags: '--validate_config', doc: 'check the configuration, print faults and effective settings, and exit' },
   {
     flags: '--drain_delay <seconds>',
     environment: 'DRAIN_DELAY',
     default: `${defaults.drainDelaySeconds}`,
-    doc: 'how long to go on listening after SIGTERM, unready, until load balancers have noticed',
+    doc: 'how long to keep listening after SIGTERM, reporting as not ready, so that load balancers notice',
   },
   {
     flags: '--drain_timeout <seconds>',
     environment: 'DRAIN_TIMEOUT',
     default: `${defaults.drainSeconds}`,
-    doc: 'how long requests may go on after that',
+    doc: 'how long requests in progress may take after that',
   },
-  { flags: '-m, --model <name>', doc: 'serve one model without a configuration: hosted_vllm/gpt-oss-120b' },
-  { flags: '--alias <name>', doc: 'what clients call that model' },
-  { flags: '--api_base <url>', doc: 'where that model is' },
-  { flags: '--headers <json>', doc: 'headers that go with every request for that model' },
-  { flags: '--request_timeout <seconds>', doc: "how long an answer may take; wins over the file's" },
-  { flags: '--drop_params', doc: "leave out parameters that a provider does not know; wins over the file's" },
+  { flags: '-m, --model <name>', doc: 'serve one model without a configuration file: hosted_vllm/gpt-oss-120b' },
+  { flags: '--alias <name>', doc: 'public name of that model' },
+  { flags: '--api_base <url>', doc: 'address of that model' },
+  { flags: '--headers <json>', doc: 'headers to add to every request for that model' },
+  { flags: '--request_timeout <seconds>', doc: 'how long an answer may take; overrides the file' },
+  { flags: '--drop_params', doc: 'remove parameters that the provider does not support; overrides the file' },
 ];

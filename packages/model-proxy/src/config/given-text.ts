@@ -1,32 +1,39 @@
-/** Settings that are texts by nature: what flags and environment variables give. */
+/** Reads settings that are always strings: flags and environment variables. */
 import type { Environment } from '../settings.js';
 import { ENVIRONMENT, type COMMAND_LINE, type Findings } from './faults.js';
 
-/** A text and who gave it. */
+/** A string and its origin. */
 export interface GivenText {
   readonly text: string;
-  /** How a message about it begins: `command line: --port`, `environment: PORT`. */
+  /** Beginning of messages about it: `command line: --port`, `environment: PORT`. */
   readonly place: string;
   readonly origin: typeof COMMAND_LINE;
 }
 
-/** A variable's text. An empty one counts as none: that is how compose files and units leave one out. */
+/**
+ * Returns a variable's value. An empty variable counts as not set: compose files and units leave
+ * variables out this way.
+ */
 export function fromEnvironment(environment: Environment, variable: string): GivenText | undefined {
   const text = environment[variable];
   if (text === undefined || text === '') return undefined;
   return { text, place: `environment: ${variable}`, origin: ENVIRONMENT };
 }
 
+/** Rules for {@link readNumber}. */
 export interface NumberRules {
-  /** What its text has to be before it is looked at as a number. */
+  /** Format of the string. */
   readonly pattern: RegExp;
   readonly most: number;
-  /** Stands behind "must be". */
+  /** Completes the message "must be …". */
   readonly expected: string;
   readonly findings: Findings;
 }
 
-/** The number that a text is. @returns undefined: there is no text, or it is none, which is noted. */
+/**
+ * Parses a number.
+ * @returns undefined if there is no string, or if it is not valid, which adds a fault.
+ */
 export function readNumber(given: GivenText | undefined, rules: NumberRules): number | undefined {
   const { pattern, most, expected, findings } = rules;
   if (given === undefined) return undefined;
@@ -36,7 +43,7 @@ export function readNumber(given: GivenText | undefined, rules: NumberRules): nu
   return undefined;
 }
 
-/** A time in seconds, at most a day. */
+/** Parses a time in seconds, at most one day. */
 export function readSeconds(given: GivenText | undefined, findings: Findings): number | undefined {
   const expected = 'a number of seconds from 0 to 86400';
   return readNumber(given, { pattern: /^\d{1,6}(\.\d+)?$/, most: 86_400, expected, findings });

@@ -1,8 +1,11 @@
-/** Names of LiteLLM's that decide what becomes of a deployment's params. */
+/** Lists of LiteLLM's names for the parameters and providers of a deployment. */
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter((word) => word !== ''));
 
-/** Parameters of vLLM's, SGLang's and others' that OpenAI does not have and that are common among the params: they go upstream. */
+/**
+ * Parameters of vLLM, SGLang and other servers that OpenAI does not have. In `litellm_params` they
+ * are sent upstream.
+ */
 export const upstreamParameters: ReadonlySet<string> = words(`
   top_k min_p top_a typical_p repetition_penalty length_penalty use_beam_search best_of min_tokens ignore_eos stop_token_ids
   include_stop_str_in_output skip_special_tokens spaces_between_special_tokens truncate_prompt_tokens prompt_logprobs
@@ -12,7 +15,9 @@ export const upstreamParameters: ReadonlySet<string> = words(`
   separate_reasoning provider transforms models route plugins usage reasoning include_reasoning keep_alive num_ctx num_predict mirostat
 `);
 
-/** LiteLLM's providers that do not speak OpenAI's API: to send OpenAI's bodies there would help nobody. */
+/**
+ * LiteLLM's providers that do not accept OpenAI's API, so that OpenAI's requests would fail there.
+ */
 export const foreignProviders: ReadonlySet<string> = words(`
   azure azure_text azure_ai anthropic anthropic_text bedrock bedrock_converse sagemaker sagemaker_chat vertex_ai vertex_ai_beta gemini
   palm cohere cohere_chat replicate huggingface ollama ollama_chat watsonx watsonx_text ai21 ai21_chat aleph_alpha nlp_cloud

@@ -1,4 +1,7 @@
-/** What holds from the start of the process to its end: flags over the environment over the file over the defaults. */
+/**
+ * Reads the settings that only a restart changes. Flags override the environment, the environment
+ * the file.
+ */
 import path from 'node:path';
 import { loadTls, TlsFilesError } from '@rackless/daemon/tls.js';
 import type { Environment, ListenSettings } from '../settings.js';
@@ -8,7 +11,7 @@ import { COMMAND_LINE, ENVIRONMENT, type Block, type Findings } from './faults.j
 import { booleanWord } from './setting-types.js';
 import type { settingsTable } from './settings.js';
 
-/** The command line: texts as they were given, switches as true. Names are those of the flags. */
+/** The flags by name: strings as given, switches as true. */
 export interface Flags {
   readonly host?: string;
   readonly port?: string;
@@ -18,7 +21,7 @@ export interface Flags {
   readonly ssl_certfile_path?: string;
   readonly drain_delay?: string;
   readonly drain_timeout?: string;
-  /** Without a file: the one model that there is. */
+  /** Name of the only model, without a configuration file. */
   readonly model?: string;
   readonly alias?: string;
   readonly api_base?: string;
@@ -27,6 +30,7 @@ export interface Flags {
   readonly drop_params?: boolean;
 }
 
+/** Input of {@link readListenSettings}. */
 export interface ListenInput {
   readonly flags: Flags;
   readonly environment: Environment;
@@ -35,7 +39,7 @@ export interface ListenInput {
   readonly findings: Findings;
 }
 
-/** Reads them. Faults are noted, a default stands in for a value at fault. */
+/** Reads the settings and adds their faults. A faulty value is replaced by the default. */
 export function readListenSettings(input: ListenInput): ListenSettings {
   const { flags, environment, settings, findings } = input;
   const given = (flag: string | undefined, flagName: string, variable: string): GivenText | undefined =>
@@ -100,7 +104,7 @@ function readTls(
   return { certFile, keyFile };
 }
 
-/** Python's names, which LITELLM_LOG takes, to ours. */
+/** Maps the Python log levels of LITELLM_LOG to ours. */
 const LEVELS: Readonly<Record<string, ListenSettings['logLevel']>> = {
   CRITICAL: 'error',
   ERROR: 'error',

@@ -1,6 +1,9 @@
-/** The whole configuration: file, flags and environment, checked to the end and resolved to what the proxy runs with. */
+/**
+ * Loads the complete configuration: reads file, flags and environment, checks them, and resolves
+ * them to typed values.
+ */
 import type { Environment, ListenSettings, ProxySettings } from '../settings.js';
-import { findBlock, holds, mergeBlocks, type FoundBlock } from './blocks.js';
+import { findBlock, hasValues, mergeBlocks, type FoundBlock } from './blocks.js';
 import { readAccess } from './access.js';
 import { defaults } from './defaults.js';
 import { readDocuments } from './documents.js';
@@ -18,8 +21,8 @@ import { singleModelDocument } from './single-model.js';
 import { TlsResolver } from './tls-settings.js';
 import {
   generalNames,
-  NotBuilt,
-  noteUnknownKeys,
+  IgnoredSettings,
+  reportUnknownKeys,
   routerNames,
   settingsNames,
   topNames,
@@ -31,40 +34,44 @@ import type { YamlMapping, YamlNode } from './yaml-node.js';
 export type { Flags } from './listen-settings.js';
 export { ConfigError } from './faults.js';
 
+/** Options of {@link loadConfig}. */
 export interface LoadOptions {
-  /** Path of the file as it was given; undefined: no file, the flags say which model there is. */
+  /** Path of the file as given; undefined if the flags name the only model. */
   readonly file?: string | undefined;
   readonly flags?: Flags;
   readonly environment?: Environment;
-  /** What relative paths of flags and of the environment are relative to. */
+  /** Base of relative paths in flags and environment variables. */
   readonly workingDirectory?: string;
 }
 
+/** A valid configuration. */
 export interface LoadedConfig {
   readonly listen: ListenSettings;
   readonly proxy: ProxySettings;
-  /** The process's environment with the file's `environment_variables` over it. */
+  /** The environment of the process, overridden by the file's `environment_variables`. */
   readonly environment: Environment;
-  /** One line each, beginning with the place. */
+  /** One line for each warning, beginning with the place. */
   readonly warnings: readonly string[];
-  /** Absolute paths of all files that this was made of: a change of one is a reason to load again. */
+  /**
+   * Absolute paths of all files of this configuration. A change of one of them requires a reload.
+   */
   readonly watchedFiles: readonly string[];
 }
 
-/** `DEBUG`, … of a process without any. */
+/** An empty environment. */
 const noVariables: Environment = {};
 
 /**
  * Loads a configuration.
- * @throws {ConfigError} with every fault that it has.
+ * @throws {ConfigError} with all faults.
  */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const { file, flags = {}, environment = noVariables, workingDirectory = process.cwd() } = options;
   const findings = new Findings();
-  const notBuilt = new NotBuilt();
+  const ignoredSettings = new IgnoredSettings();
   const documents = readAll(file, flags, workingDirectory, findings);
-  // A file that can not be read leaves nothing to be said of what is in it.
-  if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, notBuilt);
+  // Without a readable file, further faults would be misleading.
+  if (documents.length === 0 || findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   const variables = withVariables(
     environment,
@@ -78,16 +85,16 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const settings = readBlock(settingsTable, settingsBlock?.node, settingsBlock?.path ?? [], findings);
   const general = readNamed(roots, generalTable, ['general_settings', 'general'], findings);
   const router = readNamed(roots, routerTable, ['router_settings', 'router'], findings);
-  const notes = { findings, notBuilt };
+  const notes = { findings, ignoredSettings };
   readStartWithout(general.block, notes);
   noteEnvironment(variables, notes);
-  noteUnknownKeys(settings.rest, settingsBlock?.path ?? [], settingsNames, notes);
-  noteUnknownKeys(general.block.rest, general.path, generalNames, notes);
-  noteUnknownKeys(router.block.rest, router.path, routerNames, notes);
+  reportUnknownKeys(settings.rest, settingsBlock?.path ?? [], settingsNames, notes);
+  reportUnknownKeys(general.block.rest, general.path, generalNames, notes);
+  reportUnknownKeys(router.block.rest, router.path, routerNames, notes);
   for (const root of roots) noteTopKeys(root, settingsBlock, notes);
 
   const tls = new TlsResolver({ environment: variables, workingDirectory, findings });
-  // What no deployment inherits is looked at all the same.
+  // Check the general TLS settings even if no deployment uses them.
   tls.resolve(undefined, settings);
   const inherited = {
     settings,
@@ -98,7 +105,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     requestTimeoutSeconds:
       readSeconds(fromEnvironment(variables, 'REQUEST_TIMEOUT'), findings) ?? defaults.requestTimeoutSeconds,
     findings,
-    notBuilt,
+    ignoredSettings,
   };
   const entries = listOf(roots, 'model_list', findings);
   if (entries.length === 0) noteMissingModels(roots, file, isKnownTopKey, findings);
@@ -107,7 +114,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const listen = readListenSettings({ flags, environment, settings, workingDirectory, findings });
   const masterKey = readMasterKey(general.block, variables, findings);
   const access = readAccess({ general: general.block, settings, hasMasterKey: masterKey !== null, findings });
-  if (findings.faultCount > 0) throw failed(findings, notBuilt);
+  if (findings.faultCount > 0) throw failed(findings, ignoredSettings);
 
   if (deployments.length === 0)
     findings.warnAt(
@@ -138,13 +145,17 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       clientKeys: masterKey === null ? null : new Set([masterKey]),
     },
     environment: variables,
-    warnings: [...findings.warnings, ...notBuilt.warnings],
+    warnings: [...findings.warnings, ...ignoredSettings.warnings],
     watchedFiles: [...findings.watchedFiles],
   };
 }
 
-function failed(findings: Findings, notBuilt: NotBuilt): ConfigError {
-  return new ConfigError(findings.faults, [...findings.warnings, ...notBuilt.warnings], [...findings.watchedFiles]);
+function failed(findings: Findings, ignoredSettings: IgnoredSettings): ConfigError {
+  return new ConfigError(
+    findings.faults,
+    [...findings.warnings, ...ignoredSettings.warnings],
+    [...findings.watchedFiles],
+  );
 }
 
 function readAll(
@@ -159,7 +170,7 @@ function readAll(
   }
   const documents = file === undefined ? [] : readDocuments(file, workingDirectory, findings);
   const single = singleModelDocument(flags, findings);
-  // Of two that say the same the first holds: a flag wins over the file.
+  // The earlier document wins, so a flag overrides the file.
   if (single !== undefined) return [single, ...documents];
   if (file === undefined)
     findings.faultAt(
@@ -176,12 +187,17 @@ function environmentBlock(roots: readonly YamlMapping[], findings: Findings): Ya
   return mergeBlocks(found.filter((block) => block !== undefined))?.node;
 }
 
-/** Its references were resolved already, against the process's environment alone. */
+/**
+ * Removes `environment_variables`: its references are already resolved, from the environment of the
+ * process only.
+ */
 function withoutEnvironment(root: YamlMapping): YamlMapping {
   return { ...root, members: new Map([...root.members].filter(([key]) => key !== ENVIRONMENT_BLOCK)) };
 }
 
-/** `x-…` and `.…` are where people keep what they use elsewhere by its anchor, as in compose files and GitLab's. */
+/**
+ * Keys `x-…` and `.…` may contain anything: they hold YAML anchors, as in compose and GitLab files.
+ */
 const isKnownTopKey = (key: string) => topNames.settings.includes(key) || /^(x-|\.)/.test(key);
 
 function settingsOf(roots: readonly YamlMapping[], findings: Findings): FoundBlock | undefined {
@@ -191,7 +207,7 @@ function settingsOf(roots: readonly YamlMapping[], findings: Findings): FoundBlo
       [],
       {
         names: ['litellm_settings', 'settings'],
-        looksLike: (node) => holds(node, 'ssl_verify') || holds(node, 'drop_params'),
+        looksLike: (node) => hasValues(node, 'ssl_verify') || hasValues(node, 'drop_params'),
         isTaken: isKnownTopKey,
       },
       findings,
@@ -213,7 +229,7 @@ function readNamed<T extends typeof generalTable | typeof routerTable>(
 }
 
 function noteTopKeys(root: YamlMapping, settings: FoundBlock | undefined, notes: Notes): void {
-  noteUnknownKeys(
+  reportUnknownKeys(
     [...root.members].filter(([key]) => !isKnownTopKey(key) && key !== settings?.path[0]),
     [],
     topNames,
@@ -221,7 +237,7 @@ function noteTopKeys(root: YamlMapping, settings: FoundBlock | undefined, notes:
   );
 }
 
-/** The items of a list of all files, one behind the other. */
+/** Concatenates a list over all files. */
 function listOf(roots: readonly YamlMapping[], name: string, findings: Findings): readonly Entry[] {
   return roots.flatMap((root) => {
     const list = root.members.get(name);
@@ -248,7 +264,10 @@ function readCredentials(entries: readonly Entry[], findings: Findings): Readonl
   return credentials;
 }
 
-/** LiteLLM's variable, where the file says nothing. An empty key would let everybody in or nobody: nobody can mean it. */
+/**
+ * Reads the key from the file or from LiteLLM's variable. An empty key is a fault: its meaning
+ * would be unclear.
+ */
 function readMasterKey(
   general: Block<typeof generalTable>,
   environment: Environment,

@@ -1,4 +1,4 @@
-/** A configuration without models: refused, with the key that was probably meant. */
+/** Rejects a configuration without models, and names the key that was probably meant. */
 import { nearestName } from '@rackless/daemon/nearest-name.js';
 import { COMMAND_LINE, type Findings } from './faults.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
@@ -6,9 +6,9 @@ import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 const MODEL_LIST = 'model_list';
 
 /**
- * Notes the fault of a configuration whose `model_list` has no entry.
- * @param file as it was named; undefined: there is none.
- * @param isKnown whether a top-level key is a setting.
+ * Adds the fault of a configuration without entries in `model_list`.
+ * @param file as given; undefined if there is no file.
+ * @param isKnown returns whether a top-level key is a setting.
  */
 export function noteMissingModels(
   roots: readonly YamlMapping[],

@@ -1,17 +1,18 @@
-/** `router_settings.model_group_alias`: other names of model groups. */
+/** Reads `router_settings.model_group_alias`: alternative names of model groups. */
 import type { Deployment } from '../providers/deployment.js';
 import { wildcardPattern } from '../routing/wildcard.js';
 import type { Block, Findings } from './faults.js';
 import type { routerTable } from './settings.js';
 
+/** All aliases of a configuration. */
 export interface Aliases {
-  /** Public name to model group. */
+  /** Maps a public name to its model group. */
   readonly groups: ReadonlyMap<string, string>;
-  /** Those that are not listed. */
+  /** Aliases that `/v1/models` does not list. */
   readonly hidden: ReadonlySet<string>;
 }
 
-/** Reads both forms: `name: group` and `name: {model: group, hidden: true}`. Faults are noted. */
+/** Reads both forms, `name: group` and `name: {model: group, hidden: true}`, and adds faults. */
 export function readAliases(
   { values, places }: Block<typeof routerTable>,
   deployments: readonly Deployment[],

@@ -1,25 +1,26 @@
-/** `model_list`: from its entries, with all that they inherit, to deployments. */
+/** Turns the entries of `model_list`, with everything that they inherit, into deployments. */
 import type { Deployment } from '../providers/deployment.js';
-import { findBlock, holds, type FoundBlock } from './blocks.js';
+import { findBlock, hasValues, type FoundBlock } from './blocks.js';
 import { readBlock } from './faults.js';
 import { digestOf, readParams, type Inherited, type Unserved } from './params.js';
 import { entryTable } from './settings.js';
-import { entryNames, noteUnknownKeys } from './unknown-keys.js';
+import { entryNames, reportUnknownKeys } from './unknown-keys.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 
-/** What entries may refer to, beside what their params inherit. */
+/** What entries inherit or refer to. */
 export interface ListInherited extends Inherited {
-  /** By `credential_name`: the mapping `credential_values`. */
+  /** The mapping `credential_values` by `credential_name`. */
   readonly credentials: ReadonlyMap<string, YamlMapping>;
 }
 
+/** The result of reading `model_list`. */
 export interface ModelList {
   readonly deployments: readonly Deployment[];
-  /** Public names that can not be served, and why. */
+  /** Public names that cannot be served, with the reason. */
   readonly unserved: ReadonlyMap<string, string>;
 }
 
-/** One entry and where it stands. */
+/** An entry and its place. */
 export interface Entry {
   readonly node: YamlNode;
   readonly path: KeyPath;
@@ -27,7 +28,7 @@ export interface Entry {
 
 const PARAMS = 'litellm_params';
 
-/** Reads the entries. Faults and warnings are noted; an entry at fault gives no deployment. */
+/** Reads the entries and adds faults and warnings. A faulty entry gives no deployment. */
 export function readModelList(entries: readonly Entry[], inherited: ListInherited): ModelList {
   const deployments: Deployment[] = [];
   const unserved = new Map<string, string>();
@@ -39,7 +40,7 @@ export function readModelList(entries: readonly Entry[], inherited: ListInherite
       unserved.set(read.modelName, read.reason);
       continue;
     }
-    // Two that differ in nothing but their keys are still two.
+    // Deployments that differ only in their keys have the same digest but need different ids.
     let id = read.id;
     for (let copy = 2; ids.has(id); copy += 1) {
       const other = ids.get(id);
@@ -53,13 +54,13 @@ export function readModelList(entries: readonly Entry[], inherited: ListInherite
     ids.set(id, entry);
     deployments.push({ ...read, id });
   }
-  // One that another deployment of the same name serves is served.
+  // A name counts as served if another deployment serves it.
   for (const { modelName } of deployments) unserved.delete(modelName);
   return { deployments, unserved };
 }
 
 function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment | Unserved | undefined {
-  const { findings, notBuilt } = inherited;
+  const { findings, ignoredSettings } = inherited;
   if (node.kind !== 'mapping') {
     findings.fault(node, path, 'must be a mapping with model_name and litellm_params');
     return undefined;
@@ -74,26 +75,26 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
     path,
     {
       names: [PARAMS, 'params'],
-      looksLike: (block) => holds(block, 'model') && (holds(block, 'api_base') || holds(block, 'base_url')),
+      looksLike: (block) => hasValues(block, 'model') && (hasValues(block, 'api_base') || hasValues(block, 'base_url')),
       isTaken: (name) => name === 'model_info',
     },
     findings,
   );
   const isParams = (key: string) => key === PARAMS || key === 'params' || key === found?.path.at(-1);
-  noteUnknownKeys(
+  reportUnknownKeys(
     entry.rest.filter(([key]) => !isParams(key)),
     path,
     entryNames,
-    { findings, notBuilt },
+    { findings, ignoredSettings },
   );
   if (found === undefined) {
-    // Where two could be it, or it is no mapping, that was said.
+    // If findBlock has added a fault, that fault explains why there is no block.
     if (findings.faultCount === faultsBefore)
       findings.fault(node, path, `${PARAMS} is missing: the mapping that says which model this is, and where`);
     return undefined;
   }
   const params = withCredential(found, inherited);
-  // Read to the end without a name, too: its faults are faults.
+  // Without a name, the params are still read, so that their faults are reported as well.
   const read = readParams({
     modelName: modelName ?? '',
     modelInfo: entry.values.modelInfo ?? {},
@@ -104,7 +105,7 @@ function readEntry({ node, path }: Entry, inherited: ListInherited): Deployment 
   return modelName === undefined ? undefined : read;
 }
 
-/** The params with the values of the credential that they name, where they have none themselves. */
+/** Adds the values of the credential that the params name. Values of the params win. */
 function withCredential(params: FoundBlock, { credentials, findings }: ListInherited): FoundBlock {
   const name = params.node.members.get('litellm_credential_name');
   if (name?.kind !== 'scalar' || typeof name.value !== 'string') return params;

@@ -1,4 +1,4 @@
-/** `litellm_params`: one deployment, with all that it inherits. */
+/** Turns `litellm_params`, with everything that they inherit, into a deployment. */
 import { createHash } from 'node:crypto';
 import type { Deployment } from '../providers/deployment.js';
 import { openaiParameters } from '../providers/parameters.js';
@@ -12,32 +12,33 @@ import { paramsTable } from './settings.js';
 import { streamTimeoutsOf, timeoutsOf, type TimeoutSources } from './timeouts.js';
 import type { TlsResolver } from './tls-settings.js';
 import { groupOf } from './unimplemented.js';
-import { noteUnknownKeys, paramsNames, type NotBuilt } from './unknown-keys.js';
+import { reportUnknownKeys, paramsNames, type IgnoredSettings } from './unknown-keys.js';
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
 
-/** What every deployment may inherit from. */
+/** What every deployment may inherit. */
 export interface Inherited extends TimeoutSources, TargetOptions {
   readonly tls: TlsResolver;
-  readonly notBuilt: NotBuilt;
+  readonly ignoredSettings: IgnoredSettings;
 }
 
-/** An entry whose provider we do not speak. */
+/** An entry that cannot be served because its provider's API is not implemented. */
 export interface Unserved {
   readonly modelName: string;
   readonly reason: string;
 }
 
+/** Input of {@link readParams}. */
 export interface ParamsInput {
   readonly modelName: string;
   readonly modelInfo: Readonly<Record<string, unknown>>;
-  /** `rpm` of the entry, which the params' own takes the place of. */
+  /** `rpm` of the entry; `rpm` of the params wins. */
   readonly entryRpm?: number | undefined;
   readonly params: FoundBlock;
   readonly inherited: Inherited;
 }
 
-/** Reads the block to its end. @returns undefined: there are faults, which are noted. */
+/** Reads the block to the end and adds faults. @returns undefined if there are faults. */
 export function readParams({
   modelName,
   modelInfo,
@@ -45,10 +46,10 @@ export function readParams({
   params,
   inherited,
 }: ParamsInput): Deployment | Unserved | undefined {
-  const { findings, notBuilt, settings } = inherited;
+  const { findings, ignoredSettings, settings } = inherited;
   const block = readBlock(paramsTable, params.node, params.path, findings);
   const { values } = block;
-  const parameters = readParameters(block.rest, params.path, { findings, notBuilt });
+  const parameters = readParameters(block.rest, params.path, { findings, ignoredSettings });
   const tls = inherited.tls.resolve(block, settings);
   const extraHeaders = readExtraHeaders(block, findings);
   const target = readTarget(block, params, inherited);
@@ -85,29 +86,32 @@ export function readParams({
   if (targets === undefined) return deployment;
   const at = ([name, its]: readonly [string, UpstreamTarget | null]) =>
     [name, its === null ? null : { ...deployment, ...its }] as const;
-  // A name without a prefix is OpenAI's, or that of a server at an address of its own.
+  // A name without a prefix belongs to OpenAI, or to the server at the entry's api_base.
   const { apiKey } = targets.get('openai') ?? target;
   return { ...deployment, apiKey, byProvider: new Map([...targets].map(at)) };
 }
 
-/** A stable name: 64 hexadecimal digits. No secret goes into it: clients see it (`x-litellm-model-id`). */
+/**
+ * Makes a stable id of 64 hexadecimal digits. Clients see it (`x-litellm-model-id`), so it must not
+ * contain secrets.
+ */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
 const openaiParameterNames = [...openaiParameters];
 
-/** The keys that are parameters of requests, with their values. */
+/** Reads the keys that are parameters of requests, with their values. */
 function readParameters(
   rest: Block<typeof paramsTable>['rest'],
   path: KeyPath,
-  notes: Pick<Inherited, 'findings' | 'notBuilt'>,
+  notes: Pick<Inherited, 'findings' | 'ignoredSettings'>,
 ): Record<string, unknown> {
   const isParameter = ([key]: readonly [string, YamlNode]) =>
     (openaiParameters.has(key) && groupOf(paramsNames.groups, key) === undefined) || upstreamParameters.has(key);
   const parameters = rest.filter(isParameter);
   const others = rest.filter((member) => !isParameter(member));
-  const unknown = noteUnknownKeys(others, path, paramsNames, { ...notes, parameters: openaiParameterNames });
+  const unknown = reportUnknownKeys(others, path, paramsNames, { ...notes, parameters: openaiParameterNames });
   for (const [key, node] of unknown)
     notes.findings.warn(node, [...path, key], 'is not known: it goes upstream as a parameter of every request');
   return Object.fromEntries(

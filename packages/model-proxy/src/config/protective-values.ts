@@ -1,10 +1,15 @@
-/** Settings that are refused by what is in them: a guard among features. */
+/**
+ * Decides by their values whether settings are rejected: some values restrict access, others only
+ * add features.
+ */
 import { toPlain, type YamlNode } from './yaml-node.js';
 
-/** A part of a value that is refused, and why; the rest of the value is ignored. */
+/**
+ * A part of a setting's value that is rejected, with the reason. The rest of the value is ignored.
+ */
 export interface ProtectiveValue {
   readonly node: YamlNode;
-  /** Below the setting. */
+  /** Path below the setting. */
   readonly path: readonly (string | number)[];
   readonly what: string;
 }
@@ -30,10 +35,10 @@ const rules: Readonly<Record<string, (item: YamlNode) => string | undefined>> = 
     textOf(item) === 'router_budget_limiting' ? 'limits what may be spent' : undefined,
 };
 
-/** The settings that have such rules; what the rules let pass is ignored with a warning. */
-export const judgedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
+/** Settings with such rules. Values that the rules do not reject are ignored with a warning. */
+export const checkedByValue: ReadonlySet<string> = new Set(Object.keys(rules));
 
-/** @param name of the setting. */
+/** Returns the rejected parts of a setting. @param name of the setting. */
 export function protectiveValues(name: string, node: YamlNode): readonly ProtectiveValue[] {
   const rule = rules[name];
   if (rule === undefined) return [];
@@ -46,7 +51,10 @@ export function protectiveValues(name: string, node: YamlNode): readonly Protect
 
 const textOf = (node: YamlNode) => (node.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined);
 
-/** Both forms: `litellm_params: {default_on: true}`, and the old `name: {default_on: true}`. */
+/**
+ * Returns whether a guardrail has `default_on`, as `litellm_params: {default_on: true}` or
+ * `name: {default_on: true}`.
+ */
 function isOnByDefault(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([key, member]) =>

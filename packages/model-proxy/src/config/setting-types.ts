@@ -1,25 +1,27 @@
-/** What a row of the tables of settings says, and the kinds of rows that there are. */
+/** The row type of the settings tables, and a factory for each type of value. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { openedPath } from '../endpoints/opened.js';
 
-/** One row. `null` in a file says the same as leaving the key out. */
+/** A row of a settings table. A value of `null` in a file means that the setting is not set. */
 export interface SettingDefinition<T> {
-  /** LiteLLM's name where it has one: `api_base`. */
+  /** LiteLLM's name if it has one: `api_base`. */
   readonly name: string;
   readonly aliases: readonly string[];
-  /** Of the plain value. */
+  /** Checks and converts the value. */
   readonly type: z.ZodType<T>;
-  /** What the value has to be: stands behind "must be". For a part of a mapping or list, what that part has to be. */
+  /**
+   * Completes the message "must be …"; `expectedPart` does so for an element of a list or mapping.
+   */
   readonly expected: string;
   readonly expectedPart?: string;
-  /** For the documentation; code has its defaults in defaults.ts. */
+  /** For the documentation only; the code takes its defaults from defaults.ts. */
   readonly default: string;
-  /** One or two sentences, for the documentation. */
+  /** The meaning in one or two sentences, for the documentation. */
   readonly doc: string;
-  /** Never shown. */
+  /** The value is never shown. */
   readonly secret?: true;
-  /** It restricts access: a name that is nearly this one stops the start. */
+  /** The setting restricts access: a misspelled name of it stops the start. */
   readonly protects?: true;
 }
 
@@ -45,20 +47,26 @@ function row<T>(type: z.ZodType<T>, expected: string, given: Row, expectedPart?:
   };
 }
 
-/** A string that says something. */
+/** A string that is not empty. */
 export const text = (given: Row) => row(z.string().min(1), 'a string that is not empty', given);
 
-/** A text that goes into a header, or is compared with one; around it are often line ends, from files that it was read from. */
+/**
+ * A value for a header, or for comparison with a header. It is trimmed, because values from files
+ * often end with a line end.
+ */
 const headerText = z
   .string()
   .trim()
-  // Its other control characters, and what is not Latin-1, fit into no header (RFC 9110 §5.5).
+  // Headers cannot contain other control characters and characters outside of Latin-1 (RFC 9110
+  // §5.5).
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
-/** A key, of which at least one character is left. */
+/** A key that is not empty after trimming. */
 export const key = (given: Row) => row(headerText.min(1), 'a string that is not empty and fits into a header', given);
 
-/** A key; an empty one says the same as none (an environment variable that was left empty). */
+/**
+ * A key that may be empty. Empty means no key, as with an environment variable that was left empty.
+ */
 export const optionalKey = (given: Row) =>
   row(
     headerText.transform((value) => (value === '' ? null : value)),
@@ -66,7 +74,7 @@ export const optionalKey = (given: Row) =>
     given,
   );
 
-/** `https://host/v1`, without a final slash. */
+/** A URL such as `https://host/v1`; a final slash is removed. */
 export const httpUrl = (given: Row) =>
   row(
     z
@@ -77,7 +85,10 @@ export const httpUrl = (given: Row) =>
     given,
   );
 
-/** Without a final slash and spaces around; undefined: it is no address of an upstream. */
+/**
+ * Normalizes an upstream's URL: removes final slashes and surrounding spaces.
+ * @returns undefined if it is not valid.
+ */
 export function normalUrl(text: string): string | undefined {
   const trimmed = text.trim();
   if (!URL.canParse(trimmed)) return undefined;
@@ -87,44 +98,53 @@ export function normalUrl(text: string): string | undefined {
 }
 
 const trueOrFalse = z.preprocess(
-  // LiteLLM takes the words as texts too, and from the environment there is nothing else.
+  // LiteLLM also accepts strings, and environment variables are always strings.
   (value) => (typeof value === 'string' ? (booleanWord(value) ?? value) : value),
   z.boolean(),
 );
 
-/** `true` and `false` as people write them in environment variables; undefined: it is neither. */
+/**
+ * Parses a boolean as people write it in environment variables.
+ * @returns undefined if it is not a boolean.
+ */
 export function booleanWord(text: string): boolean | undefined {
   const word = text.trim().toLowerCase();
   if (['true', '1', 'yes', 'on'].includes(word)) return true;
   return ['false', '0', 'no', 'off'].includes(word) ? false : undefined;
 }
 
+/** A boolean. */
 export const boolean = (given: Row) => row(trueOrFalse, 'true or false', given);
 
-/** A number, or a text that is one (from the environment). */
+/** A number, also as a string (from the environment). */
 const numeric = (least: number, most: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value),
     z.number().min(least).max(most),
   );
 
+/** A number with limits. */
 export const number = (least: number, most: number, given: Row) =>
   row(numeric(least, most), `a number from ${least} to ${most}`, given);
 
-/** More does not fit into a timer of Node's (2^31 ms). */
+/** Node's timers accept no longer times (2^31 ms). */
 const MOST_SECONDS = 2_000_000;
 
-/** A time in seconds; 0: no bound. */
+/** A time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>
   row(numeric(0, MOST_SECONDS), `a number of seconds from 0 (no bound) to ${MOST_SECONDS}`, given);
 
+/** One of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>
   row(z.enum(values), `one of ${values.join(', ')}`, given);
 
+/** A list of strings that are not empty. */
 export const texts = (given: Row) =>
   row(z.array(z.string().min(1)), 'a list of strings', given, 'a string that is not empty');
 
-/** Paths as clients ask for them. An empty list would close everything, which no file means. */
+/**
+ * A list of paths as clients use them. It must not be empty, because that would close all paths.
+ */
 export const routes = (given: Row) =>
   row(
     z.array(z.string().regex(/^\/[^\s?#*]*\*?$/)).min(1),
@@ -133,7 +153,7 @@ export const routes = (given: Row) =>
     'a path such as /v1/chat/completions or /vllm/*',
   );
 
-/** Paths without a wildcard. */
+/** A list of paths without wildcards. */
 export const plainRoutes = (given: Row) =>
   row(
     z.array(z.string().regex(/^\/[^\s?#*]*$/)).min(1),
@@ -142,7 +162,7 @@ export const plainRoutes = (given: Row) =>
     'a path such as /metrics, without *',
   );
 
-/** Addresses, and subnets in CIDR notation. */
+/** A list of addresses and of subnets in CIDR notation. */
 export const addresses = (given: Row) =>
   row(
     z.array(z.string().refine(isAddress)).min(1),
@@ -157,7 +177,7 @@ function isAddress(text: string): boolean {
   return family !== 0 && (prefix === undefined || Number(prefix) <= (family === 6 ? 128 : 32));
 }
 
-/** Paths below `/v1/`, which may be written with it. */
+/** A list of paths below `/v1/`, with or without this prefix. */
 export const paths = (given: Row) =>
   row(
     z.array(
@@ -171,10 +191,10 @@ export const paths = (given: Row) =>
     'a path such as fim/completions, without dots, escapes and query',
   );
 
-/** Any mapping; what is in it goes on as it is. */
+/** Any mapping; its content is used unchanged. */
 export const mapping = (given: Row) => row(z.record(z.string(), z.unknown()), 'a mapping', given);
 
-/** Names to texts; numbers and booleans are texts as well. */
+/** A mapping of names to strings; numbers and booleans become strings. */
 export const textMapping = (given: Row) =>
   row(
     z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)),
@@ -183,7 +203,7 @@ export const textMapping = (given: Row) =>
     'a string',
   );
 
-/** `ssl_verify`: true, false (also as texts), or a path. */
+/** `ssl_verify`: a boolean, also as a string, or a path. */
 export const verification = (given: Row) =>
   row(
     z.union([z.boolean(), z.string().min(1)]).transform((value) => {

@@ -1,15 +1,18 @@
-/** The flags that stand for a file with one model, or that change what a file says: `--model`, `--request_timeout`, …. */
+/**
+ * Turns flags such as `--model` and `--request_timeout` into a document that acts like a
+ * configuration file.
+ */
 import { COMMAND_LINE, type Findings } from './faults.js';
 import type { Flags } from './listen-settings.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
-/** Stands for a file's name in messages; there are no lines in it. */
+/** Used in messages instead of a file name. Line numbers are 0. */
 const FILE = COMMAND_LINE.file;
 
-/** A value as a file would have it. */
+/** Makes a scalar node. */
 export const scalar = (value: string | number | boolean): YamlNode => ({ kind: 'scalar', file: FILE, line: 0, value });
 
-/** A mapping as a file would have it; members that are undefined are left out. */
+/** Makes a mapping node from the members that are not undefined. */
 export function mapping(members: Readonly<Record<string, YamlNode | undefined>>): YamlMapping {
   const set = Object.entries(members).filter((member): member is [string, YamlNode] => member[1] !== undefined);
   return { kind: 'mapping', file: FILE, line: 0, members: new Map(set) };
@@ -18,8 +21,8 @@ export function mapping(members: Readonly<Record<string, YamlNode | undefined>>)
 const optional = (value: string | boolean | undefined) => (value === undefined ? undefined : scalar(value));
 
 /**
- * What the flags would be as a file.
- * @returns undefined: they say nothing that a file says.
+ * Makes the document of the flags.
+ * @returns undefined if no flag belongs into a document.
  */
 export function singleModelDocument(flags: Flags, findings: Findings): YamlMapping | undefined {
   const settings = mapping({
@@ -49,7 +52,7 @@ export function singleModelDocument(flags: Flags, findings: Findings): YamlMappi
         }),
       ],
     },
-    // Whatever name a client asks for, there is but this model.
+    // The only model serves every name that a client requests.
     router_settings: mapping({
       model_group_alias: mapping({ '*': mapping({ model: scalar(name), hidden: scalar(true) }) }),
     }),
@@ -63,7 +66,7 @@ function headersNode(text: string | undefined, findings: Findings): YamlNode | u
   try {
     parsed = JSON.parse(text);
   } catch {
-    parsed = undefined; // said below, as of every other text that is none
+    parsed = undefined; // reported below, together with other invalid values
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     findings.faultAt(COMMAND_LINE, `${FILE}: --headers must be a JSON object of names and strings`);

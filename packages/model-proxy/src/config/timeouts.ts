@@ -1,13 +1,14 @@
-/** How long an upstream is waited for: which of the places that may say so wins. */
+/** Resolves the time limits of a deployment from the places that may set them. */
 import type { Timeouts } from '../providers/deployment.js';
 import { defaults } from './defaults.js';
 import type { Block } from './faults.js';
 import type { paramsTable, routerTable, settingsTable } from './settings.js';
 
+/** Where time limits may be set. */
 export interface TimeoutSources {
   readonly settings: Block<typeof settingsTable>;
   readonly router: Block<typeof routerTable>;
-  /** What holds where neither deployment, router nor general settings say anything. */
+  /** Used if the deployment, the router and the general settings set no limit. */
   readonly requestTimeoutSeconds: number;
 }
 
@@ -18,7 +19,7 @@ function totalSeconds({ values }: Block<typeof paramsTable>, sources: TimeoutSou
   return values.timeout ?? router.values.timeout ?? settings.values.requestTimeout ?? requestTimeoutSeconds;
 }
 
-/** Bounds of a plain answer. */
+/** Returns the limits of a plain answer; null means no limit. */
 export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const own = block.values;
   const general = sources.settings.values;
@@ -32,8 +33,8 @@ export function timeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSou
 }
 
 /**
- * Bounds of a streamed answer. A stream may take as long as it has something to say: what bounds a plain answer bounds its first byte, as LiteLLM's HTTP client
- * has it.
+ * Returns the limits of a streamed answer. A stream has no limit for the total time. As in
+ * LiteLLM's HTTP client, the total limit of a plain answer limits the first byte of a stream.
  */
 export function streamTimeoutsOf(block: Block<typeof paramsTable>, sources: TimeoutSources): Timeouts {
   const { router } = sources;

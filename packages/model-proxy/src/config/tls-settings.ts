@@ -1,4 +1,7 @@
-/** `ssl_verify` and the client certificate: which of the places that may name them wins, and whether the files can be used. */
+/**
+ * Resolves `ssl_verify` and the client certificate from the places that may set them, and checks
+ * the files.
+ */
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import { fileReason, readTextFile } from '@rackless/daemon/text-file.js';
@@ -10,30 +13,31 @@ import type { KeyPath, YamlNode } from './yaml-node.js';
 
 type TlsKey = 'sslVerify' | 'sslCertificate' | 'sslCertificateKey';
 
-/** A block that has the three settings. */
+/** A block with the three TLS settings. */
 export interface TlsBlock {
   readonly values: Readonly<Record<TlsKey, string | boolean | undefined>>;
   readonly places: { get(key: TlsKey): { readonly node: YamlNode; readonly path: KeyPath } | undefined };
 }
 
-/** A value, and how a message about it begins. */
+/** A value with its origin. */
 interface Given<T> {
   readonly value: T;
   readonly directory: string;
   fault(sentence: string): void;
 }
 
+/** Options of {@link TlsResolver}. */
 export interface TlsOptions {
   readonly environment: Environment;
-  /** What relative paths of the environment are relative to. */
+  /** Base of relative paths in environment variables. */
   readonly workingDirectory: string;
   readonly findings: Findings;
 }
 
-/** Resolves TLS settings; looks at each file once. */
+/** Resolves TLS settings. It checks each file once. */
 export class TlsResolver {
   readonly #options: TlsOptions;
-  /** Absolute path to what is wrong with it; undefined: nothing. */
+  /** Maps an absolute path to the fault of the file; undefined if the file is valid. */
   readonly #authorities = new Map<string, string | undefined>();
   readonly #pairs = new Map<string, string | undefined>();
 
@@ -42,8 +46,8 @@ export class TlsResolver {
   }
 
   /**
-   * What holds for one deployment: its own, then the environment's, then the general settings'. Where a file can not be used there
-   * is a fault for each place that names it.
+   * Resolves the settings of a deployment: its own settings win, then the environment, then the
+   * general settings. A file that cannot be used is a fault at each place that names it.
    */
   resolve(own: TlsBlock | undefined, general: TlsBlock): UpstreamTls {
     return { verify: this.#verify(own, general), clientCertificate: this.#clientCertificate(own, general) };
@@ -55,7 +59,7 @@ export class TlsResolver {
     const value = given === undefined ? true : verifyWord(given.value);
     if (given !== undefined && typeof value === 'string') return this.#authorityFile(value, given);
     if (value !== true) return value;
-    // As OpenSSL's own programs take it: instead of the built-in authorities.
+    // As in OpenSSL's programs, the file replaces the built-in authorities.
     const file = this.#inEnvironment('SSL_CERT_FILE');
     return file === undefined ? true : this.#authorityFile(file.value, file);
   }
@@ -126,7 +130,7 @@ function verifyWord(value: string | boolean): string | boolean {
 
 const CERTIFICATE = /-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]*-----END (TRUSTED )?CERTIFICATE-----/g;
 
-/** Why a CA bundle can not be used; undefined: it can. */
+/** Checks a CA bundle. @returns why it cannot be used; undefined if it is valid. */
 function authoritiesFault(file: string): string | undefined {
   let text: string;
   try {
@@ -140,7 +144,7 @@ function authoritiesFault(file: string): string | undefined {
     try {
       new X509Certificate(block);
     } catch {
-      // OpenSSL's own words name neither the file nor the certificate.
+      // OpenSSL's error names neither the file nor the certificate.
       return `certificate ${index + 1} of ${blocks.length} in it is damaged`;
     }
   }

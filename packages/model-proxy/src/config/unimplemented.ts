@@ -1,15 +1,22 @@
 /**
- * LiteLLM's settings that this proxy does not implement, and what a configuration with them comes to. One table: the faults, the warnings
- * and docs/model-proxy-configuration.md follow from it. The names are those of LiteLLM 1.109.
+ * LiteLLM's settings that this proxy does not implement, and what a configuration with them comes
+ * to. One table: the faults, the warnings and docs/model-proxy-configuration.md follow from it. The
+ * names are those of LiteLLM 1.109.
  */
 
-/** Refused: stops the start, as the proxy would be more open than the file says. Ignored: a warning. Fulfilled: nothing to say. */
+/**
+ * Refused: stops the start, as the proxy would be more open than the file says. Ignored: a warning.
+ * Fulfilled: nothing to say.
+ */
 export type Treatment = 'refused' | 'ignored' | 'fulfilled';
 
 /** Settings that are treated alike for the same reason. */
 export interface SettingGroup {
   readonly treatment: Treatment;
-  /** Their purpose; for fulfilled ones, why nothing is missing. For messages and the documentation, without a period. */
+  /**
+   * Their purpose; for fulfilled ones, why nothing is missing. For messages and the documentation,
+   * without a period.
+   */
   readonly what: string;
   readonly names: ReadonlySet<string>;
 }

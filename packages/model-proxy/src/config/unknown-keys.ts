@@ -1,16 +1,19 @@
-/** Keys that no table of settings has: refused, ignored with a warning, or no settings of LiteLLM's at all. */
+/**
+ * Handles keys that are in no settings table: LiteLLM's unimplemented settings, misspelled names
+ * and unknown names.
+ */
 import { nearestName } from '@rackless/daemon/nearest-name.js';
 import type { Findings, Table } from './faults.js';
-import { judgedByValue, protectiveValues } from './protective-values.js';
+import { checkedByValue, protectiveValues } from './protective-values.js';
 import { entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
 import { groupOf, unimplemented, type SettingGroup } from './unimplemented.js';
 import { formatPath, type KeyPath, type YamlNode } from './yaml-node.js';
 
-/** A block and the names that are known in it. */
+/** The names that are known in a block. */
 export interface BlockNames {
   readonly canonical: string;
   readonly settings: readonly string[];
-  /** Those of the settings that restrict access. */
+  /** Names of settings that restrict access. */
   readonly protecting: readonly string[];
   readonly groups: readonly SettingGroup[];
 }
@@ -19,6 +22,7 @@ const namesOf = (table: Table) => Object.values(table).flatMap(({ name, aliases 
 const protectingOf = (table: Table) =>
   Object.values(table).flatMap(({ name, aliases, protects }) => (protects === true ? [name, ...aliases] : []));
 
+/** The names at the top of the file. */
 export const topNames: BlockNames = {
   canonical: '',
   settings: [
@@ -36,30 +40,35 @@ export const topNames: BlockNames = {
   protecting: [],
   groups: unimplemented.top,
 };
+/** The names in an entry of `model_list`. */
 export const entryNames: BlockNames = {
   canonical: 'model_list[]',
   settings: [...namesOf(entryTable), 'litellm_params', 'params'],
   protecting: protectingOf(entryTable),
   groups: unimplemented.entry,
 };
+/** The names in `litellm_params`. */
 export const paramsNames: BlockNames = {
   canonical: 'litellm_params',
   settings: namesOf(paramsTable),
   protecting: protectingOf(paramsTable),
   groups: unimplemented.params,
 };
+/** The names in `litellm_settings`. */
 export const settingsNames: BlockNames = {
   canonical: 'litellm_settings',
   settings: namesOf(settingsTable),
   protecting: protectingOf(settingsTable),
   groups: unimplemented.settings,
 };
+/** The names in `general_settings`. */
 export const generalNames: BlockNames = {
   canonical: 'general_settings',
   settings: namesOf(generalTable),
   protecting: protectingOf(generalTable),
   groups: unimplemented.general,
 };
+/** The names in `router_settings`. */
 export const routerNames: BlockNames = {
   canonical: 'router_settings',
   settings: namesOf(routerTable),
@@ -69,18 +78,21 @@ export const routerNames: BlockNames = {
 
 const allBlocks = [settingsNames, generalNames, routerNames, paramsNames, entryNames];
 
-/** Collects what is ignored, for one line about each file, and knows what the configuration may do without. */
-export class NotBuilt {
+/**
+ * Collects ignored settings for one warning per file, and knows which restrictions may be ignored
+ * (`start_without`).
+ */
+export class IgnoredSettings {
   readonly #byFile = new Map<string, string[]>();
-  #dispensable: ReadonlySet<string> = new Set();
+  #allowed: ReadonlySet<string> = new Set();
 
-  /** @param names of `general_settings.start_without`. */
-  dispenseWith(names: readonly string[]): void {
-    this.#dispensable = new Set(names);
+  /** Allows to ignore restrictions. @param names of `general_settings.start_without`. */
+  allowIgnoring(names: readonly string[]): void {
+    this.#allowed = new Set(names);
   }
 
-  isDispensable(name: string): boolean {
-    return this.#dispensable.has(name);
+  mayIgnore(name: string): boolean {
+    return this.#allowed.has(name);
   }
 
   add(node: YamlNode, path: KeyPath): void {
@@ -94,39 +106,43 @@ export class NotBuilt {
   }
 }
 
+/** Where findings about settings are collected. */
 export interface Notes {
   readonly findings: Findings;
-  readonly notBuilt: NotBuilt;
+  readonly ignoredSettings: IgnoredSettings;
 }
 
-/** A value that asks for nothing: to ignore it changes nothing. */
-function asksForNothing(key: string, node: YamlNode): boolean {
+/** Returns whether a value requests nothing, so that ignoring it changes nothing. */
+function requestsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'sequence') return node.items.every((item) => isPrometheus(key, item));
   if (node.kind === 'mapping') return node.members.size === 0;
   if (node.value === null || node.value === false || node.value === 0) return true;
   return isPrometheus(key, node) || (key === 'routing_strategy' && node.value === 'simple-shuffle');
 }
 
-/** As {@link asksForNothing} for a setting that restricts: 0 restricts most, and an empty list of what is allowed allows nothing. */
+/**
+ * Like {@link requestsNothing}, for restrictions: there, 0 restricts most, and an empty allow list
+ * allows nothing.
+ */
 function restrictsNothing(key: string, node: YamlNode): boolean {
   if (node.kind === 'scalar') return node.value === null || node.value === false;
-  return asksForNothing(key, node) && !key.startsWith('allowed_');
+  return requestsNothing(key, node) && !key.startsWith('allowed_');
 }
 
-/** `/metrics` is always there. */
+/** Returns whether a callback is Prometheus, which is always available here at `/metrics`. */
 function isPrometheus(key: string, node: YamlNode): boolean {
   return /callbacks?$/.test(key) && node.kind === 'scalar' && node.value === 'prometheus';
 }
 
-/** Refuses a setting that restricts access, unless the configuration says that it can do without. */
+/** Adds the fault of an unimplemented restriction, unless `start_without` allows to ignore it. */
 export function refuseSetting(
   name: string,
   node: YamlNode,
   path: KeyPath,
   what: string,
-  { findings, notBuilt }: Notes,
+  { findings, ignoredSettings }: Notes,
 ) {
-  if (notBuilt.isDispensable(name)) notBuilt.add(node, path);
+  if (ignoredSettings.mayIgnore(name)) ignoredSettings.add(node, path);
   else
     findings.fault(
       node,
@@ -135,7 +151,10 @@ export function refuseSetting(
     );
 }
 
-/** Notes a setting of LiteLLM's that is in the table. @returns false: it is not. */
+/**
+ * Handles one of LiteLLM's unimplemented settings.
+ * @returns false if the key is not such a setting.
+ */
 function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: BlockNames, notes: Notes): boolean {
   const group = groupOf(names.groups, key);
   switch (group?.treatment) {
@@ -145,27 +164,30 @@ function noteUnimplemented(key: string, node: YamlNode, path: KeyPath, names: Bl
       if (!restrictsNothing(key, node)) refuseSetting(key, node, path, group.what, notes);
       return true;
     case 'ignored':
-      if (!asksForNothing(key, node)) notes.notBuilt.add(node, path);
+      if (!requestsNothing(key, node)) notes.ignoredSettings.add(node, path);
       return true;
     case undefined:
       break;
   }
-  if (names.canonical === paramsNames.canonical || !judgedByValue.has(key)) return false;
+  if (names.canonical === paramsNames.canonical || !checkedByValue.has(key)) return false;
   const refused = protectiveValues(key, node);
   for (const value of refused) refuseSetting(key, value.node, [...path, ...value.path], value.what, notes);
-  if (refused.length === 0 && !asksForNothing(key, node)) notes.notBuilt.add(node, path);
+  if (refused.length === 0 && !requestsNothing(key, node)) notes.ignoredSettings.add(node, path);
   return true;
 }
 
-/** The block in which a key restricts access; undefined: none. */
+/** Returns the block in which a key restricts access; undefined if there is none. */
 function protectedBlock(key: string): BlockNames | undefined {
   return allBlocks.find(
     ({ protecting, groups }) => protecting.includes(key) || groupOf(groups, key)?.treatment === 'refused',
   );
 }
 
-/** Notes a name that is not known. What was probably to restrict access is a fault: the proxy would be open instead. */
-function noteStranger(
+/**
+ * Reports an unknown key. It is a fault if the key was probably meant to restrict access, otherwise
+ * a warning.
+ */
+function reportUnknownKey(
   key: string,
   node: YamlNode,
   path: KeyPath,
@@ -184,17 +206,17 @@ function noteStranger(
   }
   if (near === undefined) return;
   const isRestriction = names.protecting.includes(near) || groupOf(names.groups, near)?.treatment === 'refused';
-  // A longer name that begins with a known one is another setting, not a misspelled one.
+  // A much longer name is a different setting, not a misspelled one.
   if (isRestriction && Math.abs(near.length - key.length) <= 2 && !restrictsNothing(key, node))
     findings.fault(node, path, `is not known; ${near}, which it may mean, restricts access: correct it or remove it`);
   else findings.warn(node, path, `is not known; the nearest known name is ${near}`);
 }
 
 /**
- * Notes what there is to say of keys that a block's table does not have.
- * @returns those that are near to no known name.
+ * Reports the keys that are not in a block's table.
+ * @returns keys that are not similar to any known name.
  */
-export function noteUnknownKeys(
+export function reportUnknownKeys(
   rest: readonly (readonly [string, YamlNode])[],
   path: KeyPath,
   names: BlockNames,
@@ -207,10 +229,10 @@ export function noteUnknownKeys(
   for (const [key, node] of rest) {
     const at = [...path, key];
     if (noteUnimplemented(key, node, at, names, notes)) continue;
-    const near = nearestName(key, [...names.settings, ...known, ...(isParams ? [] : judgedByValue), ...parameters]);
+    const near = nearestName(key, [...names.settings, ...known, ...(isParams ? [] : checkedByValue), ...parameters]);
     const isElsewhere = allBlocks.some((block) => block !== names && block.settings.includes(key));
     if (near !== undefined || isElsewhere || protectedBlock(key) !== undefined)
-      noteStranger(key, node, at, names, notes, near);
+      reportUnknownKey(key, node, at, names, notes, near);
     else {
       if (!isParams) findings.warn(node, at, 'is not known');
       unknown.push([key, node]);
@@ -219,10 +241,10 @@ export function noteUnknownKeys(
   return unknown;
 }
 
-/** Whether a name can stand in `general_settings.start_without`. */
+/** Returns whether a name is valid in `general_settings.start_without`. */
 export function canBeRefused(name: string): boolean {
   return (
-    judgedByValue.has(name) ||
+    checkedByValue.has(name) ||
     Object.values(unimplemented).some((groups) => groupOf(groups, name)?.treatment === 'refused')
   );
 }

@@ -1,4 +1,4 @@
-/** Which provider a model is asked of, where, and with which key. */
+/** Resolves the provider, the address and the key of an entry. */
 import { findProvider, isKnownProvider, knownProviders, providerOfAddress } from '../providers/index.js';
 import { providerOfModel } from '../providers/model-names.js';
 import type { Provider } from '../providers/provider.js';
@@ -10,23 +10,26 @@ import { foreignProviders } from './known-names.js';
 import { normalUrl } from './setting-types.js';
 import type { paramsTable } from './settings.js';
 
-/** Part of a deployment. */
+/** The part of a deployment that says where its requests go. */
 export interface UpstreamTarget {
   readonly provider: Provider;
-  /** Without the provider's prefix. */
+  /** The model's name without the provider's prefix. */
   readonly upstreamModel: string;
   readonly apiBase: string;
   readonly apiKey: string | null;
 }
 
+/** What {@link readTarget} needs besides the entry. */
 export interface TargetOptions {
   readonly environment: Environment;
   readonly findings: Findings;
 }
 
 /**
- * Finds it from the params, then from the provider's variables, then from what the provider is known to have.
- * @returns a text: why it can not be served, which is no fault of the file; undefined: there is a fault, which is noted.
+ * Resolves the target from the params, then from the provider's environment variables, then from
+ * the provider's defaults.
+ * @returns a string that explains why the model cannot be served, which is no fault of the file;
+ * undefined after adding a fault.
  */
 export function readTarget(
   block: Block<typeof paramsTable>,
@@ -43,18 +46,19 @@ export function readTarget(
       );
     return undefined;
   }
-  // At fault already: nothing is to be said of an address that may be right when the value is.
-  const baseAtFault = values.apiBase === undefined && places.has('apiBase');
+  // The address is already faulty. Other faults may disappear when it is corrected, so they are not
+  // reported.
+  const baseIsFaulty = values.apiBase === undefined && places.has('apiBase');
   const named = nameProvider(values.model, values.customLlmProvider, values.apiBase);
   if (named === undefined) {
     const at = places.get('model') ?? params;
-    if (!baseAtFault) findings.fault(at.node, at.path, unknownProvider(values.model));
+    if (!baseIsFaulty) findings.fault(at.node, at.path, unknownProvider(values.model));
     return undefined;
   }
   const { name, model } = named;
   if (foreignProviders.has(name)) return `${name} has an API of its own, which is not built yet`;
   if (!isKnownProvider(name)) {
-    if (values.apiBase === undefined && !baseAtFault) return `${name} is no known provider, and there is no api_base`;
+    if (values.apiBase === undefined && !baseIsFaulty) return `${name} is no known provider, and there is no api_base`;
     const at = places.get('model') ?? params;
     findings.warn(
       at.node,
@@ -62,7 +66,7 @@ export function readTarget(
       `${name} is no known provider: taken as one that speaks OpenAI's API, asked for ${model}`,
     );
   }
-  if (baseAtFault) return undefined;
+  if (baseIsFaulty) return undefined;
 
   const provider = findProvider(name);
   const apiBase = values.apiBase ?? environmentBase(provider, { environment, findings }) ?? provider.defaultApiBase;
@@ -84,7 +88,7 @@ export function readTarget(
 
 const unset = (names: readonly string[]) => (names.length === 0 ? '' : `, and ${names.join(' or ')} is not set`);
 
-/** The address that the provider's variable holds. */
+/** Returns the address from the provider's environment variable. */
 function environmentBase(provider: Provider, { environment, findings }: TargetOptions): string | undefined {
   const name = provider.apiBaseEnvironment.find((candidate) => fromEnvironment(environment, candidate) !== undefined);
   const given = name === undefined ? undefined : fromEnvironment(environment, name);
@@ -100,23 +104,27 @@ function environmentKey({ apiKeyEnvironment }: Provider, environment: Environmen
   return variable === undefined ? null : (environment[variable]?.trim() ?? null);
 }
 
-/** The first that holds a key. An empty variable is how compose files leave one out. */
+/** Returns the first variable with a key. Compose files leave a variable out by making it empty. */
 function keyVariable(names: readonly string[], environment: Environment): string | undefined {
   return names.find((name) => (environment[name]?.trim() ?? '') !== '');
 }
 
-/** A provider, and what it calls the model. */
+/** A provider and the model's name there. */
 interface NamedProvider {
   readonly name: string;
   readonly model: string;
-  /** Whether the configuration names the provider. If not, no key of the environment is sent: it could reach another vendor. */
+  /**
+   * Whether the configuration names the provider. If not, no key from the environment is sent: it
+   * could reach another vendor.
+   */
   readonly isSure: boolean;
 }
 
 /**
- * Finds the provider as LiteLLM does: by `custom_llm_provider`, the prefix, the address, the name of the model. `hosted_vllm/openai/gpt`
- * is `openai/gpt` of `hosted_vllm`. A name that tells nothing is asked by OpenAI's API, if there is an address to ask.
- * @returns undefined: nothing tells.
+ * Finds the provider as LiteLLM does: by `custom_llm_provider`, by the prefix, by the address, by
+ * the model's name. `hosted_vllm/openai/gpt` is `openai/gpt` at `hosted_vllm`. If nothing names the
+ * provider but there is an address, it is `openai` with `isSure: false`.
+ * @returns undefined if the provider is unknown.
  */
 function nameProvider(
   model: string,
@@ -135,7 +143,7 @@ function nameProvider(
   if (isProvider) return { name: prefix, model: model.slice(slash + 1), isSure: true };
   const atAddress = apiBase === undefined ? undefined : providerOfAddress(apiBase);
   if (atAddress !== undefined) return { name: atAddress, model, isSure: true };
-  // Which provider `*` means is decided for each request.
+  // For `*`, targetsByProvider selects the provider of each request.
   const byName = model === '*' && apiBase === undefined ? 'openai' : providerOfModel(model);
   if (byName !== undefined && (apiBase === undefined || isKnownProvider(byName)))
     return { name: byName, model, isSure: true };
@@ -149,7 +157,10 @@ function unknownProvider(model: string): string {
   return `the name does not say which provider this is: write it before the name, ${example}, or set api_base`;
 }
 
-/** The key of a vendor's variable goes where the configuration says, as in LiteLLM, even if that is not the vendor. */
+/**
+ * Warns that a vendor's key is sent to another server. This follows the configuration, as in
+ * LiteLLM.
+ */
 function noteKeyElsewhere(
   { apiKeyEnvironment, defaultApiBase }: Provider,
   apiBase: string,
@@ -182,7 +193,7 @@ function noteUnsentKey(
   );
 }
 
-/** LiteLLM takes an address that names the route already. */
+/** Removes a route from the end of an address, as LiteLLM accepts such addresses. */
 function withoutRoute(apiBase: string, block: Block<typeof paramsTable>, findings: Findings): string {
   const base = apiBase.replace(/\/+$/, '');
   const stripped = base.replace(/\/(chat\/completions|completions|embeddings|responses)$/, '');

@@ -1,6 +1,7 @@
 /**
- * Reads a YAML file as PyYAML does, which LiteLLM reads its configuration with (YAML 1.1: `yes` and `off` are booleans, `010` is 8, `<<`
- * merges), and keeps the line of each value. Dates stay texts: no setting is one, and `api_version: 2024-06-01` is common.
+ * Parses a YAML file as PyYAML does, because LiteLLM uses PyYAML (YAML 1.1: `yes` and `off` are
+ * booleans, `010` is 8, `<<` merges), and keeps the line of each value. Dates stay strings: no
+ * setting is a date, and values such as `api_version: 2024-06-01` are common.
  */
 import {
   boolYaml11Tag,
@@ -21,25 +22,32 @@ import {
 import { readEvents } from './yaml-indentation.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
-/** What is wrong with a file's text; the message has no place in it. */
+/** A fault of a file's text. The message does not contain the place. */
 export interface YamlFault {
-  /** From 1; undefined: the file as a whole. */
+  /** Line number from 1; undefined for the file as a whole. */
   readonly line?: number;
   readonly message: string;
 }
 
+/** The result of parsing a file. */
 export interface YamlDocument {
-  /** The mapping at the top; undefined: there are faults. */
+  /** The mapping at the top; undefined if there are faults. */
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];
 }
 
-/** Types that no setting has. Their tags are unknown then, as PyYAML's safe loader has it for everything that is not plain data. */
+/**
+ * Types that no setting has. Without them their tags are unknown and are reported, as by PyYAML's
+ * safe loader.
+ */
 const UNWANTED_TAGS = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** YAML 1.1 has `y` and `n` among the booleans, PyYAML has not: a model may be called so. */
+/**
+ * Excludes `y` and `n`: they are booleans in YAML 1.1 but not in PyYAML, and could be the name of a
+ * model.
+ */
 const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
   ...boolYaml11Tag,
   resolve: (source, isExplicit, tagName) =>
@@ -48,10 +56,10 @@ const booleanTag = defineScalarTag(boolYaml11Tag.tagName, {
 
 const schema = new Schema(YAML11_SCHEMA.tags.filter(({ tagName }) => !UNWANTED_TAGS.has(tagName))).withTags(booleanTag);
 
-/** Aliases of aliases of aliases make a small text a value that fills the memory. */
+/** Limits what aliases of aliases can expand to: a small text could otherwise fill the memory. */
 const MAX_VALUES = 200_000;
 
-/** Reads one document whose top is a mapping. @param file as it is to be named in messages. */
+/** Parses a file with one document that is a mapping. @param file name for messages. */
 export function parseYaml(given: string, file: string): YamlDocument {
   const fail = (message: string, line?: number): YamlDocument => ({
     faults: [line === undefined ? { message } : { line, message }],
@@ -74,7 +82,7 @@ export function parseYaml(given: string, file: string): YamlDocument {
   }
 }
 
-/** The line of the second `---`, or of the only one where a document stands before it. */
+/** Returns the line of the `---` that begins the second document; undefined if there is none. */
 function secondDocument(text: string): number | undefined {
   const lines = text.split(/\r\n|\r|\n/);
   const isContent = (line: string) => !/^(\s*(#.*)?|%.*)$/.test(line);
@@ -84,8 +92,9 @@ function secondDocument(text: string): number | undefined {
 }
 
 /**
- * The values of all scalars of a document as one list: js-yaml makes a document's value without the places of its parts, so that the
- * document is put together here, and what it does for each call is not worth doing for each scalar.
+ * Constructs the values of all scalars of a document as one list. js-yaml constructs whole
+ * documents, without the places of their values, so {@link Reader} builds the document. One call
+ * for all scalars is faster than a call for each.
  */
 function scalarValues(text: string, file: string, events: readonly Event[]): readonly unknown[] {
   const end = { type: EVENT_ID.POP };
@@ -109,7 +118,7 @@ function scalarValues(text: string, file: string, events: readonly Event[]): rea
   return Array.isArray(values) ? values : [];
 }
 
-/** A value and how many values it is made of, aliases counted each time. */
+/** A node and the number of values in it. Each use of an alias counts. */
 interface Sized {
   readonly node: YamlNode;
   readonly size: number;
@@ -122,11 +131,11 @@ class Reader {
   readonly #events: readonly Event[];
   readonly #anchors = new Map<string, Sized>();
   readonly #lineStarts: readonly number[];
-  /** Of all scalars, in their order. */
+  /** The values of all scalars, in their order. */
   readonly #scalars: readonly unknown[];
   #next = 0;
   #nextScalar = 0;
-  /** Where an empty value stands, which has no position of its own. */
+  /** Line of the last event, for an empty value, which has no position of its own. */
   #lastLine = 1;
 
   constructor(text: string, file: string, events: readonly Event[]) {
@@ -137,10 +146,10 @@ class Reader {
     this.#lineStarts = [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map((match) => match.index + match[0].length)];
   }
 
-  /** The only document's content; undefined: there is none. */
+  /** Reads the content of the document; undefined if it is empty. */
   read(): YamlNode | undefined {
     if (this.#events.length === 0) return undefined;
-    this.#next = 1; // the document's own event is first
+    this.#next = 1; // the first event is the document
     return this.#value().node;
   }
 
@@ -170,7 +179,7 @@ class Reader {
       case EVENT_ID.ALIAS:
         return this.#alias(event);
       default:
-        // A document without content ends where its value would be.
+        // The document is empty: its end comes instead of a value.
         return { node: { kind: 'scalar', file: this.#file, line: this.#lastLine, value: null }, size: 1 };
     }
   }
@@ -186,7 +195,8 @@ class Reader {
     const name = this.#text.slice(anchorStart, anchorEnd);
     const target = this.#anchors.get(name);
     const line = this.#line(anchorStart);
-    // Anchors are known when their value is complete, so one within its own value is not.
+    // An anchor is known when its value is complete. An alias inside its own value is therefore an
+    // error.
     if (target === undefined)
       YAMLException.throwAt(this.#text, anchorStart, `there is no anchor &${name} before *${name}`, this.#file);
     return { node: { ...target.node, line }, size: target.size };
@@ -200,7 +210,9 @@ class Reader {
     return { node: { kind: 'scalar', file: this.#file, line, value: plain }, size: 1 };
   }
 
-  /** A tag that says what is plain to see is fine; one of another program is not ours to understand. */
+  /**
+   * Accepts a tag that names the actual type. Other tags belong to other programs and are a fault.
+   */
   #checkTag({ tagStart, tagEnd }: SequenceEvent | MappingEvent, line: number, expected: string): void {
     const tag = tagStart < 0 ? '' : this.#text.slice(tagStart, tagEnd);
     if (tag !== '' && tag !== '!' && tag !== expected)
@@ -251,7 +263,7 @@ class Reader {
   }
 
   #isMerge(event: Event | undefined): boolean {
-    // Quoted, it is a key like any other.
+    // A quoted `<<` is an ordinary key.
     return (
       event?.type === EVENT_ID.SCALAR &&
       this.#text.slice(event.valueStart, event.valueEnd) === '<<' &&
@@ -259,7 +271,9 @@ class Reader {
     );
   }
 
-  /** What stands in the mapping itself wins over what is merged into it, and an earlier mapping over a later one. */
+  /**
+   * Merges a mapping into another. Existing members win, so earlier mappings win over later ones.
+   */
   #merge(members: Map<string, YamlNode>, source: YamlNode): void {
     if (source.kind === 'sequence') {
       for (const item of source.items) this.#merge(members, item);

@@ -1,7 +1,8 @@
 /**
- * Reads YAML's events as PyYAML does where js-yaml is stricter. YAML requires the lines of a flow collection (`{…}`, `[…]`) and of a
- * quoted text to be indented deeper than their key. PyYAML ignores indentation there, and configurations close a collection below
- * the beginning of its key:
+ * Parses YAML as tolerantly as PyYAML where js-yaml is stricter. YAML requires that the lines of a
+ * flow collection (`{…}`, `[…]`) and of a quoted string are indented more than their key. PyYAML
+ * ignores their indentation, and real configurations close a collection at the indentation of its
+ * key:
  *
  *     model_info: {
  *       mode: chat
@@ -10,20 +11,24 @@
 import { parseEvents, YAMLException, type Event } from 'js-yaml';
 
 export interface YamlEvents {
-  /** The text that the positions of the events refer to: more indented, with the same lines. */
+  /** A parsed text. */
+  /**
+   * The text that the positions refer to: some of its lines are indented more, their numbers are
+   * unchanged.
+   */
   readonly text: string;
   readonly events: readonly Event[];
 }
 
-/** js-yaml gives this reason within flow collections and quoted texts only, where indentation has no meaning. */
+/** js-yaml's reason for this error, which only occurs in flow collections and quoted strings. */
 const DEFICIENT = 'deficient indentation';
-/** Each takes another pass over the text. */
+/** Maximum number of corrected lines: each needs another pass over the text. */
 const MOST_LINES = 1000;
 
-/** @throws {YAMLException} the text is not YAML to PyYAML either. */
+/** Parses a text. @throws {YAMLException} if PyYAML would not accept it either. */
 export function readEvents(text: string, file: string): YamlEvents {
   const lines = text.split(/(?<=\r\n|\n|\r(?!\n))/);
-  // No node is indented deeper than the longest line.
+  // More indentation than any line has is always enough.
   let indentation = '';
   for (let count = 0; ; count += 1) {
     const present = count === 0 ? text : lines.join('');
@@ -32,7 +37,7 @@ export function readEvents(text: string, file: string): YamlEvents {
     } catch (error) {
       const index = count < MOST_LINES ? deficientLine(error) : undefined;
       const line = lines[index ?? -1];
-      // PyYAML refuses a tab here, and so does js-yaml.
+      // Both PyYAML and js-yaml reject a tab here.
       if (index === undefined || line === undefined || /^ *\t/.test(line)) throw error;
       indentation ||= ' '.repeat(Math.max(...lines.map(({ length }) => length)));
       if (line.startsWith(indentation)) throw error;
@@ -41,7 +46,7 @@ export function readEvents(text: string, file: string): YamlEvents {
   }
 }
 
-/** Index of the line that an error is about; undefined: the error is another one. */
+/** Returns the index of the faulty line; undefined for other errors. */
 function deficientLine(error: unknown): number | undefined {
   return error instanceof YAMLException && error.reason === DEFICIENT ? error.mark?.line : undefined;
 }

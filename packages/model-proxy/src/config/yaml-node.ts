@@ -1,39 +1,49 @@
-/** A YAML document that still knows where each of its values stands. */
+/** A YAML document in which every value has its line. */
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 
-/** Where a value stands: for a mapping's member the line of its key, for a list's item its own. */
+/** The place of a value: for a member of a mapping the line of its key. */
 interface Place {
-  /** As the file was named by whoever asked for it. */
+  /** The file as the user named it. */
   readonly file: string;
-  /** From 1; 0: there are no lines there (the command line). */
+  /** Line number from 1; 0 if there are no lines (command line). */
   readonly line: number;
 }
 
+/** A string, number, boolean or null. */
 export interface YamlScalar extends Place {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
-  /** The environment variable that the text came from: such a value is never shown, it may be a secret. */
+  /**
+   * The environment variable that the value comes from. Such a value may be a secret and is never
+   * shown.
+   */
   readonly variable?: string;
-  /** The variable is not set, which is a fault already: nothing is to be said of the value. */
+  /**
+   * The environment variable is not set. This is already a fault, so the value needs no further
+   * check.
+   */
   readonly unresolved?: true;
 }
 
+/** A list. */
 export interface YamlSequence extends Place {
   readonly kind: 'sequence';
   readonly items: readonly YamlNode[];
 }
 
+/** A mapping of strings to values. */
 export interface YamlMapping extends Place {
   readonly kind: 'mapping';
   readonly members: ReadonlyMap<string, YamlNode>;
 }
 
+/** Any value. */
 export type YamlNode = YamlScalar | YamlSequence | YamlMapping;
 
-/** Steps from a document's top to a value in it: keys of mappings and indexes of lists. */
+/** Steps from the top of a document to a value: keys of mappings and indexes of lists. */
 export type KeyPath = readonly (string | number)[];
 
-/** What `JSON.parse` would have given. */
+/** Converts a node to the value that `JSON.parse` would return. */
 export function toPlain(node: YamlNode): unknown {
   switch (node.kind) {
     case 'scalar':
@@ -45,7 +55,7 @@ export function toPlain(node: YamlNode): unknown {
   }
 }
 
-/** The value at the end of the path, or the last one on the way to it where there is none. */
+/** Returns the value at a path. If it is missing, returns the last existing value on the way. */
 export function nodeAt(node: YamlNode, path: readonly PropertyKey[]): YamlNode {
   let current = node;
   for (const step of path) {
@@ -61,7 +71,7 @@ export function nodeAt(node: YamlNode, path: readonly PropertyKey[]): YamlNode {
   return current;
 }
 
-/** `model_list[2].litellm_params.api_base`. */
+/** Formats a path: `model_list[2].litellm_params.api_base`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) {
@@ -72,11 +82,12 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** Longer texts are not repeated in messages. */
+/** Longer strings are not repeated in messages. */
 const SHOWN_CHARACTERS = 60;
 
 /**
- * What a value is, for messages: `the number 5`, `a list`. Not the value itself where it is secret or came from the environment.
+ * Describes a value for messages: `the number 5`, `a list`. Hides values that are secret or come
+ * from the environment.
  */
 export function describeNode(node: YamlNode, options: { readonly secret?: boolean } = {}): string {
   if (node.kind === 'sequence') return 'a list';
@@ -89,6 +100,6 @@ export function describeNode(node: YamlNode, options: { readonly secret?: boolea
   if (typeof value === 'number') return hidden ? 'a number' : `the number ${value}`;
   if (typeof value === 'boolean') return String(value);
   if (hidden || value.length > SHOWN_CHARACTERS) return 'a string';
-  // A URL may hold a password, or a key in its query.
+  // A URL may contain a password, or a key in its query.
   return `the string ${JSON.stringify(value.includes('://') ? maskUrl(value) : value)}`;
 }
