@@ -67,7 +67,11 @@ describe('a stream', () => {
     expect(answer.text).toBe(renamed(`${chunk('1')}${last}data: [DONE]\n\n`));
   });
 
-  /** Sends raw requests for streams whose events are alike, one each time that the one before has come. @returns what came. */
+  const WORDS = ['é', 'b', '漢', 'd'];
+  /**
+   * Sends raw requests for streams at once. Their events differ in one word, and each waits for the one before to arrive.
+   * @returns all that arrives.
+   */
   const alike = async (version: string, count: number): Promise<string> => {
     const responses: ServerResponse[] = [];
     served.answering = (_asked, response) => {
@@ -80,37 +84,35 @@ describe('a stream', () => {
     socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
     const head = `POST /v1/chat/completions ${version}\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${text.length}`;
     socket.write(`${head}\r\n\r\n${text}`.repeat(count));
-    const came = (what: string) =>
+    const came = (what: string, times: number) =>
       waitFor(
-        () => (received.includes(what) ? true : undefined),
+        () => (received.split(what).length > times ? true : undefined),
         () => `${what} did not come: ${received}`,
       );
-    await waitFor(
-      () => (responses.length === count ? true : undefined),
-      () => `${responses.length} of ${count} requests came to the upstream`,
-    );
-    // The last ones first: they have to wait.
-    for (const response of responses.slice(1)) for (const word of ['w', 'x', 'y']) response.write(chunk(word));
-    for (const word of ['é', 'b', '漢', 'd']) {
-      responses[0]?.write(chunk(word));
-      await came(`"content":"${word}"`);
+    for (let turn = 0; turn < count; turn += 1) {
+      const response = await waitFor(
+        () => responses[turn],
+        () => `${responses.length} of ${count} requests came to the upstream`,
+      );
+      for (const word of WORDS) {
+        response.write(chunk(word));
+        await came(`"content":"${word}"`, turn + 1);
+      }
+      // The next request of the connection waits until this answer has ended.
+      expect(responses).toHaveLength(turn + 1);
+      response.end(`${last}data: [DONE]\n\n`);
     }
-    for (const response of responses) response.end(`${last}data: [DONE]\n\n`);
     if (version === 'HTTP/1.0') await once(socket, 'close');
-    else await came(`${renamed(last)}data: [DONE]\n\n\r\n0\r\n\r\n`);
-    await waitFor(
-      () => (received.split('[DONE]').length === count + 1 ? true : undefined),
-      () => `not all streams came: ${received}`,
-    );
+    else await came(`${renamed(last)}data: [DONE]\n\n\r\n0\r\n\r\n`, count);
     socket.destroy();
     return received;
   };
-  const body0 = ['é', 'b', '漢', 'd'].map((word) => renamed(chunk(word))).join('');
+  const content = WORDS.map((word) => renamed(chunk(word))).join('');
   const end = `${renamed(last)}data: [DONE]\n\n`;
 
   it('has no frames around its events for a client of HTTP/1.0 (C7)', async () => {
     const received = await alike('HTTP/1.0', 1);
-    expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe(body0 + end);
+    expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe(content + end);
   });
 
   it('waits for the one before it on its connection, and comes whole (C7)', async () => {
@@ -128,8 +130,8 @@ describe('a stream', () => {
         rest = rest.subarray(at + 4 + length);
       }
     };
-    expect(unframed(first)).toBe(body0 + end);
-    expect(unframed(second)).toBe(['w', 'x', 'y'].map((word) => renamed(chunk(word))).join('') + end);
+    expect(unframed(first)).toBe(content + end);
+    expect(unframed(second)).toBe(content + end);
   });
 
   it('has no head before its first byte, so that an early failure is JSON with its status (C7)', async () => {
