@@ -81,9 +81,17 @@ interface BootProperty {
   readonly wanted: number;
 }
 
-/** A floppy drive has its number on its controller, which libvirt gives no name. @returns null where that is not found. */
+/**
+ * Finds the property of a device. A floppy drive has its number on its controller, which libvirt gives no name.
+ * @returns null where that controller is not found.
+ */
 async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {
-  const { qomPath, floppyUnit, bootIndex: wanted } = index;
+  const { qomPath, floppyUnit, isUsbCdrom, bootIndex: wanted } = index;
+  if (isUsbCdrom === true) {
+    const second = { path: `${qomPath}-device`, property: 'bootindex' };
+    const isThere = (await execute(domain, 'qom-get', second, timeoutMs, { optional: true })) !== undefined;
+    return { qomPath: isThere ? second.path : qomPath, name: 'bootindex', wanted };
+  }
   if (floppyUnit === undefined) return { qomPath, name: 'bootindex', wanted };
   const words = { path: qomPath, property: 'parent_bus' };
   // `/machine/unattached/device[12]/floppy-bus.0`

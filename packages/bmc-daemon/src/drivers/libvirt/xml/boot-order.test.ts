@@ -164,6 +164,22 @@ describe('bootIndexes', () => {
     );
   });
 
+  it('marks a CD drive on USB, whose number may be on a second device of QEMU', () => {
+    const drive = (device: string, target: string): string =>
+      `<disk device='${device}'><target dev='${target}' bus='usb'/><alias name='usb-${target}'/></disk>`;
+    const live = `<domain id='1'><name>n</name><devices>${drive('cdrom', 'sda')}${drive('disk', 'sdb')}</devices></domain>`;
+    const index = (target: string, bootIndex: number) => ({
+      key: `disk:${target}`,
+      alias: `usb-${target}`,
+      qomPath: `/machine/peripheral/usb-${target}`,
+      bootIndex,
+    });
+    expect(bootIndexes(readDomain(live), ['disk:sda'])).toEqual([
+      { ...index('sda', 1), isUsbCdrom: true },
+      index('sdb', -1),
+    ]);
+  });
+
   it('numbers a floppy drive like the others, and says which one of its controller it is (B6, S7)', () => {
     const drive = (target: string, device: string, bus: string, rest: string): string =>
       `<disk device='${device}'><target dev='${target}' bus='${bus}'/>${rest}<alias name='${target}'/></disk>`;

@@ -40,6 +40,8 @@ export interface BootIndex {
   readonly qomPath: string;
   /** Of a floppy drive: its place on its controller, which has its boot number. */
   readonly floppyUnit?: number;
+  /** A CD drive on USB: libvirt 12 makes it of two devices, and the second one, `<alias>-device`, has the boot number. */
+  readonly isUsbCdrom?: true;
   readonly bootIndex: number;
 }
 
@@ -139,10 +141,15 @@ export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readon
         alias,
         qomPath: `/machine/peripheral/${alias}`,
         ...(bootKind(device) === 'fd' ? { floppyUnit: unit } : {}),
+        ...(isUsbCdrom(device) ? { isUsbCdrom: true as const } : {}),
         bootIndex: place === -1 ? -1 : place + 1,
       },
     ];
   });
+}
+
+function isUsbCdrom(device: BootableDevice): boolean {
+  return device.kind === 'disk' && device.bus === 'usb' && device.device === 'cdrom';
 }
 
 /** Device keys of an order, for {@link bootIndexes}. */
