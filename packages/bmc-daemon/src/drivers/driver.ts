@@ -165,6 +165,8 @@ export interface SystemSnapshot extends SystemRef {
   readonly indicator: IndicatorState | null;
   /** Why it does not run, where that is no one's wish: its guest or its process broke down, or a disk did. */
   readonly failure?: 'crashed' | 'ioError' | null;
+  /** The hypervisor has not answered for it since then, and this is what it said before; absent where it answers. */
+  readonly unansweredSince?: Date;
   /** It has a serial port that one can connect to while it runs; absent where it has none. */
   readonly hasConsole?: true;
   /** It is being started at this moment, and its guest held back on the way. */

@@ -22,6 +22,7 @@ export const resourceEventTable = {
   ResourcePaused: eventMessage('OK', ['string'], "'%1' was paused.", none),
   ResourceStateChanged: eventMessage('OK', ['string', 'string'], "'%1' is now in the state %2.", none),
   ResourceStatusChangedOK: eventMessage('OK', ['string', 'string'], "The health of '%1' is now %2.", none),
+  ResourceStatusChangedWarning: eventMessage('Warning', ['string', 'string'], "The health of '%1' is now %2.", critical),
   ResourceStatusChangedCritical: eventMessage('Critical', ['string', 'string'], "The health of '%1' is now %2.", critical),
   TestMessage: eventMessage('OK', [], 'A client asked for this event as a test.', none),
 } as const;

@@ -3,6 +3,7 @@
  * moment is made certain by a call of the machine's own `domain` that does something else first.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { clientError } from '../../../libvirt/src/errors.js';
 import { BootControl } from '../../src/drivers/libvirt/boot-control.js';
 import { autostartStep } from '../../src/drivers/libvirt/change-steps.js';
 import { ColdStart } from '../../src/drivers/libvirt/cold-start.js';
@@ -17,7 +18,7 @@ import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
 import { Turns } from '../../src/drivers/turns.js';
 import { imageLimits } from '../support/image-limits.js';
-import { TestHost, type Guest } from './host.js';
+import { TestHost, until, type Guest } from './host.js';
 
 let host: TestHost;
 beforeAll(async () => {
@@ -138,6 +139,78 @@ describe('a machine that is read', () => {
     const second = reader.read(machine);
     letGo();
     expect([(await first).description, (await second).description]).toEqual([null, 'mine']);
+  });
+});
+
+describe('a machine that libvirt does not answer for', () => {
+  /** Has libvirt give no XML of it until that is allowed again, as libvirt 11 and later do while its QEMU hangs. */
+  function silence({ domain }: Machine): { readonly asked: () => number; readonly end: () => void } {
+    const real = domain.getXmlDesc.bind(domain);
+    let [asked, isSilent] = [0, true];
+    let end = (): void => undefined;
+    const over = new Promise<void>((resolve) => {
+      end = () => {
+        isSilent = false;
+        resolve();
+      };
+    });
+    domain.getXmlDesc = async (...words) => {
+      if (!isSilent) return await real(...words);
+      asked += 1;
+      // One read is two calls. The first read ends by its time-out, the next ones wait.
+      if (asked <= 2) throw clientError('CALL_TIMEOUT', 'calling domainGetXmlDesc: no answer');
+      await over;
+      return await real(...words);
+    };
+    return { asked: () => asked, end };
+  }
+
+  async function running(): Promise<{ readonly guest: Guest; readonly parts: Host; readonly machine: Machine }> {
+    const guest = await host.guest();
+    await host.virsh('start', guest.name);
+    const parts = host.parts();
+    parts.inventory.start();
+    return { guest, parts, machine: await find(parts, guest) };
+  }
+
+  it('is read as it was last, which the reading says, while one read goes on', async () => {
+    const { guest, parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    const before = await reader.read(machine);
+    const { asked, end } = silence(machine);
+    const last = await reader.read(machine);
+    expect(last).toEqual({ ...before, unansweredSince: expect.any(Date) });
+    // The reads that wait would keep these from an end.
+    for (let count = 0; count < 3; count += 1) expect(await reader.read(machine)).toBe(last);
+    expect(asked()).toBe(4);
+    await host.virsh('desc', guest.name, '--config', 'mine');
+    end();
+    await until('the new reading', async () => (await reader.read(machine)).description === 'mine');
+    expect((await reader.read(machine)).unansweredSince).toBeUndefined();
+  });
+
+  it('is unavailable at once from the second read on where nothing was read before', async () => {
+    const { parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    const { asked, end } = silence(machine);
+    for (let count = 0; count < 3; count += 1) {
+      await expect(reader.read(machine)).rejects.toMatchObject({ kind: 'unavailable' });
+    }
+    expect(asked()).toBe(4);
+    end();
+    await until('a reading', async () => (await reader.read(machine)).state === 'running');
+  });
+
+  it('is read anew when it is off', async () => {
+    const { guest, parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    await reader.read(machine);
+    const { end } = silence(machine);
+    await reader.read(machine);
+    end();
+    await host.virsh('destroy', guest.name);
+    await until('it to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
+    expect(await reader.read(machine)).toMatchObject({ state: 'shutoff' });
   });
 });
 

@@ -311,12 +311,16 @@ describe('a QEMU that hangs', () => {
     const change = quick.change(hung.uuid, { indicator: 'blinking' });
     if (isKnown) await change;
     else expect(await failure(change)).toBe('unavailable');
-    const { state, indicator } = await quick.getSystem(hung.uuid);
+    const { state, indicator, unansweredSince } = await quick.getSystem(hung.uuid);
     expect([state, indicator]).toEqual(['running', isKnown ? 'blinking' : null]);
+    // The last reading is marked as such, and readers get it at once from now on.
+    expect(unansweredSince).toEqual(isKnown ? undefined : expect.any(Date));
+    if (!isKnown) expect(await quick.getSystem(hung.uuid)).toBe(await quick.getSystem(hung.uuid));
     // Reads of the machine that hangs take no place from others.
     for (let each = 0; each < 3; each += 1) await Promise.all([hung, other].map(({ uuid }) => quick.getSystem(uuid)));
     await quick.power(hung.uuid, 'reset');
     expect((await hung.serial.reaches(4)).slice(2)).toEqual(['<power on>', 'boot disk']);
+    await until('a new reading', async () => (await quick.getSystem(hung.uuid)).unansweredSince === undefined);
     process.kill(await host.libvirtd.guestPid(hung.name), 'SIGSTOP');
     await quick.power(hung.uuid, 'destroy');
     expect((await quick.getSystem(hung.uuid)).state).toBe('shutoff');

@@ -2,6 +2,7 @@
  * Machines as snapshots. XML may change without an event, so it is read for every request; concurrent readers of one
  * machine share a read, and what comes back unchanged is not parsed again.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
 import { DriverError, type DomainState, type SystemSnapshot } from '../driver.js';
 import { DiskCapacity, type Capacities } from './disk-capacity.js';
@@ -14,6 +15,9 @@ import { hasHostCpu, readSnapshot } from './xml/snapshot.js';
 
 /** How long a libvirtd that works takes, at most, to say whether a machine runs. */
 const ALIVE_WAIT_MS = 1_000;
+
+/** How long a reader of a silent machine waits for a new reading: a libvirtd that works takes 1 ms. */
+const SILENT_WAIT_MS = 100;
 
 interface Reading {
   readonly state: DomainState;
@@ -33,6 +37,13 @@ interface Kept extends Reading {
   readonly snapshot: SystemSnapshot;
   /** Its CPU is the host's, which has not told its name yet: the next reader asks again. */
   readonly awaitsHostCpu: boolean;
+}
+
+/** A machine that libvirt does not answer for, because its QEMU hangs. */
+interface Silence {
+  readonly state: DomainState;
+  /** Returns the last reading, marked as such. @throws {DriverError} unavailable, where there is none. */
+  readonly answer: () => SystemSnapshot;
 }
 
 /** What machines are read by. */
@@ -60,6 +71,7 @@ export class SystemReader {
   readonly #streams: () => boolean;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<SystemSnapshot>>();
+  readonly #silent = new Map<string, Silence>();
 
   constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams }: SystemReaderOptions) {
     this.#inventory = inventory;
@@ -70,10 +82,18 @@ export class SystemReader {
     this.#streams = streams ?? (() => false);
   }
 
-  /** @throws {DriverError} notFound, unavailable. */
+  /**
+   * Reads a machine. For one that libvirt did not answer for, it returns the last reading within 0.1 s. The new reading then goes on,
+   * one for each machine, and later readers get its result.
+   * @throws {DriverError} notFound, unavailable.
+   */
   read(machine: Machine): Promise<SystemSnapshot> {
-    const running = this.#reading.get(machine.uuid);
-    if (running !== undefined) return running;
+    const reading = this.#reading.get(machine.uuid) ?? this.#begin(machine);
+    const silence = this.#silent.get(machine.uuid);
+    return silence === undefined ? reading : this.#readSilent(machine, reading, silence);
+  }
+
+  #begin(machine: Machine): Promise<SystemSnapshot> {
     // Joined while libvirt is asked, and no longer: the sizes of disks may take a second more, in which the XML grows old.
     const part = (): void => {
       if (this.#reading.get(machine.uuid) === reading) this.#reading.delete(machine.uuid);
@@ -81,6 +101,15 @@ export class SystemReader {
     const reading = this.#read(machine, part).finally(part);
     this.#reading.set(machine.uuid, reading);
     return reading;
+  }
+
+  async #readSilent(machine: Machine, reading: Promise<SystemSnapshot>, silence: Silence): Promise<SystemSnapshot> {
+    // It may fail after its reader has left.
+    reading.catch(() => undefined);
+    const { state } = await this.#inventory.condition(machine);
+    if (state !== silence.state) return await reading;
+    const outcome = await Promise.race([reading, delay(SILENT_WAIT_MS, null, { ref: false })]);
+    return outcome ?? silence.answer();
   }
 
   /**
@@ -95,11 +124,14 @@ export class SystemReader {
   /** After a change of our own: whoever reads from now on sees it, and does not share a read that began before. */
   forget(uuid: string): void {
     this.#reading.delete(uuid);
+    this.#silent.delete(uuid);
   }
 
   /** Machines that are gone are not kept. */
   retain(uuids: ReadonlySet<string>): void {
-    for (const uuid of this.#kept.keys()) if (!uuids.has(uuid)) this.#kept.delete(uuid);
+    for (const known of [this.#kept, this.#silent]) {
+      for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
+    }
   }
 
   async #read(machine: Machine, onXml: () => void): Promise<SystemSnapshot> {
@@ -109,10 +141,10 @@ export class SystemReader {
     try {
       reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
     } catch (error) {
-      if (last?.state !== condition.state || !isSilence(error)) throw error;
-      if (!(await this.#isOnlyQemuSilent(machine))) throw error;
-      return last.snapshot;
+      if (!isSilence(error) || !(await this.#isOnlyQemuSilent(machine))) throw error;
+      return this.#silence(machine, condition.state, error).answer();
     }
+    this.#silent.delete(machine.uuid);
     onXml();
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
@@ -154,6 +186,22 @@ export class SystemReader {
     } catch {
       return false; // The silence of all of libvirtd: the caller reports the read that failed.
     }
+  }
+
+  #silence({ uuid }: Machine, state: DomainState, error: unknown): Silence {
+    const known = this.#silent.get(uuid);
+    if (known?.state === state) return known;
+    const last = this.#kept.get(uuid);
+    const snapshot = last?.state === state ? { ...last.snapshot, unansweredSince: new Date() } : null;
+    const silence: Silence = {
+      state,
+      answer: () => {
+        if (snapshot === null) throw error;
+        return snapshot;
+      },
+    };
+    this.#silent.set(uuid, silence);
+    return silence;
   }
 
   async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
