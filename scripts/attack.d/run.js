@@ -15,6 +15,7 @@ import { services } from './bmc-services.js';
 import { rights } from './bmc-rights.js';
 import { bodyAttacks } from './bmc-bodies.js';
 import { requests } from './bmc-requests.js';
+import { answers } from './proxy-answers.js';
 import { clients } from './proxy-clients.js';
 import { configurations } from './proxy-configurations.js';
 import { connections } from './proxy-connections.js';
@@ -37,7 +38,7 @@ const attacks = {
     ...files,
     ...loads,
   ],
-  proxy: [...upstreams, ...secrets, ...clients, ...connections, ...configurations],
+  proxy: [...upstreams, ...answers, ...secrets, ...clients, ...connections, ...configurations],
 };
 
 const { values: flags, positionals } = parseArgs({

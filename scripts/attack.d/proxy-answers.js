@@ -1,0 +1,60 @@
+/** Attacks by upstreams whose answers are small on the wire and large in memory. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { oneModel } from './daemons.js';
+import { exchange, listen } from './wire.js';
+
+const PLAIN_MIB = 400;
+/** The proxy takes about 70 MiB at rest, and the answer in JSON may have 50 MiB. */
+const LARGEST_MIB = 400;
+const body = '{"model":"m","messages":[]}';
+const chat = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+/** Head of an answer, and the statuses that the client may get. */
+const kinds = {
+  JSON: ['200 OK', 'application/json', [502]],
+  events: ['200 OK', 'text/event-stream', [200, 502]],
+  sound: ['200 OK', 'audio/mpeg', [200]],
+  'an error': ['500 No', 'application/json', [500]],
+};
+
+const bombAttack = {
+  name: `${PLAIN_MIB} MiB of an upstream in 400 KB of gzip`,
+  holds: `each kind of answer has its status, and the process stays below ${LARGEST_MIB} MiB`,
+  seconds: 90,
+  run: async (arena) => {
+    const start = Buffer.from('{"model":"m","a":"');
+    const bomb = gzipSync(Buffer.concat([start, Buffer.alloc(PLAIN_MIB * 1_048_576, 'x'), Buffer.from('"}')]));
+    let head = '';
+    const server = await listen((socket) =>
+      socket.once('data', () => {
+        socket.write(`${head}content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\nconnection: close\r\n\r\n`);
+        socket.end(bomb);
+      }),
+    );
+    const settings = 'general_settings: {max_response_size_mb: 50}\n';
+    const daemon = await arena.startProxy(oneModel(server.port, '', settings));
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, daemon.memoryMiB())), 20);
+    try {
+      for (const [kind, [status, type, expected]] of Object.entries(kinds)) {
+        head = `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\n`;
+        const isEnough = (text) => text.length > 1_000_000;
+        const { text } = await daemon.beside(20, () => exchange(daemon.port, chat, { until: isEnough }));
+        const told = Number(text.slice(9, 12));
+        if (!expected.includes(told)) throw new Error(`${kind}: ${text.slice(0, 200)}`);
+        await delay(50);
+        if (most > LARGEST_MIB) throw new Error(`${kind}: ${most.toFixed(0)} MiB`);
+      }
+      clearInterval(watch);
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
+    } finally {
+      clearInterval(watch);
+      await daemon.kill();
+      server.close();
+    }
+  },
+};
+
+export const answers = [bombAttack];
