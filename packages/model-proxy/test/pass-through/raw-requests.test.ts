@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { call, exchangeBytes, type CallOptions } from '../harness/call.js';
 import { errorOf } from '../faults/fixture.js';
+import { waitFor } from '../harness/wait.js';
 import { useRawProxy } from './fixture.js';
 import { RAW_KEY } from './raw-upstream.js';
 
@@ -247,7 +248,11 @@ describe('a raw request', () => {
   it('is in the log and in the metrics as what it is (C12, C13)', async () => {
     const { proxy } = fixture();
     await ask('/openai/v1/log-me');
-    const line = proxy.logged().find((text) => text.includes('/openai/v1/log-me')) ?? '';
+    // A client may have all bytes of an answer before the proxy has seen its end.
+    const line = await waitFor(
+      () => proxy.logged().find((text) => text.includes('/openai/v1/log-me')),
+      () => 'no line in the log',
+    );
     expect(line).toMatch(/GET \/openai\/v1\/log-me/);
     expect(line).toContain('200');
     expect(line).toContain('gpt');

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
+import { stopTime } from '../harness/stopped-time.js';
 import { waitFor } from '../harness/wait.js';
 import { ask, deploymentAt, send, upstreamFor } from './asking.js';
 import { closingAfterEach } from './closing.js';
 import { answering, answerOf, ScriptedServer, type Visit } from './scripted-server.js';
 
 const closing = closingAfterEach();
-
-/** The bound of C7 and as much again for this machine: eight suites share two cores. */
-const SOON_MS = 50;
+stopTime({ timers: 'all' });
 
 async function start(onData: (visit: Visit) => void) {
   const server = closing(await ScriptedServer.start(onData));
@@ -16,23 +15,11 @@ async function start(onData: (visit: Visit) => void) {
   return { server, deployment, upstream: closing(upstreamFor([deployment])) };
 }
 
-/** Whether a connection ended as soon as it has to, measured in this process' own time: delays of the machine stop both. */
-async function endsSoon({ socket }: Visit, abort: () => void): Promise<number> {
+/** Aborts, and waits for the end of the connection, for which no timer is needed: all of them stand still. */
+async function aborted({ socket }: Visit, abort: () => void): Promise<void> {
   const closed = once(socket, 'close');
-  const turns = countTurns();
   abort();
   await closed;
-  return turns();
-}
-
-/** Counts turns of the event loop of a millisecond each: a measure of delay that a busy machine does not stretch. */
-function countTurns(): () => number {
-  let turns = 0;
-  const timer = setInterval(() => (turns += 1), 1);
-  return () => {
-    clearInterval(timer);
-    return turns;
-  };
 }
 
 describe('an aborted request', () => {
@@ -44,7 +31,7 @@ describe('an aborted request', () => {
       () => visit.text.includes('{}') || undefined,
       () => 'no request came',
     );
-    expect(await endsSoon(visit, () => asked.call?.abort())).toBeLessThanOrEqual(SOON_MS);
+    await aborted(visit, () => asked.call?.abort());
     expect(asked.told).toEqual([]);
   });
 
@@ -55,7 +42,7 @@ describe('an aborted request', () => {
     const asked = send(upstream, deployment);
     await asked.received(3);
     const visit = await server.visited(1);
-    expect(await endsSoon(visit, () => asked.call?.abort())).toBeLessThanOrEqual(SOON_MS);
+    await aborted(visit, () => asked.call?.abort());
     expect(asked.told).toEqual(['head', 'data']);
   });
 
