@@ -1,5 +1,5 @@
 /** Asks for a new password: twice and without echo at a terminal, as the first line where a script gives it. */
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 /** No password was given; the message says why. */
@@ -31,7 +31,7 @@ export async function askNewPassword({ input, output }: PromptStreams): Promise<
 async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream): Promise<string[]> {
   // readline edits the line (erase, UTF-8) in raw mode and echoes it: to nowhere.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
+  const lines = createEditor(input, nowhere);
   const ask = (prompt: string) =>
     new Promise<string>((resolve, reject) => {
       const giveUp = () => reject(new PasswordPromptError('no password was given'));
@@ -48,6 +48,18 @@ async function askTwice(input: NodeJS.ReadStream, output: NodeJS.WritableStream)
     return [await ask('New password: '), await ask('The same again: ')];
   } finally {
     lines.close();
+  }
+}
+
+/** readline erases no letter where TERM is `dumb`, as in Emacs and in many containers. It reads TERM when it is created. */
+function createEditor(input: NodeJS.ReadStream, output: NodeJS.WritableStream): Interface {
+  const { env } = process;
+  const term = env['TERM'];
+  delete env['TERM'];
+  try {
+    return createInterface({ input, output, terminal: true, historySize: 0 });
+  } finally {
+    if (term !== undefined) env['TERM'] = term;
   }
 }
 
