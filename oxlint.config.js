@@ -32,7 +32,7 @@ const floors = {
     ['event-iterator.ts', 'hypervisor-options.ts'],
     ['link.ts'],
     ['work-queue.ts', 'link-hooks.ts', 'link-events.ts', 'link-streams.ts', 'handshake.ts'],
-    ['standing-connection.ts'],
+    ['reconnecting-connection.ts'],
     ['connection.ts'],
     ['transport/', 'stream-slot.ts', 'stream.ts', 'keepalive.ts', 'pending-calls.ts', 'outbox.ts'],
     ['uri.ts', 'caller.ts'],

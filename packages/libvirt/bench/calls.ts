@@ -1,6 +1,7 @@
 /**
- * What a call costs: `domain.getXmlDesc` at 1, 8 and 64 in flight, on a private libvirtd, on a peer that echoes the same bytes,
- * and by a bare socket on that peer, which does nothing but count messages. One run, so that the numbers can be compared.
+ * Measures the cost of a call, `domain.getXmlDesc`, with 1, 8 and 64 parallel calls. It compares
+ * the client on a private libvirtd, the client on a peer that returns the same bytes, and a bare
+ * socket on that peer. All run in one process, so that the numbers can be compared.
  *
  *     npm run bench -w @rackless/libvirt
  */
@@ -25,7 +26,9 @@ const CALLS = Number(process.argv[2] ?? 30_000);
 const ROUNDS = 3;
 const IN_FLIGHT = [1, 8, 64];
 
-/** Calls per second, and the CPU time of this process per call in microseconds. */
+/**
+ * Result of a measurement: calls per second, and CPU time of this process per call in microseconds.
+ */
 interface Cost {
   readonly perSecond: number;
   readonly cpuUs: number;
@@ -52,7 +55,7 @@ async function measure(work: () => Promise<void>): Promise<Cost> {
   return { perSecond: CALLS / seconds, cpuUs: (user + system) / CALLS };
 }
 
-/** Keeps `inFlight` calls under way until all are made. */
+/** Makes all calls with the client, `inFlight` in parallel. */
 async function byClient(link: Link, args: DomainRef, inFlight: number): Promise<void> {
   const call = xmlArgs(args);
   let left = CALLS;
@@ -64,13 +67,18 @@ async function byClient(link: Link, args: DomainRef, inFlight: number): Promise<
 
 const xmlArgs = (domain: DomainRef): { domain: DomainRef; flags: number } => ({ domain, flags: 0 });
 
-/** The same traffic without a client: requests written as bytes, answers counted by their length words. */
+/**
+ * Makes the same traffic without the client: writes request bytes and counts replies by their
+ * length words.
+ */
 async function byBareSocket(path: string, request: Buffer, inFlight: number): Promise<void> {
   const socket = connect(path);
   await once(socket, 'connect');
   let sent = inFlight;
   let answered = 0;
-  /** Where the next message begins, counted from the start of the next chunk; a length word may be cut in two. */
+  /**
+   * Start of the next message, relative to the start of the next chunk. A length word may be split.
+   */
   let next = 0;
   let rest: Buffer = Buffer.alloc(0);
   await new Promise<void>((resolve) => {

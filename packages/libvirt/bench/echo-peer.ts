@@ -1,7 +1,7 @@
 /**
- * A process that answers calls as fast as Node can: the reply that it was given, under the call's serial, without looking at
- * what was asked. What a client costs on top of a bare socket is measured against it. Arguments: socket path, reply as hex, and
- * the replies to the calls of the handshake as `procedure:hex`.
+ * Server process that answers every call with the same reply and the serial number of the call. The
+ * benchmark uses it to measure the client without libvirtd. Arguments: socket path, reply as hex,
+ * and the replies of the handshake as `procedure:hex`.
  */
 import { createServer } from 'node:net';
 

@@ -1,5 +1,5 @@
 /**
- * Resident memory over 200,000 calls and 20,000 failing ones, printed after every tenth of them.
+ * Prints the resident memory during 200,000 calls and 20,000 failing calls, after each tenth.
  *
  *     npm run bench:memory -w @rackless/libvirt
  */

@@ -1,6 +1,6 @@
 /**
- * Writes API.md from the exports of src/index.ts and their doc comments. `node api-page.js --check` writes nothing and fails when
- * the page is not what it would write.
+ * Generates API.md from the exports of src/index.ts and their doc comments. `node api-page.js
+ * --check` only checks that the page is up to date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ const self = fileURLToPath(import.meta.url);
 const root = dirname(dirname(self));
 const entry = join(root, 'src', 'index.ts');
 
-/** Text of a comment on one line per paragraph, `{@link X}` as code. */
+/** Returns the paragraphs of a comment, each on one line, with `{@link X}` as code. */
 const plain = (comment) =>
   (ts.getTextOfJSDocComment(comment) ?? '')
     .replaceAll(/\{@link ([^}]+)\}/g, '`$1`')
@@ -23,7 +23,7 @@ const plain = (comment) =>
         .trim(),
     );
 
-/** What a doc comment says: paragraphs, and its tags as sentences. `@see` is for readers of the code. */
+/** Returns the paragraphs of a doc comment, and its tags as sentences. Ignores `@see`. */
 function docOf(node) {
   const [comment] = ts.getJSDocCommentsAndTags(node).filter((part) => ts.isJSDoc(part));
   if (comment === undefined) return { paragraphs: [], tags: [] };
@@ -42,7 +42,7 @@ const sentencesOf = (node) => {
   return [...paragraphs, ...tags].join(' ');
 };
 
-/** How a member is called or read, without its body. */
+/** Returns the signature of a member. */
 function signatureOf(member) {
   if (ts.isGetAccessor(member)) return `readonly ${member.name.getText()}: ${member.type.getText()}`;
   const end = member.body === undefined ? member.end : member.body.getStart();
@@ -60,13 +60,13 @@ function signatureOf(member) {
 function isPublic(member) {
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
   if ((ts.getCombinedModifierFlags(member) & hidden) !== 0 || ts.isConstructorDeclaration(member)) return false;
-  // Parts that other parts of this package call, and overrides of what Node documents.
+  // Internal members, and overrides of Node's methods.
   if (/^For the connection:/.test(docOf(member).paragraphs[0] ?? '') || /^_/.test(member.name?.getText() ?? ''))
     return false;
   return member.name !== undefined && !ts.isPrivateIdentifier(member.name);
 }
 
-/** Code may hold backticks itself: a template literal type. */
+/** Formats code. A template literal type contains backticks. */
 const code = (text) => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``);
 
 const entryOf = (node) => {
@@ -83,25 +83,24 @@ function enumerationLine(checker, name, node) {
   const values = checker
     .getPropertiesOfType(checker.getTypeAtLocation(node))
     .map((property) => `\`${property.name}\` ${checker.typeToString(checker.getTypeOfSymbol(property))}`);
-  // The comment belongs to the statement, two levels up.
+  // The comment is attached to the statement, two levels up.
   return [`- **${name}**`, sentencesOf(node.parent.parent), values.join(', ')].filter(Boolean).join('\\\n  ');
 }
 
-/** Types are shown with the comments of their members: those are the documentation. */
+/** Renders a type with its source, because the comments of its properties are the documentation. */
 const typeSection = (name, node) =>
   [`### ${name}`, ...docOf(node).paragraphs, `\`\`\`ts\n${node.getText().replace(/^export /, '')}\n\`\`\``].join(
     '\n\n',
   );
 
-/** The whole page. */
+/** Returns the page as Markdown. */
 export function renderApiPage() {
   const program = ts.createProgram([entry], {
     target: ts.ScriptTarget.ES2023,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     strict: true,
-    // Only names, comments and the literals of enumerations are read: nothing of JavaScript's or Node's own types, which take
-    // most of the time to load.
+    // The page needs no types of JavaScript or Node, and they are slow to load.
     noLib: true,
     types: [],
   });
@@ -126,8 +125,9 @@ export function renderApiPage() {
 
 <!-- Written by scripts/api-page.js from the doc comments in src: change those, then \`npm run generate\`. -->
 
-What it is for and how it behaves: [README](README.md). Names are libvirt's without \`vir\`; what a call means is in
-[libvirt's reference](https://libvirt.org/html/index.html). Every call takes \`CallOptions\` last and rejects with a \`LibvirtError\`.
+Read the [README](README.md) first. Names are those of libvirt without \`vir\`.
+[libvirt's reference](https://libvirt.org/html/index.html) explains each call. Every call accepts \`CallOptions\` as its
+last argument and rejects with a \`LibvirtError\`.
 
 ## Classes
 
@@ -139,8 +139,7 @@ ${functions.join('\n')}
 
 ## Enumerations
 
-Objects of numbers; flags combine with \`|\`. What a daemon sends has the type \`number\`, since a newer one may send values that are
-not listed.
+Combine flags with \`|\`. Results have the type \`number\`, because a newer daemon may send values that are not listed here.
 
 ${enumerations.join('\n')}
 
@@ -154,7 +153,7 @@ if (process.argv[1] === self) {
   const page = join(root, 'API.md');
   if (!process.argv.includes('--check')) await writeFile(page, renderApiPage());
   else if ((await readFile(page, 'utf8').catch(() => '')) !== renderApiPage()) {
-    console.error('packages/libvirt/API.md is not what scripts/api-page.js writes: npm run generate');
+    console.error('packages/libvirt/API.md is out of date: run npm run generate');
     process.exitCode = 1;
   }
 }

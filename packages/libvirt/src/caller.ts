@@ -3,20 +3,24 @@ import type { Procedure } from './protocol/procedure.js';
 /** Limits of one call. */
 export interface CallOptions {
   /**
-   * Milliseconds from now, waiting for a connection or for a turn included; `Infinity` for none. Default: the link's
-   * `callTimeoutMs` (5,000) for `call`, `workTimeoutMs` (30,000) for `work`.
-   * Once the call is sent, time in which this process was held up is added, at most as much again.
+   * Deadline in milliseconds from now, including the wait for a connection and in the queue.
+   * `Infinity`: no deadline. Default: the link's `callTimeoutMs` (5,000) for `call`,
+   * `workTimeoutMs` (30,000) for `work`.
+   *
+   * If this process stalls after it sent the call, the deadline moves by the length of the stall,
+   * at most by `timeoutMs`.
    */
   readonly timeoutMs?: number;
-  /** Gives the call up. A call that was already sent is not undone in libvirtd. */
+  /** Aborts the call. libvirtd still executes a call that was already sent. */
   readonly signal?: AbortSignal;
 }
 
-/** Something that carries calls: a link, or the one connection that a hook of `Link.onConnected` is given. */
+/** A link, or the connection that a hook of `Link.onConnected` receives. */
 export interface Caller {
   /**
-   * @throws {LibvirtError} what libvirtd answered, or CALL_TIMEOUT, CALL_ABORTED, NOT_CONNECTED, CONNECTION_LOST,
-   * LINK_CLOSED, PROTOCOL.
+   * Sends a call and returns its result.
+   * @throws {LibvirtError} the error from libvirtd, or CALL_TIMEOUT, CALL_ABORTED, NOT_CONNECTED,
+   *   CONNECTION_LOST, LINK_CLOSED, PROTOCOL.
    */
   call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
 }

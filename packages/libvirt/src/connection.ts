@@ -18,51 +18,59 @@ import { type Procedure, PROGRAM } from './protocol/procedure.js';
 import { LibvirtStream } from './stream.js';
 import { StreamSlot } from './stream-slot.js';
 import type { OpenTransport, Transport } from './transport/transport.js';
-import { decodeWholly, XdrReader } from './xdr.js';
+import { decodeExactly, XdrReader } from './xdr.js';
 
-/** A call that also wants to know when libvirtd is done with it. */
-export interface SubmitOptions extends CallOptions {
+/** Options of {@link Connection.call}. */
+interface SubmitOptions extends CallOptions {
   /**
-   * Called once when libvirtd holds the call no longer: it answered, be it after the time-out, or the connection is gone, or
-   * the call was never sent. libvirtd admits five unanswered calls per client.
+   * Called once when libvirtd has finished the call. This is when libvirtd answers (perhaps after
+   * the time-out), when the connection ends, or when the call cannot be sent. libvirtd allows five
+   * unanswered calls per client.
    */
   readonly onReleased?: () => void;
 }
 
-/** What a connection is made of. */
-export interface ConnectionOptions {
-  /** What the errors call it, e.g. `qemu:///system`. */
+/** Options of a {@link Connection}. */
+interface ConnectionOptions {
+  /** Name in error messages, e.g. `qemu:///system`. */
   readonly label: string;
   readonly open: OpenTransport;
   readonly clock: Clock;
-  /** Time-out of a call that names none, in milliseconds. */
+  /** Default time-out of a call in milliseconds. */
   readonly callTimeoutMs: number;
   readonly keepalive: KeepaliveOptions;
-  /** An event's message, after its header; called in the order of the wire, replies to calls included. */
+  /** Called with each event message, in the order in which events and replies arrive. */
   readonly onEvent?: (header: Header, body: XdrReader) => void;
-  /** The connection is of no more use, once; `error` says why. Every call and stream has been rejected. */
+  /**
+   * Called once when the connection ends, after it has rejected all calls and streams. `error` is
+   * the reason.
+   */
   readonly onClosed?: (error: LibvirtError) => void;
 }
 
 /**
- * One connection to one libvirtd: calls by serial number, their time-outs, keepalive, events, at most one stream. It fails as
- * a whole and once; making a new one is the link's business.
+ * One connection to libvirtd. It matches replies to calls by serial number, applies time-outs and
+ * keepalive, passes on events, and carries at most one stream. After the first error the connection
+ * is closed; the link opens a new one.
  */
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
-  readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#take(buffer, start, end, owned));
+  readonly #splitter = new MessageSplitter((buffer, start, end, owned) => this.#handle(buffer, start, end, owned));
   readonly #outbox = new Outbox();
   readonly #keepalive: Keepalive;
   readonly #pending: PendingCalls;
   #transport: Transport | null = null;
   #failure: LibvirtError | null = null;
-  /** A reply of this turn has been handed out, its caller has not run yet. */
+  /**
+   * True if a promise was resolved with a reply in this event loop iteration and its caller has not
+   * run yet.
+   */
   #replied = false;
-  /** Bytes that wait for that caller: see `#take`. */
+  /** Bytes that wait until that caller has run: see `#handle`. */
   #backlog: Buffer[] | null = null;
   #slot: StreamSlot | null = null;
 
-  /** Makes a connection; nothing is sent before `connect`. */
+  /** Creates a connection. Call `connect` to open it. */
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#pending = new PendingCalls(options.clock, options.label);
@@ -74,7 +82,10 @@ export class Connection implements Caller {
     );
   }
 
-  /** Connects the transport; the daemon is not spoken to yet. @throws what the transport throws. */
+  /**
+   * Opens the transport. Sends nothing yet.
+   * @throws the error of the transport.
+   */
   async connect(signal: AbortSignal): Promise<void> {
     const transport = await this.#options.open(
       {
@@ -93,28 +104,28 @@ export class Connection implements Caller {
     this.#keepalive.start();
   }
 
-  /** Why it is of no more use; null while it is. */
+  /** Reason why the connection ended; null while it is open. */
   get failure(): LibvirtError | null {
     return this.#failure;
   }
 
   call<A, R>(procedure: Procedure<A, R>, args: A, options: SubmitOptions = {}): Promise<R> {
-    // Not an async function: one promise per call instead of three.
+    // Not an async function: this needs one promise per call instead of three.
     return new Promise<R>((resolve, reject) => {
       this.#submit(procedure, args, options, reject, (body) => {
-        resolve(decodeWholly(procedure.result, body));
+        resolve(decodeExactly(procedure.result, body));
       });
     });
   }
 
   /**
-   * Makes a call that opens a stream; the connection then belongs to the stream and closes with it.
+   * Sends a call that opens a stream. From then on the connection closes when the stream closes.
    * @throws {LibvirtError} as `call`.
    */
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
     return new Promise<LibvirtStream>((resolve, reject) => {
       const serial = this.#submit(procedure, args, options, reject, (body) => {
-        decodeWholly(procedure.result, body);
+        decodeExactly(procedure.result, body);
         resolve(slot.open(this.#makeStream(procedure, slot.serial)));
       });
       if (serial === null) return;
@@ -124,8 +135,8 @@ export class Connection implements Caller {
   }
 
   /**
-   * Ends the connection, at once and for good: every call and stream is rejected with `code`, and the reason in its message.
-   * Idempotent; the first reason stays.
+   * Closes the connection immediately. Rejects every call and stream with `code` and the reason.
+   * Later calls do nothing.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
     if (this.#failure !== null) return;
@@ -140,7 +151,7 @@ export class Connection implements Caller {
     this.#options.onClosed?.(failure);
   }
 
-  /** @returns its serial number; null when it was refused. */
+  /** Sends a call and returns its serial number, or rejects it and returns null. */
   #submit<A, R>(
     procedure: Procedure<A, R>,
     args: A,
@@ -170,16 +181,18 @@ export class Connection implements Caller {
     return serial;
   }
 
-  /** The error of something that the connection's end cut short; null while it stands. */
+  /**
+   * Returns the error for a call that ends with the connection; null while the connection is open.
+   */
   #failureOf(procedure: string, mayHaveRun: boolean): LibvirtError | null {
     const failure = this.#failure;
     if (failure === null) return null;
-    // A closed connection only fails with codes of the client.
+    // `close` and `release` use only client error codes.
     const code = failure.code as ClientErrorCode;
     return clientError(code, `calling ${procedure}: ${failure.message}`, { procedure, mayHaveRun, cause: failure });
   }
 
-  /** Stops what would go on by itself. */
+  /** Stops keepalive, and drops received and queued messages. */
   #release(): void {
     this.#keepalive.stop();
     this.#backlog = null;
@@ -187,7 +200,7 @@ export class Connection implements Caller {
   }
 
   #receive(chunk: Buffer): void {
-    this.#keepalive.heard();
+    this.#keepalive.onReceive();
     if (this.#backlog === null) this.#process(chunk);
     else this.#backlog.push(Buffer.from(chunk));
   }
@@ -203,7 +216,7 @@ export class Connection implements Caller {
     }
     if (this.#failure !== null || (rest === null && this.#slot?.hasEarly !== true)) return;
     this.#backlog = rest === null ? [] : [Buffer.from(rest)];
-    // The tick that a promise callback asks for runs when no promise callback is left.
+    // A tick that is scheduled in a promise callback runs after all promise callbacks.
     queueMicrotask(() => process.nextTick(() => this.#processBacklog()));
   }
 
@@ -215,18 +228,21 @@ export class Connection implements Caller {
   }
 
   /**
-   * One message. Whoever waits for a reply runs only after this turn, in a promise callback. An event or stream data that came
-   * behind the reply must not overtake it (the caller has not recorded its registration, or put its listeners on the stream),
-   * so it is refused until then; one that came before a reply is delivered before, data of a stream as soon as there is one.
+   * Handles one message. Returns false to defer it and all later messages.
+   *
+   * A caller that waits for a reply runs later, in a promise callback. It may then store an event
+   * registration or add listeners to a stream. An event or stream message that follows the reply
+   * must therefore wait for the caller. A message that precedes the reply is delivered first;
+   * stream data is delivered as soon as the stream exists.
    */
-  #take(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
+  #handle(buffer: Buffer, start: number, end: number, owned: boolean): boolean {
     if (this.#failure !== null) return true;
     const reader = new XdrReader(buffer, start, end);
     const header = readHeader(reader);
     switch (header.type) {
       case MessageType.reply:
         this.#replied = true;
-        this.#takeReply(header, reader);
+        this.#handleReply(header, reader);
         return true;
       case MessageType.event:
         if (header.program === PROGRAM.keepalive) {
@@ -238,30 +254,32 @@ export class Connection implements Caller {
         return true;
       case MessageType.stream:
         if (this.#replied) return false;
-        // Data behind the end of a stream is legal: it was under way when the stream was ended.
+        // Ignores data after the end of a stream. libvirtd may have sent it before it received the
+        // end.
         if (header.serial === this.#slot?.serial) {
           const body = reader.rest();
           this.#slot.receive(header.status, owned ? body : Buffer.from(body));
         }
         return true;
       default:
-        // Nothing else is for a client; newer kinds are only sent to who asked for them.
+        // Clients receive no other types. libvirtd sends newer types only to clients that request
+        // them.
         return true;
     }
   }
 
-  #takeReply(header: Header, body: XdrReader): void {
+  #handleReply(header: Header, body: XdrReader): void {
     const call = this.#pending.answered(header.serial);
     if (call === null) return;
     const { name, program, number } = call.procedure;
     try {
       if (header.program !== program || header.procedure !== number) {
-        throw new Error(`the answer is one to procedure ${header.procedure} of program ${header.program}`);
+        throw new Error(`the reply is for procedure ${header.procedure} of program ${header.program}`);
       }
       if (header.status === MessageStatus.ok) call.accept(body);
-      else call.reject(errorFromRemote(decodeWholly(remoteError, body), name));
+      else call.reject(errorFromRemote(decodeExactly(remoteError, body), name));
     } catch (cause) {
-      const message = `calling ${name}: reading the answer: ${toError(cause).message}`;
+      const message = `calling ${name}: reading the reply: ${toError(cause).message}`;
       call.reject(clientError('PROTOCOL', message, { procedure: name, mayHaveRun: true, cause }));
     }
     call.onReleased?.();
@@ -273,7 +291,8 @@ export class Connection implements Caller {
       send: (status, payload, written) => this.#outbox.stream(procedure, serial, status, payload, written),
       pause: () => {
         paused = true;
-        // No PONG can come in while nothing is read; libvirtd was not asked for PINGs of its own.
+        // The client cannot see a PONG while it does not read. libvirtd sends no PINGs on stream
+        // connections.
         this.#keepalive.stop();
         this.#transport?.pause();
       },
@@ -285,7 +304,7 @@ export class Connection implements Caller {
       },
       release: () => {
         if (this.#failure !== null) return;
-        this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream is over`);
+        this.#failure = clientError('LINK_CLOSED', `connection to ${this.#options.label}: its stream has ended`);
         this.#slot = null;
         this.#release();
         this.#transport?.end();

@@ -6,34 +6,37 @@ import type { Procedure } from './protocol/procedure.js';
 import { qemuProcedures } from './protocol/qemu.js';
 import type { LibvirtStream } from './stream.js';
 
-/** State and reason as numbers: `DomainState`, and for instance `DomainShutoffReason`. */
+/** State (`DomainState`) and its reason, for example `DomainShutoffReason`. */
 export interface DomainStateInfo {
   readonly state: number;
   readonly reason: number;
 }
 
-/** What a machine has and uses. @see virDomainInfo */
+/** Memory, CPUs and CPU time of a domain. @see virDomainInfo */
 export interface DomainInfo {
   /** One of `DomainState`. */
   readonly state: number;
   readonly maxMemKiB: number;
   readonly memoryKiB: number;
   readonly nrVirtCpu: number;
-  /** CPU time used in nanoseconds; a bigint, for 104 days of it pass 2^53. */
+  /** Used CPU time in nanoseconds. A bigint, because 104 days exceed 2^53. */
   readonly cpuTimeNs: bigint;
 }
 
-/** Sizes of a disk's image, in bytes. @see virDomainBlockInfo */
+/** Sizes of a disk image in bytes. @see virDomainBlockInfo */
 export interface DomainBlockInfo {
-  /** What the guest sees. */
+  /** Size that the guest sees. */
   readonly capacityBytes: number;
-  /** What the guest has written, as far as the format tells. */
+  /** Highest offset that is in use in the image, if the image format records it. */
   readonly allocationBytes: number;
   /** Size of the file or device on the host. */
   readonly physicalBytes: number;
 }
 
-/** Counters since the start of the guest; -1 where the hypervisor does not count. @see virDomainBlockStatsStruct */
+/**
+ * Counters since the start of the domain; -1 if the hypervisor does not count.
+ * @see virDomainBlockStatsStruct
+ */
 export interface DomainBlockStats {
   readonly rdReq: number;
   readonly rdBytes: bigint;
@@ -42,11 +45,11 @@ export interface DomainBlockStats {
   readonly errs: number;
 }
 
-/** One interface of a guest with its addresses. @see virDomainInterface */
+/** A network interface of a domain with its addresses. @see virDomainInterface */
 export interface DomainInterface {
   /** Name on the host (`vnet0`) for LEASE and ARP, in the guest (`eth0`) for AGENT. */
   readonly name: string;
-  /** MAC address, null where there is none. */
+  /** MAC address; null if there is none. */
   readonly hwaddr: string | null;
   readonly addresses: readonly {
     /** One of `IpAddrType`. */
@@ -57,12 +60,13 @@ export interface DomainInterface {
 }
 
 /**
- * A virtual machine: a value that names it, and methods that speak to its host. It holds nothing on the host, so there is
- * nothing to free; when the machine is gone, methods reject with `NO_DOMAIN`. `id` is what it was when the value was made.
+ * A domain, libvirt's word for a virtual machine. The object is a value: it uses no resources on
+ * the host, so there is nothing to close. If the domain no longer exists, methods reject with
+ * `NO_DOMAIN`. `id` does not change after the object is created.
  *
- * Methods are libvirt's functions without `virDomain`. What answers at once goes over the control connection; what changes
- * the machine or waits for its QEMU goes over the work connection, in order, one call per domain at a time. All reject with a
- * {@link LibvirtError}.
+ * Methods have the names of libvirt's functions without `virDomain`. Fast reads use the control
+ * connection. Changes, and reads that wait for QEMU, use the work connection: in order, one call
+ * per domain at a time. All methods reject with a {@link LibvirtError}.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 export class Domain implements DomainRef {
@@ -70,7 +74,7 @@ export class Domain implements DomainRef {
   readonly name: string;
   /** Canonical, lower case. */
   readonly uuid: string;
-  /** Number of the running instance; -1 when off. */
+  /** Id of the running domain; -1 if it is not running. */
   readonly id: number;
 
   constructor(link: Link, { name, uuid, id }: DomainRef) {
@@ -81,19 +85,21 @@ export class Domain implements DomainRef {
   }
 
   /**
-   * Reads the XML of the machine. libvirt 11.3 and later do not answer while another call waits for a QEMU that hangs.
-   * @param flags `DomainXmlFlags`; 0 describes the running machine, or the definition of one that is off.
+   * Returns the XML of the domain. libvirt 11.3 and later do not answer while another call waits
+   * for a hung QEMU.
+   * @param flags `DomainXmlFlags`. 0: the XML of the running domain, or the definition if it is not
+   *   running.
    */
   getXmlDesc(flags = 0, options?: CallOptions): Promise<string> {
     return this.#link.query(this.uuid, domainProcedures.getXmlDesc, { domain: this, flags }, options);
   }
 
-  /** Answers even while the machine's QEMU hangs. */
+  /** Returns the state and its reason. Works even while QEMU hangs. */
   getState(options?: CallOptions): Promise<DomainStateInfo> {
     return this.#link.call(domainProcedures.getState, { domain: this, flags: 0 }, options);
   }
 
-  /** Memory, CPUs and CPU time. */
+  /** Returns memory, CPUs and CPU time. */
   async getInfo(options?: CallOptions): Promise<DomainInfo> {
     const info = await this.#link.call(domainProcedures.getInfo, { domain: this }, options);
     return {
@@ -105,78 +111,88 @@ export class Domain implements DomainRef {
     };
   }
 
-  /** Whether it runs or is paused. */
+  /** Returns true if the domain is running or paused. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.isActive, { domain: this }, options);
   }
 
-  /** Whether it has a definition that survives power off. */
+  /** Returns true if the domain has a definition, which remains after power off. */
   isPersistent(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.isPersistent, { domain: this }, options);
   }
 
-  /** Whether the persistent definition differs from the one it runs with. */
+  /** Returns true if the definition differs from that of the running domain. */
   isUpdated(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.isUpdated, { domain: this }, options);
   }
 
-  /** Whether it starts with the host. */
+  /** Returns true if the domain starts with the host. */
   getAutostart(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.getAutostart, { domain: this }, options);
   }
 
-  /** @param autostart whether it is to start with the host. */
+  /** Sets whether the domain starts with the host. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.setAutostart, { domain: this, autostart }, options);
   }
 
-  /** Starts it. @returns the machine with its new id. */
+  /** Starts the domain. @returns the domain with its new id. */
   create(options?: CallOptions): Promise<Domain> {
     return this.createWithFlags(0, options);
   }
 
-  /** @param flags `DomainCreateFlags`. @returns the machine with its new id. */
+  /** Starts the domain. @param flags `DomainCreateFlags`. @returns the domain with its new id. */
   async createWithFlags(flags: number, options?: CallOptions): Promise<Domain> {
     const started = await this.#work(domainProcedures.createWithFlags, { domain: this, flags }, options);
     return new Domain(this.#link, started);
   }
 
-  /** Removes the definition; a machine that runs stays until it is off. */
+  /** Removes the definition. A running domain continues until it stops. */
   undefine(options?: CallOptions): Promise<void> {
     return this.undefineFlags(0, options);
   }
 
-  /** @param flags `DomainUndefineFlags`; a UEFI machine needs NVRAM or KEEP_NVRAM. */
+  /** Removes the definition. @param flags `DomainUndefineFlags`; UEFI needs NVRAM or KEEP_NVRAM. */
   undefineFlags(flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.undefineFlags, { domain: this, flags }, options);
   }
 
-  /** Asks the guest to power off, by the way the hypervisor prefers; resolves when it was asked. */
+  /** Requests the guest to power off (ACPI or guest agent). Resolves when the request is sent. */
   shutdown(options?: CallOptions): Promise<void> {
     return this.shutdownFlags(0, options);
   }
 
-  /** @param flags `DomainShutdownFlags`. @throws {LibvirtError} AGENT_UNRESPONSIVE for GUEST_AGENT without an agent. */
+  /**
+   * Requests the guest to power off. Resolves when the request is sent.
+   * @param flags `DomainShutdownFlags`.
+   * @throws {LibvirtError} AGENT_UNRESPONSIVE for GUEST_AGENT without an agent.
+   */
   shutdownFlags(flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.shutdownFlags, { domain: this, flags }, options);
   }
 
-  /** Asks the guest to restart; resolves when it was asked. @param flags `DomainRebootFlags`. */
+  /**
+   * Requests the guest to restart. Resolves when the request is sent.
+   * @param flags `DomainRebootFlags`.
+   */
   reboot(flags = 0, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.reboot, { domain: this, flags }, options);
   }
 
-  /** As the reset button. */
+  /** Resets the domain, like a reset button. */
   reset(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.reset, { domain: this, flags: 0 }, options);
   }
 
-  /** Ends it as by pulling the plug. With a QEMU that hangs it takes 12 s (measured): give it at least 20 s. */
+  /**
+   * Powers the domain off immediately. If QEMU hangs, this takes 12 s (measured), so use a
+   * `timeoutMs` of 20 s or more.
+   */
   destroy(options?: CallOptions): Promise<void> {
     return this.destroyFlags(0, options);
   }
 
-  /** @param flags `DomainDestroyFlags`. */
+  /** Powers the domain off immediately. @param flags `DomainDestroyFlags`. */
   destroyFlags(flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.destroyFlags, { domain: this, flags }, options);
   }
@@ -186,70 +202,82 @@ export class Domain implements DomainRef {
     return this.#work(domainProcedures.injectNmi, { domain: this, flags: 0 }, options);
   }
 
-  /** Stops its CPUs; memory stays. */
+  /** Pauses the CPUs. The domain keeps its memory. */
   suspend(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.suspend, { domain: this }, options);
   }
 
-  /** Lets its CPUs go on; also those of a machine that was started paused. */
+  /** Resumes the CPUs of a paused domain. */
   resume(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.resume, { domain: this }, options);
   }
 
   /**
-   * Has the guest put itself to sleep, by its agent; resolves when the guest was asked.
+   * Requests the guest agent to suspend the guest. Resolves when the request is sent.
    * @param target `NodeSuspendTarget`.
-   * @throws {LibvirtError} ARGUMENT_UNSUPPORTED without an agent's channel, AGENT_UNRESPONSIVE without an agent,
-   * OPERATION_UNSUPPORTED where the machine has that state switched off.
+   * @throws {LibvirtError} ARGUMENT_UNSUPPORTED without an agent channel; AGENT_UNRESPONSIVE
+   *   without an agent; OPERATION_UNSUPPORTED if the definition disables this state.
    */
   pmSuspendForDuration(target: number, options?: CallOptions): Promise<void> {
-    // A duration other than 0 is refused by every driver.
+    // Every driver rejects a duration other than 0.
     return this.#work(domainProcedures.pmSuspendForDuration, { domain: this, target, duration: 0n, flags: 0 }, options);
   }
 
-  /** Wakes a guest that sleeps in memory. */
+  /** Wakes a guest that is suspended to memory. */
   pmWakeup(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.pmWakeup, { domain: this, flags: 0 }, options);
   }
 
-  /** Whether it was saved to disk and will go on from there. */
+  /** Returns true if the state is saved on disk. The next start resumes from it. */
   hasManagedSaveImage(options?: CallOptions): Promise<boolean> {
     return this.#link.call(domainProcedures.hasManagedSaveImage, { domain: this, flags: 0 }, options);
   }
 
   /**
-   * What it was when it was saved, and will be when it goes on.
-   * @throws {LibvirtError} OPERATION_INVALID where it is not saved; NO_SUPPORT of a libvirt before 3.7, and of the test driver.
+   * Returns the XML of the saved domain.
+   * @throws {LibvirtError} OPERATION_INVALID if there is no saved state; NO_SUPPORT before libvirt
+   *   3.7 and with the test driver.
    */
   managedSaveGetXmlDesc(options?: CallOptions): Promise<string> {
     return this.#link.call(domainProcedures.managedSaveGetXmlDesc, { domain: this, flags: 0 }, options);
   }
 
-  /** Throws the saved state away: the next start is a fresh boot. */
+  /** Deletes the saved state. The next start is a normal boot. */
   managedSaveRemove(options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.managedSaveRemove, { domain: this, flags: 0 }, options);
   }
 
-  /** @param xml one device element. @param flags `DomainDeviceModifyFlags`; CONFIG for a machine that is off. */
+  /**
+   * Adds a device.
+   * @param xml one device element.
+   * @param flags `DomainDeviceModifyFlags`; CONFIG if the domain is not running.
+   */
   attachDeviceFlags(xml: string, flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.attachDeviceFlags, { domain: this, xml, flags }, options);
   }
 
-  /** Live, the device is gone only when the `deviceRemoved` event says so: the guest has to let go of it. */
+  /**
+   * Removes a device. In a running domain the guest must release it first: wait for the
+   * `deviceRemoved` event.
+   * @param flags `DomainDeviceModifyFlags`.
+   */
   detachDeviceFlags(xml: string, flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.detachDeviceFlags, { domain: this, xml, flags }, options);
   }
 
-  /** Changes a device in place, such as the medium of a drive. FORCE opens a tray that the guest has locked. */
+  /**
+   * Changes a device, for example the medium of a drive.
+   * @param flags `DomainDeviceModifyFlags`; FORCE opens a tray that the guest has locked.
+   */
   updateDeviceFlags(xml: string, flags: number, options?: CallOptions): Promise<void> {
     return this.#work(domainProcedures.updateDeviceFlags, { domain: this, xml, flags }, options);
   }
 
   /**
-   * Sets or, with null, removes metadata. LIVE and CONFIG both wait for a QEMU that hangs.
+   * Sets metadata, or removes it if `metadata` is null. Both LIVE and CONFIG wait while QEMU hangs.
    * @param type `DomainMetadataType`.
-   * @param metadata the text, or for ELEMENT one element of the namespace.
-   * @param key prefix that an ELEMENT gets in the XML; null otherwise.
+   * @param metadata a text; for ELEMENT, an XML element of the namespace.
+   * @param key namespace prefix of an ELEMENT; null otherwise.
    * @param uri namespace of an ELEMENT; null otherwise.
    * @param flags `DomainModificationImpact`.
    */
@@ -264,33 +292,42 @@ export class Domain implements DomainRef {
     return this.#work(domainProcedures.setMetadata, { domain: this, type, metadata, key, uri, flags }, options);
   }
 
-  /** @throws {LibvirtError} NO_DOMAIN_METADATA where there is none. */
+  /** Returns metadata. @throws {LibvirtError} NO_DOMAIN_METADATA if there is none. */
   getMetadata(type: number, uri: string | null, flags = 0, options?: CallOptions): Promise<string> {
     return this.#link.call(domainProcedures.getMetadata, { domain: this, type, uri, flags }, options);
   }
 
-  /** @param disk target name (`vda`) or path of the source. Asks the machine's QEMU while it runs. */
+  /**
+   * Returns the sizes of a disk. Queries QEMU if the domain is running.
+   * @param disk target name (`vda`) or source path.
+   */
   async getBlockInfo(disk: string, options?: CallOptions): Promise<DomainBlockInfo> {
     const info = await this.#work(domainProcedures.getBlockInfo, { domain: this, path: disk, flags: 0 }, options);
     return { capacityBytes: info.capacity, allocationBytes: info.allocation, physicalBytes: info.physical };
   }
 
-  /** @param disk target name (`vda`) or path of the source. Asks the machine's QEMU; it must run. */
+  /**
+   * Returns the counters of a disk. The domain must be running.
+   * @param disk target name (`vda`) or source path.
+   */
   blockStats(disk: string, options?: CallOptions): Promise<DomainBlockStats> {
     return this.#work(domainProcedures.blockStats, { domain: this, path: disk }, options);
   }
 
-  /** @param source `DomainInterfaceAddressesSource`; AGENT asks the guest. The machine must run. */
+  /**
+   * Returns the network interfaces with their addresses. The domain must be running.
+   * @param source `DomainInterfaceAddressesSource`; AGENT queries the guest agent.
+   */
   interfaceAddresses(source: number, options?: CallOptions): Promise<readonly DomainInterface[]> {
     const args = { domain: this, source, flags: 0 };
-    // Leases and ARP are files of the host: they answer whatever the guest does.
+    // libvirtd reads leases and ARP from files of the host, without the guest.
     return source === DomainInterfaceAddressesSource.AGENT
       ? this.#work(domainProcedures.interfaceAddresses, args, options)
       : this.#link.call(domainProcedures.interfaceAddresses, args, options);
   }
 
   /**
-   * The guest's own name. The machine must run.
+   * Returns the host name of the guest. The domain must be running.
    * @param flags `DomainGetHostnameFlags`; 0 lets the hypervisor choose.
    * @throws {LibvirtError} AGENT_UNRESPONSIVE, NO_HOSTNAME.
    */
@@ -299,8 +336,8 @@ export class Domain implements DomainRef {
   }
 
   /**
-   * Sends a line to the QEMU monitor and gives back its answer, uninterpreted: an error of QEMU is inside the answer. libvirt
-   * marks a machine as tainted (`custom-monitor`) from then on. QEMU only.
+   * Sends a command to the QEMU monitor and returns the raw reply. A QEMU error is part of the
+   * reply. libvirt marks the domain as tainted (`custom-monitor`). QEMU driver only.
    * @param flags `DomainQemuMonitorCommandFlags`: 0 for QMP (JSON), HMP for a human monitor line.
    */
   qemuMonitorCommand(command: string, flags = 0, options?: CallOptions): Promise<string> {
@@ -308,10 +345,10 @@ export class Domain implements DomainRef {
   }
 
   /**
-   * Connects to a serial port, parallel port or console.
-   * @param deviceName its alias, such as `serial0`; null for the first console.
+   * Opens a serial port, parallel port or console.
+   * @param deviceName device alias, such as `serial0`; null: the first console.
    * @param flags `DomainConsoleFlags`.
-   * @returns a Duplex on a connection of its own; destroy it to hang up.
+   * @returns a Duplex with its own connection. Destroy it to disconnect.
    */
   openConsole(deviceName: string | null = null, flags = 0, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(domainProcedures.openConsole, { domain: this, deviceName, flags }, options);

@@ -1,9 +1,12 @@
 /**
- * Names of the numbers in libvirt's error structure. Both lists are append-only upstream; a number from a newer libvirtd
- * that is not listed here is shown as `UNKNOWN_<number>` and stays readable as a number.
+ * Names of the numbers in libvirt's error structure. libvirt only appends to these lists. An
+ * unknown number from a newer libvirtd becomes `UNKNOWN_<number>`.
  */
 
-/** virErrorNumber without `VIR_ERR_` (warnings keep `WAR_`), by number. @see https://libvirt.org/html/libvirt-virterror.html */
+/**
+ * Names of virErrorNumber by number, without the prefix `VIR_ERR_` or `VIR_`.
+ * @see https://libvirt.org/html/libvirt-virterror.html
+ */
 export const ERROR_CODES = {
   0: 'OK',
   1: 'INTERNAL_ERROR',
@@ -118,7 +121,10 @@ export const ERROR_CODES = {
   110: 'MULTIPLE_DOMAINS',
 } as const;
 
-/** virErrorDomain without `VIR_FROM_`, by number: the part of libvirt that raised an error. */
+/**
+ * Names of virErrorDomain by number, without `VIR_FROM_`: the part of libvirt that raised the
+ * error.
+ */
 export const ERROR_DOMAINS = {
   0: 'NONE',
   1: 'XEN',
@@ -195,17 +201,17 @@ export const ERROR_DOMAINS = {
   72: 'CH',
 } as const;
 
-/** virErrorLevel: how bad an error is. libvirtd sends `ERROR` for everything that fails a call. */
+/** Names of virErrorLevel by number: the severity. libvirtd sends `ERROR` for every failed call. */
 export const ERROR_LEVELS = { 0: 'NONE', 1: 'WARNING', 2: 'ERROR' } as const;
 
-/** The name of an error code that libvirtd sends, e.g. `NO_DOMAIN`. */
+/** Name of an error code from libvirtd, e.g. `NO_DOMAIN`. */
 export type RemoteErrorCode = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
-/** The name of an error domain, e.g. `QEMU`. */
+/** Name of an error domain, e.g. `QEMU`. */
 export type RemoteErrorDomain = (typeof ERROR_DOMAINS)[keyof typeof ERROR_DOMAINS];
-/** The name of an error level. */
+/** Name of an error level. */
 export type ErrorLevel = (typeof ERROR_LEVELS)[keyof typeof ERROR_LEVELS];
 
-/** A name from one of the tables above, or `UNKNOWN_<number>`. */
+/** Returns the name of a number in one of the tables above, or `UNKNOWN_<number>`. */
 export function nameOf<N extends string>(table: Readonly<Record<number, N>>, number: number): N | `UNKNOWN_${number}` {
   return table[number] ?? `UNKNOWN_${number}`;
 }

@@ -2,18 +2,19 @@ import { isNativeError } from 'node:util/types';
 import type { ErrorLevel, RemoteErrorCode, RemoteErrorDomain } from './enums.js';
 
 /**
- * Failures that this client finds by itself, without an error from libvirtd:
+ * Codes of errors that this client detects itself:
  *
- * - `CALL_TIMEOUT`: no reply within the call's time-out. libvirtd may still carry the call out: read the state again
- *   before retrying (`mayHaveRun` tells whether it was sent).
- * - `CALL_ABORTED`: the caller's AbortSignal fired; the same warning holds.
- * - `NOT_CONNECTED`: there was no connection within the call's time-out; `cause` says why the last attempt failed.
- * - `CONNECTION_LOST`: the connection broke (closed by the peer, keepalive failed) while the call or stream was under way.
- * - `LINK_CLOSED`: `close()` was called here.
- * - `PROTOCOL`: the peer sent something that is not libvirt's protocol, or a message over the limit; or a message to be
- *   sent is over it.
- * - `INVALID_URI`: a connection URI that is malformed or of a kind that is not supported.
- * - `AUTH_UNSUPPORTED`: libvirtd offers only authentication kinds that this client does not speak.
+ * - `CALL_TIMEOUT`: no reply before the time-out. libvirtd may still execute the call: read the
+ *   state again before you retry. `mayHaveRun` is true if the call was sent.
+ * - `CALL_ABORTED`: the caller aborted its AbortSignal. libvirtd may still execute the call, too.
+ * - `NOT_CONNECTED`: there was no connection before the time-out. `cause` is the error of the last
+ *   attempt.
+ * - `CONNECTION_LOST`: the connection ended (libvirtd closed it or keepalive failed) during the
+ *   call or stream.
+ * - `LINK_CLOSED`: the caller called `close()`.
+ * - `PROTOCOL`: libvirtd sent an invalid message, or a message exceeds the size limit.
+ * - `INVALID_URI`: the connection URI is malformed or not supported.
+ * - `AUTH_UNSUPPORTED`: this client supports none of libvirtd's authentication types.
  */
 export type ClientErrorCode =
   | 'CALL_TIMEOUT'
@@ -25,17 +26,18 @@ export type ClientErrorCode =
   | 'INVALID_URI'
   | 'AUTH_UNSUPPORTED';
 
-/** Every value of {@link LibvirtError.code}. */
+/** Value of {@link LibvirtError.code}. */
 export type ErrorCode = RemoteErrorCode | ClientErrorCode | `UNKNOWN_${number}`;
-/** Every value of {@link LibvirtError.domain}. */
+/** Value of {@link LibvirtError.domain}. */
 export type ErrorDomain = RemoteErrorDomain | 'CLIENT' | `UNKNOWN_${number}`;
 
-/** What a {@link LibvirtError} carries besides its message and cause. */
+/** Properties of a {@link LibvirtError} in addition to those of `Error`. */
 export type LibvirtErrorDetails = Omit<LibvirtError, keyof Error | 'isRemote'>;
 
 /**
- * A call, stream or connection that failed, whoever found out. `code` and `domain` are libvirt's names without their
- * prefixes (`NO_DOMAIN`, `QEMU`), or one of {@link ClientErrorCode} with domain `CLIENT`.
+ * Error of a call, stream or connection, from libvirtd or from this client. `code` and `domain` are
+ * libvirt's names without prefixes (`NO_DOMAIN`, `QEMU`), or a {@link ClientErrorCode} and
+ * `CLIENT`.
  */
 export class LibvirtError extends Error {
   override readonly name = 'LibvirtError';
@@ -46,11 +48,11 @@ export class LibvirtError extends Error {
   /** virErrorDomain; -1 for an error of this client. */
   readonly domainNumber: number;
   readonly level: ErrorLevel | `UNKNOWN_${number}`;
-  /** The procedure that failed, e.g. `domainCreate`; null where none was under way. */
+  /** Procedure that failed, e.g. `domainCreate`; null if the error is not about a call. */
   readonly procedure: string | null;
-  /** False only when it is certain that libvirtd never saw the call. */
+  /** False only if libvirtd certainly did not receive the call. */
   readonly mayHaveRun: boolean;
-  /** The free-form fields of virError, as libvirtd sent them. */
+  /** Fields of virError without a fixed meaning, as libvirtd sent them. */
   readonly str1: string | null;
   readonly str2: string | null;
   readonly str3: string | null;
@@ -73,21 +75,21 @@ export class LibvirtError extends Error {
     this.int2 = details.int2;
   }
 
-  /** True when libvirtd itself answered with this error; false when this client raised it. */
+  /** True if libvirtd sent this error; false if this client created it. */
   get isRemote(): boolean {
     return this.codeNumber >= 0;
   }
 }
 
-/** Optional parts of an error of this client. */
-export interface ClientErrorOptions {
+/** Options of {@link clientError}. */
+interface ClientErrorOptions {
   readonly procedure?: string | null;
-  /** Default false: libvirtd never saw the call. */
+  /** Default: false. */
   readonly mayHaveRun?: boolean;
   readonly cause?: unknown;
 }
 
-/** An error that this client raises by itself (domain `CLIENT`). */
+/** Creates an error of this client (domain `CLIENT`). */
 export function clientError(code: ClientErrorCode, message: string, options: ClientErrorOptions = {}): LibvirtError {
   return new LibvirtError(
     message,
@@ -110,15 +112,18 @@ export function clientError(code: ClientErrorCode, message: string, options: Cli
 }
 
 /**
- * True for a {@link LibvirtError}, of one of the given codes when any are given:
- * `if (isLibvirtError(error, 'NO_DOMAIN')) return null;`
+ * Returns true for a {@link LibvirtError}. If codes are given, its code must be one of them: `if
+ * (isLibvirtError(error, 'NO_DOMAIN')) return null;`
  */
 export function isLibvirtError(error: unknown, ...codes: readonly ErrorCode[]): error is LibvirtError {
   return error instanceof LibvirtError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** What was thrown, as an Error: itself if it is one, of whichever realm, else its text. */
+/**
+ * Returns a thrown value as an Error: the same object if it is an error of any realm, else a new
+ * Error with its text.
+ */
 export function toError(thrown: unknown): Error {
-  // `instanceof` alone is false for Node's own errors where code runs in a vm context, as under jest.
+  // In a vm context (jest), `instanceof` is false for Node's own errors.
   return isNativeError(thrown) || thrown instanceof Error ? thrown : new Error(String(thrown));
 }

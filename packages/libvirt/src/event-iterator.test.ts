@@ -14,7 +14,7 @@ const collect = async (iterator: AsyncIterable<number>): Promise<readonly number
 };
 
 describe('an event iterator', () => {
-  it('gives what was pushed before and while somebody waits, in order', async () => {
+  it('returns queued and later events in order', async () => {
     const { iterator, ends } = counted();
     iterator.push(1);
     const all = collect(iterator);
@@ -26,7 +26,7 @@ describe('an event iterator', () => {
     expect(ends()).toBe(1);
   });
 
-  it('ends every waiter at its end', async () => {
+  it('ends all waiting consumers', async () => {
     const { iterator } = counted();
     const waiters = [iterator.next(), iterator.next()];
     iterator.end();
@@ -36,7 +36,7 @@ describe('an event iterator', () => {
     ]);
   });
 
-  it('throws its failure once, after what was queued', async () => {
+  it('throws its error once, after the queued events', async () => {
     const { iterator, ends } = counted();
     iterator.push(1);
     iterator.fail(new Error('gone'));
@@ -46,7 +46,7 @@ describe('an event iterator', () => {
     expect(ends()).toBe(1);
   });
 
-  it('breaks a consumer off that falls too far behind', async () => {
+  it('fails if the consumer is too far behind', async () => {
     const { iterator, ends } = counted(2);
     for (const event of [1, 2, 3, 4]) iterator.push(event);
     expect(ends()).toBe(1);
@@ -55,7 +55,7 @@ describe('an event iterator', () => {
     await expect(iterator.next()).rejects.toThrow('iterating over events: the consumer is 2 events behind');
   });
 
-  it('stops its source when the loop is left', async () => {
+  it('calls onEnd when the loop exits', async () => {
     const { iterator, ends } = counted();
     iterator.push(1);
     iterator.push(2);

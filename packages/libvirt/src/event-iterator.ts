@@ -1,6 +1,4 @@
-/**
- * A queue between a source that pushes and a loop that pulls. Whoever made it stops the source in `onEnd`.
- */
+/** Async iterator with a queue: `push` adds events and a `for await` loop reads them. */
 export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
   readonly #queue: T[] = [];
   readonly #waiting: {
@@ -13,14 +11,18 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * @param maxQueued events that may wait for the consumer; one more ends the iteration with an error.
-   * @param onEnd called once, when the iteration ends for whatever reason.
+   * Creates an iterator.
+   * @param maxQueued maximum length of the queue. When it is exceeded, the iteration ends with an
+   *   error.
+   * @param onEnd called once when the iteration ends for any reason. Stop the source of the events
+   *   here.
    */
   constructor(maxQueued: number, onEnd: () => void) {
     this.#maxQueued = maxQueued;
     this.#onEnd = onEnd;
   }
 
+  /** Adds an event. Does nothing after the end. */
   push(event: T): void {
     if (this.#ended) return;
     const waiter = this.#waiting.shift();
@@ -32,14 +34,14 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
     else this.fail(new Error(`iterating over events: the consumer is ${this.#maxQueued} events behind`));
   }
 
-  /** Ends the iteration with an error, after what is queued. */
+  /** Ends the iteration with an error, after the queued events. */
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#failure = { error };
     this.#end();
   }
 
-  /** Ends the iteration, after what is queued. */
+  /** Ends the iteration after the queued events. */
   end(): void {
     this.#end();
   }
@@ -51,12 +53,15 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#failure === undefined) return Promise.resolve({ done: true, value: undefined });
     const { error } = this.#failure;
     this.#failure = undefined;
-    // The error is the source's own, or the reason of an AbortSignal, which may be any value.
+    // The reason of an AbortSignal may be any value.
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors
     return Promise.reject(error);
   }
 
-  /** The loop was left: what is queued is thrown away. */
+  /**
+   * Ends the iteration and drops the queued events. JavaScript calls this when the loop exits
+   * early.
+   */
   return(): Promise<IteratorResult<T, undefined>> {
     this.#queue.length = 0;
     this.#failure = undefined;
@@ -71,7 +76,7 @@ export class EventIterator<T> implements AsyncIterableIterator<T, undefined> {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    // Somebody waits only when nothing is queued, so the end is theirs now.
+    // If a consumer waits, the queue is empty, so it gets the end immediately.
     for (const waiter of this.#waiting.splice(0)) void this.next().then(waiter.resolve, waiter.reject);
     this.#onEnd();
   }

@@ -8,26 +8,32 @@ import type { DomainRef } from './protocol/object.js';
 import type { EventProcedure } from './protocol/procedure.js';
 
 /**
- * What each kind of event says. `domain.id` is as of the event. Numbers are members of the enumerations named.
+ * Properties of each kind of event. `domain.id` is the id at the time of the event. Numbers are
+ * values of the named enumerations.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainEventID
  */
 export interface DomainEventMap {
-  /** `event`: `DomainEventType`; `detail`: `DomainEventStartedDetail` and its kin. */
+  /**
+   * `event`: `DomainEventType`; `detail`: `DomainEventStartedDetail`, `DomainEventStoppedDetail`
+   * and so on.
+   */
   readonly lifecycle: { readonly event: number; readonly detail: number };
-  /** The guest was reset or restarted itself; one restart may send several. */
+  /** The guest was reset or restarted. One restart may cause several events. */
   readonly reboot: object;
-  /** The guest has set its clock. Seconds that it now is ahead of UTC. */
+  /** The guest set its clock. The value is the difference to UTC in seconds. */
   readonly rtcChange: { readonly utcOffsetSeconds: number };
   /** `action`: `DomainEventWatchdogAction`. */
   readonly watchdog: { readonly action: number };
-  /** A disk was dropped at start. `reason`: `DomainEventDiskChangeReason`. */
+  /** libvirt removed a disk when the domain started. `reason`: `DomainEventDiskChangeReason`. */
   readonly diskChange: {
     readonly oldSourcePath: string | null;
     readonly newSourcePath: string | null;
     readonly deviceAlias: string;
     readonly reason: number;
   };
-  /** `reason`: `DomainEventTrayChangeReason`; a change of medium sends both. */
+  /**
+   * `reason`: `DomainEventTrayChangeReason`. A change of medium causes two events: open and close.
+   */
   readonly trayChange: { readonly deviceAlias: string; readonly reason: number };
   /** New memory size in KiB. */
   readonly balloonChange: { readonly actualKiB: number };
@@ -35,53 +41,58 @@ export interface DomainEventMap {
   readonly blockJob: { readonly target: string; readonly type: number; readonly status: number };
   /** `state`: `DomainEventAgentLifecycleState`; `reason`: `DomainEventAgentLifecycleReason`. */
   readonly agentLifecycle: { readonly state: number; readonly reason: number };
-  /** `deviceAlias`: the name that libvirt gave it, as in `<alias name>`. */
+  /** `deviceAlias`: the name in the XML element `<alias>`. */
   readonly deviceAdded: { readonly deviceAlias: string };
   readonly deviceRemoved: { readonly deviceAlias: string };
-  /** `type`: `DomainMetadataType`; `nsUri` for ELEMENT. */
+  /** `type`: `DomainMetadataType`; `nsUri`: namespace if the type is ELEMENT. */
   readonly metadataChange: { readonly type: number; readonly nsUri: string | null };
 }
 
-/** The kinds of event, `lifecycle` to `metadataChange`. */
+/** Name of a kind of event. */
 export type DomainEventKind = keyof DomainEventMap;
 
-/** One event: its kind, the domain that it is about, and what {@link DomainEventMap} lists for the kind. */
+/**
+ * An event: its kind, its domain, and the properties that {@link DomainEventMap} lists for the
+ * kind.
+ */
 export type DomainEvent<K extends DomainEventKind = DomainEventKind> = {
   readonly [Kind in K]: { readonly kind: Kind; readonly domain: Domain } & DomainEventMap[Kind];
 }[K];
 
-/** What {@link DomainEvents.on} calls; what it throws is an uncaught exception. */
+/** Listener of {@link DomainEvents.on}. An error that it throws becomes an uncaught exception. */
 export type DomainEventListener<K extends DomainEventKind> = (event: DomainEvent<K>) => void;
 
-/** A listener that was added. */
+/** Result of {@link DomainEvents.on}. */
 export interface Subscription {
   /**
-   * Settles when libvirtd has agreed to send these events: what happens later is seen. Rejects when it refused (the listener
-   * is then gone) or when the hypervisor is closed. Nobody has to await it.
+   * Resolves when libvirtd has registered the client: all later events are delivered. Rejects if
+   * libvirtd refuses (the listener is then removed) or if the hypervisor is closed. An ignored
+   * rejection is not reported as unhandled.
    */
   readonly ready: Promise<void>;
+  /** Removes the listener. Further calls do nothing. */
   remove(): void;
 }
 
-/** Events as an async iterator. Leave the loop, call `return()` or abort the signal to stop it. */
+/** Async iterator over events. To stop it, exit the loop, call `return()` or abort the signal. */
 export interface DomainEventIterator<K extends DomainEventKind> extends AsyncIterableIterator<
   DomainEvent<K>,
   undefined
 > {
-  /** As {@link Subscription.ready}, for all its kinds. */
+  /** Like {@link Subscription.ready}, for all its kinds. */
   readonly ready: Promise<void>;
 }
 
-/** Limits of {@link DomainEvents.iterate}. */
+/** Options of {@link DomainEvents.iterate}. */
 export interface IterateOptions {
-  /** Ends the iteration: `next()` rejects with the signal's reason. */
+  /** Ends the iteration when aborted: `next()` rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** An iterator that fell this far behind is broken off: its consumer would read the past while memory grows. */
+/** Maximum queue length of an iterator, so that a slow consumer cannot use unbounded memory. */
 const MAX_QUEUED_EVENTS = 10_000;
 
-/** Every message names the callback that asked for it and the domain; the rest is the event. */
+/** Properties of every event message: the id of the registered callback, and the domain. */
 interface Envelope {
   readonly callbackId: number;
   readonly domain: DomainRef;
@@ -104,39 +115,42 @@ const sources: { readonly [K in DomainEventKind]: Source<K> } = {
   metadataChange: [DomainEventId.METADATA_CHANGE, domainEvents.metadataChange],
 };
 
-/** One callback in libvirtd, shared by all listeners of a kind. */
+/** A callback that is registered in libvirtd. All listeners of a kind share it. */
 interface Registration {
-  /** Asks for it on every connection. */
+  /** Registers the callback on every new connection. */
   readonly hook: Hook;
   readonly demand: Demand;
 }
 
 interface Demand {
   listeners: number;
-  /** The callback on the latest connection; null while libvirtd is being asked for it. */
+  /** The callback on the latest connection; null until libvirtd has registered it. */
   callback: { readonly connection: Caller; readonly id: number } | null;
 }
 
 /**
- * The events of all domains of a host. The first listener of a kind makes libvirtd send it, the last one that goes stops it;
- * registrations are made again after every reconnect. Events during a loss of connection are not seen: read everything
- * again when the hypervisor's state becomes `connected`.
+ * Events of all domains of a host. The client registers a kind in libvirtd with its first listener
+ * and deregisters it with its last. After a reconnect the client registers again. Events during a
+ * connection loss are lost: read everything again when the state of the hypervisor changes to
+ * `connected`.
  */
 export class DomainEvents {
   readonly #link: Link;
   readonly #registrations = new Map<DomainEventKind, Registration>();
-  /** The connection that callbacks were last made on. */
+  /** The connection of the latest registrations. */
   #connection: Caller | undefined;
-  /** Callbacks of that connection that nobody wants any more: their last messages must not reach a new listener. */
+  /**
+   * Deregistered callbacks of that connection. Their last messages must not reach a new listener.
+   */
   readonly #retired = new Set<number>();
-  /** Kinds whose callback libvirtd is being asked to give back. */
-  readonly #leaving = new Map<DomainEventKind, Promise<void>>();
+  /** Kinds with a running deregistration. */
+  readonly #deregistering = new Map<DomainEventKind, Promise<void>>();
 
   constructor(link: Link) {
     this.#link = link;
   }
 
-  /** Calls `listener` with every event of the kind, in libvirtd's order. */
+  /** Calls `listener` with every event of the kind, in the order of libvirtd. */
   on<K extends DomainEventKind>(kind: K, listener: DomainEventListener<K>): Subscription {
     const registration = this.#register(kind);
     const stopListening = this.#listen(kind, listener);
@@ -153,21 +167,22 @@ export class DomainEvents {
   }
 
   /**
-   * Resolves when libvirtd has answered for every callback that was given back. A libvirtd 9.0 that is still at it when the
-   * connection ends reads what it has just freed, and dies (seen: a segmentation fault in its event deregistration).
+   * Resolves when all deregistrations are complete. If the connection closes during a
+   * deregistration, libvirtd 9.0 may crash with a use after free.
    */
   async settled(): Promise<void> {
-    await Promise.all(this.#leaving.values());
+    await Promise.all(this.#deregistering.values());
   }
 
-  /** Whether no callback is being given back. */
+  /** True if no deregistration is running. */
   get isSettled(): boolean {
-    return this.#leaving.size === 0;
+    return this.#deregistering.size === 0;
   }
 
   /**
-   * Events of one or several kinds, in libvirtd's order, as an async iterator that collects from now on. It ends when the
-   * hypervisor is closed, and rejects when libvirtd refuses or when the consumer is 10,000 events behind.
+   * Returns an async iterator over events of one or more kinds, in the order of libvirtd. It queues
+   * events from now on. It ends when the hypervisor is closed. It rejects if libvirtd refuses the
+   * registration, or if the consumer is 10,000 events behind.
    */
   iterate<K extends DomainEventKind>(kinds: K | readonly K[], { signal }: IterateOptions = {}): DomainEventIterator<K> {
     const list: readonly K[] = typeof kinds === 'string' ? [kinds] : kinds;
@@ -176,8 +191,8 @@ export class DomainEvents {
       stopWatching();
       for (const subscription of subscriptions) subscription.remove();
     });
-    const giveUp = (): void => iterator.fail(signal?.reason);
-    const removeAbort = onAbort(signal, giveUp);
+    const abort = (): void => iterator.fail(signal?.reason);
+    const removeAbort = onAbort(signal, abort);
     const stopWatching = this.#link.onStateChange((state) => {
       if (state === 'closed') iterator.end();
     });
@@ -187,7 +202,7 @@ export class DomainEvents {
       if (this.#link.state === 'closed') iterator.end();
       else iterator.fail(error);
     });
-    if (signal?.aborted === true) giveUp();
+    if (signal?.aborted === true) abort();
     return Object.assign(iterator, { ready });
   }
 
@@ -195,7 +210,8 @@ export class DomainEvents {
     const [, message] = sources[kind];
     return this.#link.onEvent(message, ({ callbackId, domain, ...members }) => {
       if (this.#retired.has(callbackId)) return;
-      // The compiler can not see through a mapped type of a type parameter; `sources` has checked the members of each kind.
+      // The compiler cannot resolve a mapped type of a type parameter. `sources` checks the
+      // properties of each kind.
       listener({ ...members, kind, domain: new Domain(this.#link, domain) } as unknown as DomainEvent<K>);
     });
   }
@@ -213,8 +229,9 @@ export class DomainEvents {
         this.#connection = connection;
         this.#retired.clear();
       }
-      // libvirtd works on several calls of a client at once: the registration must not overtake the return of the last one.
-      await this.#leaving.get(kind);
+      // libvirtd runs several calls of a client in parallel. The new registration must not overtake
+      // the deregistration.
+      await this.#deregistering.get(kind);
       const [eventId] = sources[kind];
       const id = await connection.call(eventProcedures.callbackRegisterAny, { eventId, domain: null });
       demand.callback = { connection, id };
@@ -222,7 +239,8 @@ export class DomainEvents {
     });
     const registration: Registration = { hook, demand };
     this.#registrations.set(kind, registration);
-    // A refusal removes the hook; the next listener must ask again. Who wants to know awaits `ready` himself.
+    // If libvirtd refuses, the hook is removed and the next listener must register again. Callers
+    // see the error in `ready`.
     hook.ready.catch(() => {
       if (this.#registrations.get(kind) === registration) this.#registrations.delete(kind);
     });
@@ -231,7 +249,8 @@ export class DomainEvents {
 
   #release(kind: DomainEventKind, { demand }: Registration): void {
     demand.listeners -= 1;
-    // While libvirtd is being asked, the registration stays for a listener that may come yet; the hook drops it otherwise.
+    // While libvirtd registers the callback, keep it for a listener that may come. Otherwise the
+    // hook drops it afterwards.
     if (demand.listeners === 0 && demand.callback !== null) this.#drop(kind, demand);
   }
 
@@ -243,13 +262,13 @@ export class DomainEvents {
     const { callback } = demand;
     if (callback === null || callback.connection !== this.#connection) return;
     this.#retired.add(callback.id);
-    // The end of the connection gives back all that was registered on it.
+    // When a connection ends, libvirtd removes all its registrations.
     if (this.#link.state === 'closed') return;
-    const leaving = callback.connection
+    const deregistering = callback.connection
       .call(eventProcedures.callbackDeregisterAny, { callbackId: callback.id })
-      // If this fails, the connection is gone and the callback with it.
+      // This fails only if the connection ended, and the callback with it.
       .catch(() => undefined)
-      .then(() => void this.#leaving.delete(kind));
-    this.#leaving.set(kind, leaving);
+      .then(() => void this.#deregistering.delete(kind));
+    this.#deregistering.set(kind, deregistering);
   }
 }

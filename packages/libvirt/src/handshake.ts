@@ -3,27 +3,31 @@ import { clientError } from './errors.js';
 import { authProcedures, AuthType } from './protocol/auth.js';
 import { connectProcedures } from './protocol/connect.js';
 
-/** Features that libvirtd is asked for by number. @see virDrvFeature */
+/** Numbers of optional libvirtd features. @see virDrvFeature */
 const Feature = { programKeepalive: 10, remoteEventCallback: 14 } as const;
 
-/** What to open, and how. */
-export interface HandshakeOptions extends CallOptions {
+/** Options of {@link handshake}. */
+interface HandshakeOptions extends CallOptions {
   /** The URI that libvirtd opens, e.g. `qemu:///system`. */
   readonly serverName: string;
-  /** The connection is to carry events. */
+  /** True: libvirtd must support events. */
   readonly events: boolean;
-  /** libvirtd may send PINGs of its own; it must not where reading can pause, as on a stream. */
+  /**
+   * True: libvirtd sends PINGs too. Must be false for a stream, because the client may pause
+   * reading.
+   */
   readonly serverPings: boolean;
 }
 
 /**
- * The calls that come before all others: authenticate, ask for keepalive, open the hypervisor.
- * @throws {LibvirtError} AUTH_UNSUPPORTED, NOT_CONNECTED (libvirtd is too old), or what libvirtd answered.
+ * Makes the first calls of a connection: authenticates, enables keepalive and opens the hypervisor.
+ * @throws {LibvirtError} AUTH_UNSUPPORTED, NOT_CONNECTED (libvirtd is too old), or the error from
+ *   libvirtd.
  */
 export async function handshake(connection: Caller, options: HandshakeOptions): Promise<void> {
   const { serverName, events, serverPings, ...limits } = options;
   await authenticate(connection, serverName, limits);
-  // The answer is of no interest (every daemon since 2011 says yes), but asking before the open is what makes libvirtd ping.
+  // This query, before the open, makes libvirtd send PINGs. Every libvirtd since 2011 answers yes.
   if (serverPings) {
     await connection.call(connectProcedures.supportsFeature, { feature: Feature.programKeepalive }, limits);
   }
@@ -35,19 +39,20 @@ export async function handshake(connection: Caller, options: HandshakeOptions): 
     limits,
   );
   if (supported === 0) {
-    throw clientError('NOT_CONNECTED', `opening ${serverName}: libvirtd is too old, it has no event callbacks`);
+    throw clientError('NOT_CONNECTED', `opening ${serverName}: libvirtd is too old and has no event callbacks`);
   }
 }
 
 async function authenticate(connection: Caller, serverName: string, limits: CallOptions): Promise<void> {
-  const kinds = await connection.call(authProcedures.list, undefined, limits);
-  if (kinds.length === 0 || kinds.includes(AuthType.NONE)) return;
-  if (!kinds.includes(AuthType.POLKIT)) {
+  const types = await connection.call(authProcedures.list, undefined, limits);
+  if (types.length === 0 || types.includes(AuthType.NONE)) return;
+  if (!types.includes(AuthType.POLKIT)) {
     throw clientError(
       'AUTH_UNSUPPORTED',
-      `opening ${serverName}: libvirtd wants authentication of kind ${kinds.join(', ')}`,
+      `opening ${serverName}: libvirtd requires authentication of type ${types.join(', ')}`,
     );
   }
-  // polkit asks about the process at the other end of the socket; a denial is an AUTH_FAILED or AUTH_UNAVAILABLE of libvirtd.
+  // polkit checks the process of this client. If it denies access, libvirtd answers AUTH_FAILED or
+  // AUTH_UNAVAILABLE.
   await connection.call(authProcedures.polkit, undefined, limits);
 }

@@ -19,20 +19,24 @@ import { StorageVolume } from './storage-volume.js';
 /** Statistics of one domain. */
 export interface DomainStats {
   readonly domain: Domain;
-  /** By libvirt's names, `state.state`, `cpu.time`, `block.0.rd.bytes`; 64-bit values are bigint, always. */
+  /**
+   * Values by libvirt's names: `state.state`, `cpu.time`, `block.0.rd.bytes`. 64-bit values are
+   * always bigint.
+   */
   readonly parameters: Parameters;
 }
 
-/** How long `close` waits for a libvirtd that may be hung; a process has 0.2 s to leave. */
+/** How long `close` waits for event deregistrations. Short, because libvirtd may hang. */
 const SETTLE_MS = 100;
 
 /**
- * One libvirt host. It owns the connections and must be closed. Methods are libvirt's functions without `vir`, those of the
- * connection without `virConnect`; all reject with a {@link LibvirtError}.
+ * A libvirt host. It owns the connections, so close it after use. Methods have the names of
+ * libvirt's functions without `virConnect` or `vir`. All methods reject with a {@link
+ * LibvirtError}.
  */
 export class Hypervisor {
   readonly #link: Link;
-  /** Events of all its domains. */
+  /** Events of all domains of the host. */
   readonly events: DomainEvents;
   #closing: Promise<void> | undefined;
 
@@ -44,7 +48,7 @@ export class Hypervisor {
   /**
    * Connects to a host.
    * @param uri `qemu:///system`, `qemu:///session`, `test:///default`, `qemu+unix:///system?socket=/path`.
-   * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED when the first attempt fails.
+   * @throws {LibvirtError} INVALID_URI; NOT_CONNECTED if the first attempt fails.
    */
   static async open(uri: string, { signal, ...options }: OpenOptions = {}): Promise<Hypervisor> {
     const hypervisor = Hypervisor.connect(uri, options);
@@ -58,40 +62,46 @@ export class Hypervisor {
   }
 
   /**
-   * Begins to connect and returns at once, for a service that starts before its host does. Attempts go on until `close`; calls
-   * wait for a connection as long as their time-out allows.
+   * Starts to connect and returns immediately, for a service that may start before libvirtd. The
+   * client retries until `close`. Calls wait for a connection until their time-out.
    * @throws {LibvirtError} INVALID_URI.
    */
   static connect(uri: string, options: HypervisorOptions = {}): Hypervisor {
     return new Hypervisor(openLink(uri, options));
   }
 
-  /** Whether calls are sent (`connected`), wait for a connection (`connecting`) or are refused (`closed`). */
+  /**
+   * State of the connection: calls are sent (`connected`), wait (`connecting`) or fail (`closed`).
+   */
   get state(): LinkState {
     return this.#link.state;
   }
 
-  /** Why there is no connection; null while connected. */
+  /** Reason why there is no connection; null while connected. */
   get lastError(): Error | null {
     return this.#link.lastError;
   }
 
-  /** Resolves when connected. @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, 10 s by default. */
+  /**
+   * Waits for the connection.
+   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs` (default: 10 s).
+   */
   connected(options?: ConnectedOptions): Promise<void> {
     return this.#link.connected(options);
   }
 
   /**
-   * Calls back with each change of {@link state}. After `connected`, events may have been missed: read everything again.
-   * @returns what removes the listener.
+   * Calls `listener` with each change of {@link state}. When it becomes `connected`, events may be
+   * lost: read everything again.
+   * @returns a function that removes the listener.
    */
   onStateChange(listener: (state: LinkState) => void): () => void {
     return this.#link.onStateChange(listener);
   }
 
   /**
-   * Ends every connection, stream and call under way: at once, or where event listeners have just gone, when libvirtd has
-   * answered for them, 0.1 s later at most. Idempotent.
+   * Closes all connections and streams and rejects all running calls. If event deregistrations are
+   * running, waits for them for up to 0.1 s. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -104,37 +114,40 @@ export class Hypervisor {
     await this.#link.close();
   }
 
-  /** Name of the driver: `QEMU`, `TEST`. */
+  /** Returns the name of the driver: `QEMU`, `TEST`. */
   getType(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getType, undefined, options);
   }
 
-  /** Version of the hypervisor, QEMU for instance: major * 1,000,000 + minor * 1,000 + release. */
+  /** Returns the version of the hypervisor (QEMU): major * 1,000,000 + minor * 1,000 + release. */
   getVersion(options?: CallOptions): Promise<number> {
     return this.#link.call(connectProcedures.getVersion, undefined, options);
   }
 
-  /** Version of libvirtd, in the same form. */
+  /** Returns the version of libvirtd in the same format. */
   getLibVersion(options?: CallOptions): Promise<number> {
     return this.#link.call(connectProcedures.getLibVersion, undefined, options);
   }
 
-  /** The host's own name. */
+  /** Returns the host name. */
   getHostname(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getHostname, undefined, options);
   }
 
-  /** The URI as libvirtd knows it. */
+  /** Returns the URI that libvirtd opened. */
   getUri(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getUri, undefined, options);
   }
 
-  /** What the host can run, as XML. */
+  /** Returns the capabilities of the host as XML. */
   getCapabilities(options?: CallOptions): Promise<string> {
     return this.#link.call(connectProcedures.getCapabilities, undefined, options);
   }
 
-  /** What a domain of this kind can have, as XML. @throws {LibvirtError} NO_SUPPORT on the test driver. */
+  /**
+   * Returns the capabilities of a type of domain as XML.
+   * @throws {LibvirtError} NO_SUPPORT with the test driver.
+   */
   getDomainCapabilities(query: DomainCapabilitiesQuery = {}, options?: CallOptions): Promise<string> {
     const args = {
       emulatorbin: query.emulatorBinary ?? null,
@@ -146,52 +159,63 @@ export class Hypervisor {
     return this.#link.call(connectProcedures.getDomainCapabilities, args, options);
   }
 
-  /** @param flags `ConnectListAllDomainsFlags`; 0 for all. */
+  /** Returns the domains. @param flags `ConnectListAllDomainsFlags`; 0: all. */
   async listAllDomains(flags = 0, options?: CallOptions): Promise<readonly Domain[]> {
     const { domains } = await this.#link.call(connectProcedures.listAllDomains, { needResults: 1, flags }, options);
     return domains.map((domain) => new Domain(this.#link, domain));
   }
 
-  /** @throws {LibvirtError} NO_DOMAIN. */
+  /** Returns the running domain with this id. @throws {LibvirtError} NO_DOMAIN. */
   async domainLookupById(id: number, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupById, { id }, options));
   }
 
-  /** @throws {LibvirtError} NO_DOMAIN. */
+  /** Returns the domain with this name. @throws {LibvirtError} NO_DOMAIN. */
   async domainLookupByName(name: string, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupByName, { name }, options));
   }
 
-  /** @param uuid with or without hyphens, in either case. @throws {LibvirtError} NO_DOMAIN. */
+  /**
+   * Returns the domain with this UUID.
+   * @param uuid any spelling.
+   * @throws {LibvirtError} NO_DOMAIN.
+   */
   async domainLookupByUuid(uuid: string, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.call(domainProcedures.lookupByUuid, { uuid }, options));
   }
 
   /**
-   * Makes or, where name and UUID are known, replaces a definition.
+   * Creates a definition, or replaces the definition with the same name and UUID.
    * @param flags `DomainDefineFlags`.
-   * @throws {LibvirtError} XML_INVALID_SCHEMA with VALIDATE; OPERATION_FAILED where name or UUID belong to another domain.
+   * @throws {LibvirtError} XML_INVALID_SCHEMA with VALIDATE; OPERATION_FAILED if another domain has
+   *   the name or the UUID.
    */
   async domainDefineXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.work(null, domainProcedures.defineXmlFlags, { xml, flags }, options));
   }
 
-  /** Starts a transient domain, or an instance of a defined one. @param flags `DomainCreateFlags`. */
+  /**
+   * Starts a transient domain, or a defined domain with this XML.
+   * @param flags `DomainCreateFlags`.
+   */
   async domainCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<Domain> {
     return this.#domain(await this.#link.work(null, domainProcedures.createXml, { xml, flags }, options));
   }
 
   /**
-   * Statistics of all domains that match, in one call. STATE alone answers at once; other groups wait for every QEMU, a
-   * hanging one too, and go over the work connection.
-   * @param stats `DomainStatsTypes`; 0 for all groups.
+   * Returns statistics of all domains in one call. STATE alone is fast. Other groups wait for every
+   * QEMU, also for a hung QEMU, and use the work connection.
+   * @param stats `DomainStatsTypes`; 0: all groups.
    * @param flags `ConnectGetAllDomainStatsFlags`.
    */
   getAllDomainStats(stats: number, flags = 0, options?: CallOptions): Promise<readonly DomainStats[]> {
     return this.domainListGetStats([], stats, flags, options);
   }
 
-  /** As {@link getAllDomainStats}, of these domains; of all when there are none. */
+  /**
+   * Returns statistics like {@link getAllDomainStats} for the given domains. An empty list means
+   * all domains.
+   */
   async domainListGetStats(
     domains: readonly DomainRef[],
     stats: number,
@@ -209,23 +233,23 @@ export class Hypervisor {
     }));
   }
 
-  /** @param flags `ConnectListAllStoragePoolsFlags`; 0 for all. */
+  /** Returns the storage pools. @param flags `ConnectListAllStoragePoolsFlags`; 0: all. */
   async listAllStoragePools(flags = 0, options?: CallOptions): Promise<readonly StoragePool[]> {
     const { pools } = await this.#link.call(connectProcedures.listAllStoragePools, { needResults: 1, flags }, options);
     return pools.map((pool) => new StoragePool(this.#link, pool));
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool with this name. @throws {LibvirtError} NO_STORAGE_POOL. */
   async storagePoolLookupByName(name: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByName, { name }, options));
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool with this UUID. @throws {LibvirtError} NO_STORAGE_POOL. */
   async storagePoolLookupByUuid(uuid: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(this.#link, await this.#link.call(storagePoolProcedures.lookupByUuid, { uuid }, options));
   }
 
-  /** The pool that a volume is in. @throws {LibvirtError} NO_STORAGE_POOL. */
+  /** Returns the pool of a volume. @throws {LibvirtError} NO_STORAGE_POOL. */
   async storagePoolLookupByVolume(volume: StorageVolumeRef, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(
       this.#link,
@@ -233,7 +257,10 @@ export class Hypervisor {
     );
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_POOL where no pool that runs has this directory. */
+  /**
+   * Returns the pool with this directory.
+   * @throws {LibvirtError} NO_STORAGE_POOL if no active pool has it.
+   */
   async storagePoolLookupByTargetPath(path: string, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(
       this.#link,
@@ -241,7 +268,7 @@ export class Hypervisor {
     );
   }
 
-  /** Makes or replaces a definition. @param flags `StoragePoolDefineFlags`. */
+  /** Creates or replaces the definition of a pool. @param flags `StoragePoolDefineFlags`. */
   async storagePoolDefineXml(xml: string, flags = 0, options?: CallOptions): Promise<StoragePool> {
     return new StoragePool(
       this.#link,
@@ -257,12 +284,16 @@ export class Hypervisor {
     );
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_VOL. */
+  /** Returns the volume with this key. @throws {LibvirtError} NO_STORAGE_VOL. */
   async storageVolLookupByKey(key: string, options?: CallOptions): Promise<StorageVolume> {
     return new StorageVolume(this.#link, await this.#link.call(storageVolumeProcedures.lookupByKey, { key }, options));
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_VOL where the path is in no pool that runs, or came after its last refresh. */
+  /**
+   * Returns the volume with this path.
+   * @throws {LibvirtError} NO_STORAGE_VOL if no active pool contains the path, or if the file is
+   *   newer than the last refresh.
+   */
   async storageVolLookupByPath(path: string, options?: CallOptions): Promise<StorageVolume> {
     return new StorageVolume(
       this.#link,
@@ -270,33 +301,37 @@ export class Hypervisor {
     );
   }
 
-  /** @param flags `ConnectListAllNetworksFlags`; 0 for all. */
+  /** Returns the networks. @param flags `ConnectListAllNetworksFlags`; 0: all. */
   async listAllNetworks(flags = 0, options?: CallOptions): Promise<readonly Network[]> {
     const { networks } = await this.#link.call(connectProcedures.listAllNetworks, { needResults: 1, flags }, options);
     return networks.map((network) => new Network(this.#link, network));
   }
 
-  /** A network interface of the host. @throws {LibvirtError} NO_INTERFACE. */
+  /** Returns a network interface of the host. @throws {LibvirtError} NO_INTERFACE. */
   async interfaceLookupByName(name: string, options?: CallOptions): Promise<Interface> {
     return new Interface(this.#link, await this.#link.call(interfaceProcedures.lookupByName, { name }, options));
   }
 
-  /** @param mac as in `00:16:3e:12:34:56`. @throws {LibvirtError} NO_INTERFACE, MULTIPLE_INTERFACES. */
+  /**
+   * Returns a network interface of the host.
+   * @param mac for example `00:16:3e:12:34:56`.
+   * @throws {LibvirtError} NO_INTERFACE, MULTIPLE_INTERFACES.
+   */
   async interfaceLookupByMacString(mac: string, options?: CallOptions): Promise<Interface> {
     return new Interface(this.#link, await this.#link.call(interfaceProcedures.lookupByMacString, { mac }, options));
   }
 
-  /** @throws {LibvirtError} NO_NETWORK. */
+  /** Returns the network with this name. @throws {LibvirtError} NO_NETWORK. */
   async networkLookupByName(name: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByName, { name }, options));
   }
 
-  /** @throws {LibvirtError} NO_NETWORK. */
+  /** Returns the network with this UUID. @throws {LibvirtError} NO_NETWORK. */
   async networkLookupByUuid(uuid: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.call(networkProcedures.lookupByUuid, { uuid }, options));
   }
 
-  /** Makes or replaces a definition. */
+  /** Creates or replaces the definition of a network. */
   async networkDefineXml(xml: string, options?: CallOptions): Promise<Network> {
     return new Network(this.#link, await this.#link.work(null, networkProcedures.defineXml, { xml }, options));
   }

@@ -44,7 +44,7 @@ export {
   type StorageVolumeRef,
 } from './protocol/object.js';
 export { type Parameters, type ParameterValue } from './protocol/typed-parameter.js';
-export { type BackoffOptions } from './standing-connection.js';
+export { type BackoffOptions } from './reconnecting-connection.js';
 export { StoragePool, type StoragePoolInfo } from './storage-pool.js';
 export { StorageVolume, type StorageVolumeInfo, type StorageVolumeRange } from './storage-volume.js';
 export { LibvirtStream } from './stream.js';

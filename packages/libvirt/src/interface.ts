@@ -3,13 +3,14 @@ import { interfaceProcedures } from './protocol/interface.js';
 import type { InterfaceRef } from './protocol/object.js';
 
 /**
- * A network interface of the host: a value that names it, and methods that speak to its host. When it is gone, methods reject
- * with `NO_INTERFACE`. Methods are libvirt's functions without `virInterface`.
+ * A network interface of the host. The object is a value, so there is nothing to close. If the
+ * interface no longer exists, methods reject with `NO_INTERFACE`. Methods have the names of
+ * libvirt's functions without `virInterface`.
  * @see https://libvirt.org/html/libvirt-libvirt-interface.html
  */
 export class Interface implements InterfaceRef {
   readonly #link: Link;
-  /** `eth0`. */
+  /** For example `eth0`. */
   readonly name: string;
   readonly mac: string;
 
@@ -19,7 +20,10 @@ export class Interface implements InterfaceRef {
     this.mac = mac;
   }
 
-  /** Where the host knows them, its state and its speed in Mb/s are in `<link>`. @param flags `InterfaceXmlFlags`. */
+  /**
+   * Returns the XML. `<link>` contains the state and the speed in Mb/s if the host knows them.
+   * @param flags `InterfaceXmlFlags`.
+   */
   getXmlDesc(flags = 0, options?: CallOptions): Promise<string> {
     const { name, mac } = this;
     return this.#link.call(interfaceProcedures.getXmlDesc, { interface: { name, mac }, flags }, options);

@@ -16,32 +16,32 @@ function setUp(): { clock: FakeClock; keepalive: Keepalive; log: string[] } {
 }
 
 describe('keepalive', () => {
-  it('pings a silent peer and gives it up after `count` unanswered pings', () => {
+  it('sends `count` PINGs to a silent peer, then reports it dead', () => {
     const { clock, log } = setUp();
     clock.advance(10_000);
     expect(log).toEqual(['ping', 'ping', 'ping', 'dead after 4000']);
     expect(clock.pending).toBe(0);
   });
 
-  it('does not ping a peer that is heard anyway', () => {
+  it('sends no PING to a peer that sends data', () => {
     const { clock, keepalive, log } = setUp();
     for (let second = 0; second < 10; second += 1) {
-      keepalive.heard();
+      keepalive.onReceive();
       clock.advance(1000);
     }
     expect(log).toEqual([]);
   });
 
-  it('takes any sign of life as an answer', () => {
+  it('accepts any data as an answer', () => {
     const { clock, keepalive, log } = setUp();
     for (let round = 0; round < 5; round += 1) {
       clock.advance(3000);
-      keepalive.heard();
+      keepalive.onReceive();
     }
     expect(log.filter((entry) => entry !== 'ping')).toEqual([]);
   });
 
-  it('stops for good, and starts again with one timer', () => {
+  it('stops its timer, and restarts with one timer', () => {
     const { clock, keepalive, log } = setUp();
     keepalive.stop();
     clock.advance(60_000);

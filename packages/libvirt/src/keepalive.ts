@@ -1,41 +1,46 @@
 import type { Clock, Timer } from './clock.js';
 
-/** How a dead peer is found out. */
+/**
+ * Options for the detection of a dead peer. The defaults are those of libvirt: 30 s until
+ * detection.
+ */
 export interface KeepaliveOptions {
-  /** Milliseconds of silence before a PING, and between PINGs. Default 5,000, libvirt's own. */
+  /** Milliseconds of silence before a PING, and between PINGs. Default: 5,000. */
   readonly intervalMs: number;
-  /** How many PINGs in a row may stay unanswered. Default 5, libvirt's own: 30 s until a dead peer is noticed. */
+  /** Maximum number of successive PINGs without an answer. Default: 5. */
   readonly count: number;
 }
 
 /**
- * Asks a silent peer whether it is still there. Any byte from it is an answer: under load a PONG waits behind the replies.
+ * Sends PINGs to a silent peer. Every received byte counts as an answer, because under load a PONG
+ * comes after many replies.
  */
 export class Keepalive {
-  #heard = true;
-  /** PINGs sent since the peer was last heard. */
+  #received = true;
+  /** PINGs sent since the last received byte. */
   #unanswered = 0;
   #timer: Timer | null = null;
 
   constructor(
     private readonly clock: Clock,
     private readonly options: KeepaliveOptions,
-    private readonly ping: () => void,
-    private readonly dead: (silentMs: number) => void,
+    private readonly sendPing: () => void,
+    private readonly onDead: (silentMs: number) => void,
   ) {}
 
-  /** Bytes came in. */
-  heard(): void {
-    this.#heard = true;
+  /** Records that bytes arrived. */
+  onReceive(): void {
+    this.#received = true;
   }
 
-  /** Begins, or begins anew after `stop`. */
+  /** Starts or restarts the timer. */
   start(): void {
     this.stop();
-    // The socket is what keeps the process alive, not the wish to know whether the peer is.
+    // The socket keeps the process alive, so the timer need not.
     this.#timer = this.clock.after(this.options.intervalMs, () => this.#tick(), { background: true });
   }
 
+  /** Stops the timer. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -43,15 +48,15 @@ export class Keepalive {
 
   #tick(): void {
     const { count, intervalMs } = this.options;
-    if (this.#heard) {
+    if (this.#received) {
       this.#unanswered = 0;
-      this.#heard = false;
+      this.#received = false;
     } else if (this.#unanswered === count) {
-      this.dead((count + 1) * intervalMs);
+      this.onDead((count + 1) * intervalMs);
       return;
     } else {
       this.#unanswered += 1;
-      this.ping();
+      this.sendPing();
     }
     this.start();
   }

@@ -10,7 +10,7 @@ interface Registration {
 
 const keyOf = (program: number, procedure: number): string => `${program}/${procedure}`;
 
-/** Who listens to which events of a link. */
+/** Event listeners of a link. */
 export class LinkEvents {
   readonly #registrations = new Map<string, Registration>();
 
@@ -19,7 +19,8 @@ export class LinkEvents {
   /** @see Link.onEvent */
   on<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void {
     const key = keyOf(event.program, event.number);
-    // The codec of the first registration decodes for all: one number has one layout.
+    // All listeners of an event share the codec of the first, because each event has only one
+    // layout.
     const registration = this.#registrations.get(key) ?? { event, listeners: new Listeners<unknown>() };
     this.#registrations.set(key, registration);
     const remove = registration.listeners.add((value) => listener(value as E));
@@ -31,8 +32,8 @@ export class LinkEvents {
     };
   }
 
-  /** Decodes an event and hands it to its listeners; one without listeners is dropped unread. */
-  take(header: Header, body: XdrReader): void {
+  /** Decodes an event and calls its listeners. Ignores an event without listeners. */
+  dispatch(header: Header, body: XdrReader): void {
     const registration = this.#registrations.get(keyOf(header.program, header.procedure));
     if (registration === undefined) return;
     let value: unknown;

@@ -2,20 +2,21 @@ import type { Caller } from './caller.js';
 import type { Connection } from './connection.js';
 import { isLibvirtError, type LibvirtError } from './errors.js';
 
-/** What `Link.onConnected` gives back. */
+/** Result of `Link.onConnected`. */
 export interface Hook {
   /**
-   * Settles when the hook ran for the first time: rejects with what it threw when that was not the connection's loss (the hook
-   * is then removed), or with LINK_CLOSED.
+   * Resolves after the first successful run. If the first run fails, rejects with its error and
+   * removes the hook; a lost connection does not count as a failure. Rejects with LINK_CLOSED if
+   * the link is closed.
    */
   readonly ready: Promise<void>;
-  /** Stops running the hook on later connections. */
+  /** Removes the hook. */
   remove(): void;
 }
 
 interface Entry {
   readonly hook: (connection: Caller) => Promise<void>;
-  /** The connection that it ran on last, or is running on. */
+  /** Connection of the current or the latest run. */
   connection: Connection | null;
   running: Promise<void>;
   succeeded: boolean;
@@ -23,7 +24,7 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-/** What has to be done on every new control connection. */
+/** Functions that run on every new control connection. */
 export class LinkHooks {
   readonly #entries = new Set<Entry>();
   #closed: LibvirtError | null = null;
@@ -38,7 +39,7 @@ export class LinkHooks {
     else reject(this.#closed);
     if (connection !== null) {
       this.#run(entry, connection).catch((error: unknown) => {
-        // A loss on the way is no failure: the hook runs again on the next connection.
+        // If the connection was lost, the hook runs again on the next connection.
         if (connection.failure === null) this.#failed(entry, error);
       });
     }
@@ -46,8 +47,9 @@ export class LinkHooks {
   }
 
   /**
-   * Runs every hook that has not run on this connection yet, those included that are added meanwhile.
-   * @throws {LibvirtError} when the connection was lost or went silent: it is then not fit for use.
+   * Runs every hook once on this connection, including hooks that are added meanwhile.
+   * @throws {LibvirtError} if the connection ended or a call timed out. Do not use the connection
+   *   then.
    */
   async runAll(connection: Connection): Promise<void> {
     for (;;) {
@@ -60,7 +62,7 @@ export class LinkHooks {
     }
   }
 
-  /** The link is closed: hooks that never ran will not, nor those that are added from now on. */
+  /** Removes all hooks and rejects those that have not succeeded yet, and all later hooks. */
   close(error: LibvirtError): void {
     this.#closed = error;
     for (const entry of this.#entries) entry.reject(error);
@@ -81,7 +83,7 @@ export class LinkHooks {
       entry.succeeded = true;
       entry.resolve();
     } catch (error) {
-      // Lost or silent: not the hook's fault. A new connection that does not answer registrations is of no use.
+      // The connection is lost or does not answer. The hook is not the reason.
       if (connection.failure !== null || isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
       this.#failed(entry, error);
     }
@@ -89,7 +91,7 @@ export class LinkHooks {
 
   #failed(entry: Entry, error: unknown): void {
     if (entry.succeeded) {
-      this.onWarning(new Error('doing again on the new connection what was asked for: failed', { cause: error }));
+      this.onWarning(new Error('restoring event registrations after a reconnect', { cause: error }));
       return;
     }
     this.#entries.delete(entry);
@@ -104,7 +106,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void; reject: (err
     resolve = onDone;
     reject = onFailed;
   });
-  // Who does not wait for it has nothing to handle.
+  // A caller may ignore the promise. This prevents an unhandled rejection.
   promise.catch(() => undefined);
   return { promise, resolve, reject };
 }

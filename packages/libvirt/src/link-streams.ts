@@ -6,18 +6,19 @@ import { clientError, type LibvirtError, toError } from './errors.js';
 import type { Procedure } from './protocol/procedure.js';
 import type { LibvirtStream } from './stream.js';
 
-/** The streams of a link, each on a connection of its own, and those that are being opened. */
+/** All streams of a link. Each stream has its own connection. */
 export class LinkStreams {
-  /** One per stream, aborted with the error that ends it. */
+  /** One per stream, open or opening. The abort reason is the error that ends the stream. */
   readonly #ends = new Set<AbortController>();
   #closed: LibvirtError | null = null;
 
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Opens a stream that ends with `signal` or with the link.
-   * @param connect makes a connection that is ready for calls; aborting its signal gives that up.
-   * @throws {LibvirtError} CALL_TIMEOUT when it is not open after `timeoutMs`, or as `Link.call`.
+   * Opens a stream. `signal` and the end of the link end it, too.
+   * @param connect opens a connection and makes the handshake, unless its signal aborts.
+   * @throws {LibvirtError} CALL_TIMEOUT if the stream is not open after `timeoutMs`, or as
+   *   `Link.call`.
    */
   async open<A, R>(
     procedure: Procedure<A, R>,
@@ -26,28 +27,28 @@ export class LinkStreams {
     connect: (signal: AbortSignal) => Promise<Connection>,
   ): Promise<LibvirtStream> {
     const end = new AbortController();
-    const giveUp = (): void =>
-      end.abort(givenUp(procedure.name, 'CALL_ABORTED', 'given up by the caller', signal?.reason));
+    const onSignal = (): void =>
+      end.abort(streamError(procedure.name, 'CALL_ABORTED', 'aborted by the caller', signal?.reason));
     const onTimeout = (): void =>
-      end.abort(givenUp(procedure.name, 'CALL_TIMEOUT', `not open after ${Math.round(timeoutMs)} ms`));
-    const forget = (): void => {
+      end.abort(streamError(procedure.name, 'CALL_TIMEOUT', `not open after ${Math.round(timeoutMs)} ms`));
+    const cleanUp = (): void => {
       this.#ends.delete(end);
       removeAbort();
     };
     this.#ends.add(end);
     if (this.#closed !== null) end.abort(this.#closed);
-    else if (signal?.aborted === true) giveUp();
-    const removeAbort = onAbort(signal, giveUp);
+    else if (signal?.aborted === true) onSignal();
+    const removeAbort = onAbort(signal, onSignal);
     const timer = timeoutMs === Infinity ? null : this.clock.after(timeoutMs, onTimeout);
     let connection: Connection | null = null;
     try {
       connection = await connect(end.signal);
       const stream = await connection.openStream(procedure, args, { timeoutMs: Infinity, signal: end.signal });
-      stream.once('close', forget);
+      stream.once('close', cleanUp);
       end.signal.addEventListener('abort', () => stream.destroy(toError(end.signal.reason)), { once: true });
       return stream;
     } catch (error) {
-      forget();
+      cleanUp();
       connection?.close('LINK_CLOSED', 'its stream could not be opened');
       throw end.signal.aborted ? end.signal.reason : error;
     } finally {
@@ -55,7 +56,7 @@ export class LinkStreams {
     }
   }
 
-  /** Ends every stream with `error`, those too that are asked for from now on. */
+  /** Ends all streams, and rejects all later streams, with `error`. */
   close(error: LibvirtError): void {
     this.#closed = error;
     for (const end of this.#ends) end.abort(error);
@@ -63,6 +64,11 @@ export class LinkStreams {
   }
 }
 
-function givenUp(procedure: string, code: 'CALL_ABORTED' | 'CALL_TIMEOUT', why: string, cause?: unknown): LibvirtError {
+function streamError(
+  procedure: string,
+  code: 'CALL_ABORTED' | 'CALL_TIMEOUT',
+  why: string,
+  cause?: unknown,
+): LibvirtError {
   return clientError(code, `stream of ${procedure}: ${why}`, { procedure, mayHaveRun: true, cause });
 }

@@ -7,9 +7,9 @@ import type { KeepaliveOptions } from './keepalive.js';
 import { LinkEvents } from './link-events.js';
 import { type Hook, LinkHooks } from './link-hooks.js';
 import { LinkStreams } from './link-streams.js';
-import { callBack, Listeners } from './listeners.js';
+import { Listeners, runCallback } from './listeners.js';
 import type { EventProcedure, Procedure } from './protocol/procedure.js';
-import { type BackoffOptions, StandingConnection, type WaitOptions } from './standing-connection.js';
+import { type BackoffOptions, ReconnectingConnection, type WaitOptions } from './reconnecting-connection.js';
 import type { LibvirtStream } from './stream.js';
 import { openLocal } from './transport/open-local.js';
 import type { OpenTransport } from './transport/transport.js';
@@ -20,86 +20,111 @@ export type { CallOptions, Caller } from './caller.js';
 export type { Hook } from './link-hooks.js';
 
 /**
- * - `connecting`: no connection; attempts go on with back-off, calls wait for it up to their time-out.
- * - `connected`: the control connection stands and every hook has run.
- * - `closed`: `close()` was called; for good.
+ * State of a link:
+ *
+ * - `connecting`: there is no connection. The link retries with back-off. Calls wait until their
+ *   time-out.
+ * - `connected`: the control connection is open and every hook has run.
+ * - `closed`: the caller called `close()`. This state is final.
  */
 export type LinkState = 'connecting' | 'connected' | 'closed';
 
-/** What a link can be told; everything has a default. All durations are milliseconds. */
+/** Options of {@link openLink}. All durations are in milliseconds. */
 export interface LinkOptions {
-  /** Time-out of a `call` that names none. Default 5,000. */
+  /** Default time-out of `call` and `query`. Default: 5,000. */
   readonly callTimeoutMs?: number;
-  /** Time-out of `work` that names none, waiting for its turn included. Default 30,000: a forced power-off can take 15 s. */
+  /**
+   * Default time-out of `work`, including the wait in the queue. Default: 30,000. A forced
+   * power-off can take 15 s.
+   */
   readonly workTimeoutMs?: number;
-  /** Longest duration of one attempt to connect, authentication included. Default 10,000. */
+  /** Time-out of one connection attempt, including authentication. Default: 10,000. */
   readonly connectTimeoutMs?: number;
   /** Default: every 5,000, 5 times. */
   readonly keepalive?: KeepaliveOptions;
-  /** Default: from 100 up to 5,000. */
+  /** Default: from 100 to 5,000. */
   readonly backoff?: BackoffOptions;
-  /** Called with what goes wrong where nobody waits for it: a hook that fails after a reconnect, an event that cannot be read. */
+  /**
+   * Receives errors that no caller waits for: a hook that fails after a reconnect, a malformed
+   * event.
+   */
   readonly onWarning?: (error: Error) => void;
-  /** Default: the machine's. */
+  /** Default: {@link systemClock}. */
   readonly clock?: Clock;
-  /** Source of the back-off's jitter, 0 up to 1. Default `Math.random`. */
+  /**
+   * Returns a random number from 0 to below 1, for the jitter of the back-off. Default:
+   * `Math.random`.
+   */
   readonly random?: () => number;
-  /** The way to the daemon. Default: the unix sockets that the URI stands for. */
+  /** Opens a transport to the daemon. Default: a unix socket, according to the URI. */
   readonly transport?: OpenTransport;
 }
 
-/** How to wait for the link. */
+/** Options of {@link Link.connected}. */
 export interface ConnectedOptions extends CallOptions {
-  /** False: reject with the first failed attempt. Default true: attempts go on until the time-out. */
+  /** False: reject when the first attempt fails. True (default): retry until the time-out. */
   readonly retry?: boolean;
 }
 
 /**
- * The way to one libvirtd: a control connection (reads, events), a work connection (what changes machines), a query connection
- * (reads that may block on a machine), one more per stream. They are made again, with back-off, when they break. The link keeps
- * the process alive until `close()`.
+ * All connections to one libvirtd. The link reopens lost connections with back-off and keeps the
+ * process alive until `close()`. It has these connections:
+ *
+ * - the control connection: fast reads, events
+ * - the work connection: changes of domains
+ * - the query connection: reads that may wait for a domain
+ * - one more connection per stream
  */
 export interface Link extends Caller {
   readonly uri: LibvirtUri;
   readonly state: LinkState;
-  /** Why there is no connection: the last failed attempt, or the loss; null while connected or before the first failure. */
+  /**
+   * Error of the last attempt, or of the connection loss. null while connected and before the first
+   * failure.
+   */
   readonly lastError: Error | null;
   /**
-   * Resolves when connected; default time-out is `connectTimeoutMs`.
+   * Waits for the connection. The default time-out is `connectTimeoutMs`.
    * @throws {LibvirtError} NOT_CONNECTED, CALL_ABORTED, LINK_CLOSED.
    */
   connected(options?: ConnectedOptions): Promise<void>;
-  /** A call on the control connection: for what answers at once. Many may be under way. */
+  /** Sends a fast read on the control connection. The number of parallel calls is unlimited. */
   call<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
-   * A call on the work connection: for what may block on a machine (power, devices, metadata, full stats). At most four
-   * are under way, one per domain, in order per domain. When the connection breaks, calls that wait for their turn are
-   * rejected too, with `mayHaveRun` false: the state is to be read again before machines are changed further.
-   * @param domainUuid UUID of the domain whose turn it takes; null for a call that belongs to no domain.
+   * Sends a call that may wait for a domain (power, devices, metadata, full statistics) on the work
+   * connection. At most four calls run in parallel. Calls to the same domain run in order, one at a
+   * time. If the connection ends, queued calls are rejected too, with `mayHaveRun` false. Read the
+   * state again before the next change.
+   * @param domainUuid UUID of the domain; null for a call without a domain.
    */
   work<A, R>(domainUuid: string | null, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
   /**
-   * A read that may block on a machine whose QEMU hangs (libvirt 11.3 and later: the XML), on a connection of its own. At most four
-   * are under way, one per domain. After a time-out, calls to that domain are not sent until libvirtd has answered.
-   * @param domainUuid UUID of the domain that is read.
+   * Sends a read that may wait for a hung QEMU (XML in libvirt 11.3 and later) on the query
+   * connection. At most four calls run in parallel, one per domain. After a time-out, further calls
+   * to that domain wait until libvirtd answers.
+   * @param domainUuid UUID of the domain.
    */
   query<A, R>(domainUuid: string, procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<R>;
-  /** Opens a stream on a connection of its own; `timeoutMs` bounds the opening, `signal` the whole stream. */
+  /**
+   * Opens a stream on its own connection. `timeoutMs` limits the opening; `signal` also ends the
+   * open stream.
+   */
   openStream<A, R>(procedure: Procedure<A, R>, args: A, options?: CallOptions): Promise<LibvirtStream>;
   /**
-   * Runs `hook` on the control connection, now when connected and again after every reconnect, before waiting calls are
-   * sent: the place to register for events. An error that libvirtd answers does not end the connection.
+   * Runs `hook` on the control connection, now and after every reconnect, before queued calls are
+   * sent. Register for events here. An error from libvirtd does not end the connection.
    */
   onConnected(hook: (connection: Caller) => Promise<void>): Hook;
   /**
-   * Calls `listener` with every event of that number, in the order of the wire, replies included: an event that came before a
-   * call's answer is delivered before the call resolves. What a listener throws is an uncaught exception.
-   * @returns what removes it.
+   * Calls `listener` with every event of this type. Events and replies are delivered in the order
+   * of arrival: an event that arrives before a reply is delivered before the call resolves. An
+   * error that the listener throws becomes an uncaught exception.
+   * @returns a function that removes the listener.
    */
   onEvent<E>(event: EventProcedure<E>, listener: (event: E) => void): () => void;
-  /** @returns what removes the listener. */
+  /** Calls `listener` with each new state. @returns a function that removes the listener. */
   onStateChange(listener: (state: LinkState) => void): () => void;
-  /** Rejects every waiter, destroys every connection and stream at once; idempotent. */
+  /** Rejects all calls and destroys all connections and streams immediately. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -115,9 +140,10 @@ const defaults = {
 } as const;
 
 /**
- * Begins to connect to libvirtd and returns at once; `connected()` waits for it. Close the link when done.
- * @param uri e.g. `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/run/…`, `test:///default`.
- * @throws {LibvirtError} INVALID_URI at once.
+ * Starts to connect to libvirtd and returns immediately. Close the link after use.
+ * @param uri e.g. `qemu:///system`, `qemu:///session`, `qemu+unix:///system?socket=/path`,
+ *   `test:///default`.
+ * @throws {LibvirtError} INVALID_URI.
  */
 export function openLink(uri: string, options: LinkOptions = {}): Link {
   return new LocalLink(parseUri(uri), options);
@@ -127,10 +153,10 @@ class LocalLink implements Link {
   readonly #settings: Required<LinkOptions>;
   readonly #events: LinkEvents;
   readonly #hooks: LinkHooks;
-  readonly #control: StandingConnection;
-  readonly #workConnection: StandingConnection;
+  readonly #control: ReconnectingConnection;
+  readonly #workConnection: ReconnectingConnection;
   readonly #work: WorkQueue;
-  readonly #queryConnection: StandingConnection;
+  readonly #queryConnection: ReconnectingConnection;
   readonly #queries: WorkQueue;
   readonly #streams: LinkStreams;
   readonly #listeners = new Listeners<LinkState>();
@@ -141,14 +167,14 @@ class LocalLink implements Link {
     options: LinkOptions,
   ) {
     const settings = { ...defaults, transport: openLocal(uri), ...options };
-    const warn = (error: Error): void => callBack(() => settings.onWarning(error));
+    const warn = (error: Error): void => runCallback(() => settings.onWarning(error));
     this.#settings = settings;
     this.#events = new LinkEvents(warn);
     this.#hooks = new LinkHooks(warn);
     this.#streams = new LinkStreams(settings.clock);
-    const standing = { ...settings, label: uri.text };
-    this.#control = new StandingConnection({
-      ...standing,
+    const common = { ...settings, label: uri.text };
+    this.#control = new ReconnectingConnection({
+      ...common,
       eager: true,
       connect: async (signal, onClosed) => {
         const connection = await this.#connect({ events: true, serverPings: true, signal, onClosed });
@@ -156,23 +182,26 @@ class LocalLink implements Link {
         return connection;
       },
       onUp: (connection) => {
-        // A hook that was added while the last ones ran.
+        // Runs hooks that were added during the last run.
         this.#hooks.runAll(connection).catch(warn);
         this.#changeState('connected');
       },
       onDown: () => this.#changeState('connecting'),
     });
-    const onDemand = (onDown: (error: LibvirtError) => void): StandingConnection =>
-      new StandingConnection({
-        ...standing,
+    const onDemand = (onDown: (error: LibvirtError) => void): ReconnectingConnection =>
+      new ReconnectingConnection({
+        ...common,
         eager: false,
         connect: (signal, onClosed) => this.#connect({ events: false, serverPings: true, signal, onClosed }),
         onDown,
       });
     this.#workConnection = onDemand((error) => this.#work.lost(error));
-    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, turnEnds: 'with-wait' });
+    this.#work = new WorkQueue(this.#workConnection, settings.clock, { label: uri.text, freesDomain: 'after-wait' });
     this.#queryConnection = onDemand((error) => this.#queries.lost(error));
-    this.#queries = new WorkQueue(this.#queryConnection, settings.clock, { label: uri.text, turnEnds: 'with-answer' });
+    this.#queries = new WorkQueue(this.#queryConnection, settings.clock, {
+      label: uri.text,
+      freesDomain: 'after-reply',
+    });
   }
 
   get state(): LinkState {
@@ -195,7 +224,7 @@ class LocalLink implements Link {
   }
 
   async #callWhenConnected<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions): Promise<R> {
-    const remaining = this.#budget(procedure.name, options);
+    const remaining = this.#deadline(procedure.name, options);
     const connection = await this.#control.get(remaining());
     return connection.call(procedure, args, remaining());
   }
@@ -209,7 +238,7 @@ class LocalLink implements Link {
   }
 
   async openStream<A, R>(procedure: Procedure<A, R>, args: A, options: CallOptions = {}): Promise<LibvirtStream> {
-    const remaining = this.#budget(procedure.name, options);
+    const remaining = this.#deadline(procedure.name, options);
     await this.#control.get(remaining());
     return this.#streams.open(procedure, args, remaining(), (signal) =>
       this.#connect({ events: false, serverPings: false, signal }),
@@ -248,34 +277,37 @@ class LocalLink implements Link {
     this.#listeners.emit(state);
   }
 
-  /** The limits that are left of a call's own, asked for again at each of its steps. */
-  #budget(procedure: string, options: CallOptions): () => WaitOptions & { readonly timeoutMs: number } {
+  /**
+   * Returns a function that returns the options for the next step of a call, with the remaining
+   * time.
+   */
+  #deadline(procedure: string, options: CallOptions): () => WaitOptions & { readonly timeoutMs: number } {
     const { clock, callTimeoutMs } = this.#settings;
     const deadline = clock.now() + (options.timeoutMs ?? callTimeoutMs);
     return () => ({ ...options, procedure, timeoutMs: Math.max(0, deadline - clock.now()) });
   }
 
-  /** Makes one connection that is ready for calls. */
-  async #connect(way: {
+  /** Opens one connection and makes the handshake. */
+  async #connect(options: {
     readonly events: boolean;
     readonly serverPings: boolean;
     readonly signal: AbortSignal;
     readonly onClosed?: (error: LibvirtError) => void;
   }): Promise<Connection> {
     const { transport, clock, callTimeoutMs, keepalive } = this.#settings;
-    const { events, serverPings, signal, onClosed } = way;
+    const { events, serverPings, signal, onClosed } = options;
     const connection = new Connection({
       label: this.uri.text,
       open: transport,
       clock,
       callTimeoutMs,
       keepalive,
-      ...(events ? { onEvent: (header, body) => this.#events.take(header, body) } : {}),
+      ...(events ? { onEvent: (header, body) => this.#events.dispatch(header, body) } : {}),
       ...(onClosed === undefined ? {} : { onClosed }),
     });
     try {
       await connection.connect(signal);
-      // The attempt as a whole has its time-out, by the signal.
+      // The signal applies the time-out of the whole attempt.
       await handshake(connection, {
         serverName: this.uri.serverName,
         events,

@@ -1,8 +1,8 @@
 /**
- * Calls back into the user's code. What that throws becomes an uncaught exception: the fault is the callback's, so neither the
- * connection nor anybody else may suffer, and it must not vanish.
+ * Runs a callback of the user. An error that it throws becomes an uncaught exception. It does not
+ * affect the connection or other callbacks.
  */
-export function callBack(callback: () => void): void {
+export function runCallback(callback: () => void): void {
   try {
     callback();
   } catch (error) {
@@ -12,23 +12,27 @@ export function callBack(callback: () => void): void {
   }
 }
 
-/** Who wants to be told of something, in the order in which they came. */
+/** Ordered list of listeners. */
 export class Listeners<T> {
   readonly #entries = new Set<(value: T) => void>();
 
+  /** Number of listeners. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Adds a listener; one that is added twice is called twice. @returns what removes it. */
+  /**
+   * Adds a listener. A listener that is added twice is called twice.
+   * @returns a function that removes it.
+   */
   add(listener: (value: T) => void): () => void {
     const entry = (value: T): void => listener(value);
     this.#entries.add(entry);
     return () => void this.#entries.delete(entry);
   }
 
-  /** Calls every listener, whatever the others throw. */
+  /** Calls every listener, even if another listener throws. */
   emit(value: T): void {
-    for (const listener of [...this.#entries]) callBack(() => listener(value));
+    for (const listener of [...this.#entries]) runCallback(() => listener(value));
   }
 }

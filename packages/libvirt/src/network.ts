@@ -3,11 +3,11 @@ import { networkProcedures } from './protocol/network.js';
 import type { NetworkRef } from './protocol/object.js';
 import type { Procedure } from './protocol/procedure.js';
 
-/** A lease of the network's DHCP server. @see virNetworkDHCPLease */
+/** A DHCP lease of the network. @see virNetworkDHCPLease */
 export interface NetworkDhcpLease {
-  /** The bridge on the host. */
+  /** Bridge on the host. */
   readonly iface: string;
-  /** Seconds since 1970; 0 where it does not end. */
+  /** Seconds since 1970; 0: the lease does not expire. */
   readonly expiryTimeSeconds: number;
   /** One of `IpAddrType`. */
   readonly type: number;
@@ -21,8 +21,9 @@ export interface NetworkDhcpLease {
 }
 
 /**
- * A virtual network: a value that names it, and methods that speak to its host. When it is gone, methods reject with
- * `NO_NETWORK`. Methods are libvirt's functions without `virNetwork`.
+ * A virtual network. The object is a value, so there is nothing to close. If the network no longer
+ * exists, methods reject with `NO_NETWORK`. Methods have the names of libvirt's functions without
+ * `virNetwork`.
  * @see https://libvirt.org/html/libvirt-libvirt-network.html
  */
 export class Network implements NetworkRef {
@@ -37,42 +38,45 @@ export class Network implements NetworkRef {
     this.uuid = uuid;
   }
 
-  /** @param flags `NetworkXmlFlags`. */
+  /** Returns the XML. @param flags `NetworkXmlFlags`. */
   getXmlDesc(flags = 0, options?: CallOptions): Promise<string> {
     return this.#link.call(networkProcedures.getXmlDesc, { network: this, flags }, options);
   }
 
-  /** The bridge on the host. @throws {LibvirtError} INTERNAL_ERROR where the network has none. */
+  /**
+   * Returns the name of the bridge on the host.
+   * @throws {LibvirtError} INTERNAL_ERROR if there is no bridge.
+   */
   getBridgeName(options?: CallOptions): Promise<string> {
     return this.#link.call(networkProcedures.getBridgeName, { network: this }, options);
   }
 
-  /** Whether it runs. */
+  /** Returns true if the network is running. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(networkProcedures.isActive, { network: this }, options);
   }
 
-  /** Whether it has a definition that survives a stop. */
+  /** Returns true if the network has a definition, which remains after a stop. */
   isPersistent(options?: CallOptions): Promise<boolean> {
     return this.#link.call(networkProcedures.isPersistent, { network: this }, options);
   }
 
-  /** Whether it starts with libvirtd. */
+  /** Returns true if the network starts with libvirtd. */
   getAutostart(options?: CallOptions): Promise<boolean> {
     return this.#link.call(networkProcedures.getAutostart, { network: this }, options);
   }
 
-  /** @param autostart whether it is to start with libvirtd. */
+  /** Sets whether the network starts with libvirtd. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(networkProcedures.setAutostart, { network: this, autostart }, options);
   }
 
-  /** Starts it. */
+  /** Starts the network. */
   create(options?: CallOptions): Promise<void> {
     return this.#work(networkProcedures.create, { network: this }, options);
   }
 
-  /** Stops it; machines that are connected lose their link. */
+  /** Stops the network. Its domains lose their connection. */
   destroy(options?: CallOptions): Promise<void> {
     return this.#work(networkProcedures.destroy, { network: this }, options);
   }
@@ -82,7 +86,7 @@ export class Network implements NetworkRef {
     return this.#work(networkProcedures.undefine, { network: this }, options);
   }
 
-  /** Leases of the network's own DHCP server. @param mac only those of this address. */
+  /** Returns the DHCP leases. @param mac only the leases of this MAC address. */
   async getDhcpLeases(mac: string | null = null, options?: CallOptions): Promise<readonly NetworkDhcpLease[]> {
     const args = { network: this, mac, needResults: 1, flags: 0 };
     const { leases } = await this.#link.call(networkProcedures.getDhcpLeases, args, options);

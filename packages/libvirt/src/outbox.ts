@@ -5,18 +5,21 @@ import { XdrWriter } from './xdr.js';
 
 const WRITE_SLAB_BYTES = 16_384;
 
-/** The messages of one connection on their way out: those of one turn of the event loop leave in one write. */
+/**
+ * Encodes and sends the messages of a connection. Joins the calls of one event loop iteration into
+ * one write.
+ */
 export class Outbox {
   readonly #writer = new XdrWriter(WRITE_SLAB_BYTES);
   #transport: Transport | null = null;
   #flushing = false;
 
-  /** Where messages go from now on; null when the connection is over: what is queued, and what comes, is dropped. */
+  /** Destination of the messages. null: drops queued and later messages. */
   set transport(transport: Transport | null) {
     this.#transport = transport;
   }
 
-  /** @throws {XdrError} when the arguments cannot be encoded; nothing of the message is sent then. */
+  /** Queues a call. @throws {XdrError} if the arguments cannot be encoded; nothing is sent then. */
   call<A>(procedure: Procedure<A, unknown>, args: A, serial: number): void {
     const { program, number } = procedure;
     try {
@@ -36,7 +39,7 @@ export class Outbox {
     this.#flushSoon();
   }
 
-  /** @param number one of `KeepaliveProcedure`. */
+  /** Queues a keepalive message. @param number one of `KeepaliveProcedure`. */
   keepalive(number: number): void {
     openMessage(this.#writer, {
       program: PROGRAM.keepalive,
@@ -50,9 +53,10 @@ export class Outbox {
   }
 
   /**
-   * One message of the stream that the call `serial` opened.
-   * @param payload may not change before it is sent.
-   * @param written called when the operating system has taken it.
+   * Sends a stream message.
+   * @param serial serial number of the call that opened the stream.
+   * @param payload must not change before `written` is called.
+   * @param written called when the operating system has accepted the message.
    */
   stream(
     { program, number }: Pick<Procedure<unknown, unknown>, 'program' | 'number'>,
@@ -65,7 +69,7 @@ export class Outbox {
     if (transport === null) return;
     openMessage(this.#writer, { program, procedure: number, type: MessageType.stream, serial, status });
     this.#writer.closeFrame(payload?.length ?? 0);
-    // The payload follows its header without being copied into the writer.
+    // Sends the payload after the header, without a copy.
     transport.cork();
     const header = this.#writer.finish();
     if (payload === null || payload.length === 0) transport.write(header, written);
@@ -80,7 +84,8 @@ export class Outbox {
     if (this.#writer.length >= WRITE_SLAB_BYTES) this.#flush();
     if (this.#flushing) return;
     this.#flushing = true;
-    // After the promise callbacks of this turn: those that were just answered mostly make the next call.
+    // After the promise callbacks of this iteration, because a caller that gets a reply often makes
+    // the next call.
     process.nextTick(() => {
       this.#flushing = false;
       this.#flush();

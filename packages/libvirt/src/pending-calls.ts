@@ -4,45 +4,51 @@ import { clientError, type LibvirtError } from './errors.js';
 import type { Procedure } from './protocol/procedure.js';
 import type { XdrReader } from './xdr.js';
 
-/** What is kept of a procedure that was called; its codecs are bound elsewhere. */
+/** A procedure without its codecs. */
 export type ProcedureHead = Pick<Procedure<unknown, unknown>, 'name' | 'program' | 'number' | 'stream'>;
 
 /** A call that was sent. */
 export interface SentCall {
   readonly procedure: ProcedureHead;
-  /** Takes the body of the reply and settles the promise. @throws XdrError when the body is malformed. */
+  /**
+   * Decodes the body of the reply and resolves the call.
+   * @throws {XdrError} if the body is malformed.
+   */
   readonly accept: (body: XdrReader) => void;
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Called once when libvirtd holds the call no longer. */
+  /** Called once when libvirtd has finished the call. */
   readonly onReleased: (() => void) | undefined;
 }
 
 interface Waiting {
   readonly call: SentCall;
-  /** Moved when this process was held up: it could neither send nor read. */
+  /** Moves if this process stalls, because it then can neither send nor read. */
   deadline: number;
-  /** Milliseconds by which the deadline may still move. */
+  /** Milliseconds by which the deadline can still move. */
   graceMs: number;
   readonly removeAbort: () => void;
 }
 
-const LARGEST_SERIAL = 0xffff_ffff;
+const MAX_SERIAL = 0xffff_ffff;
 
-/** A timer that fires later than this tells that the process was held up: by a long computation, by others, by SIGSTOP. */
-const HELD_UP_MS = 50;
+/**
+ * A timer that is later than this shows that the process stalled: a long computation, other
+ * processes, SIGSTOP.
+ */
+const STALL_MS = 50;
 
-/** The error of a call whose signal fired. */
+/** Creates the error of a call whose signal aborted. */
 export function callAborted(procedure: string, signal: AbortSignal | undefined, mayHaveRun: boolean): LibvirtError {
-  const why = `calling ${procedure}: given up by the caller`;
+  const why = `calling ${procedure}: aborted by the caller`;
   return clientError('CALL_ABORTED', why, { procedure, mayHaveRun, cause: signal?.reason });
 }
 
-/** The calls of one connection that libvirtd has not answered, by serial number. */
+/** Calls of a connection without a reply, by serial number. */
 export class PendingCalls {
   readonly #waiting = new Map<number, Waiting>();
-  /** Given up here, but libvirtd still works on them. */
+  /** Calls that timed out or were aborted here, but that libvirtd has not answered. */
   readonly #abandoned = new Map<number, SentCall>();
   #serial = 0;
   #timer: Timer | null = null;
@@ -50,18 +56,18 @@ export class PendingCalls {
 
   constructor(
     private readonly clock: Clock,
-    /** What the errors call the other side. */
+    /** Name of the peer in error messages. */
     private readonly label: string,
   ) {}
 
-  /** A serial number that no unanswered call has. */
+  /** Returns a serial number that no unanswered call uses. */
   nextSerial(): number {
-    do this.#serial = this.#serial === LARGEST_SERIAL ? 1 : this.#serial + 1;
+    do this.#serial = this.#serial === MAX_SERIAL ? 1 : this.#serial + 1;
     while (this.#waiting.has(this.#serial) || this.#abandoned.has(this.#serial));
     return this.#serial;
   }
 
-  /** Watches over a call until it is answered, times out or is given up. */
+  /** Adds a call. It is removed by its reply, its time-out or its signal. */
   add(serial: number, call: SentCall): void {
     const deadline = this.clock.now() + call.timeoutMs;
     const { signal } = call;
@@ -71,8 +77,8 @@ export class PendingCalls {
   }
 
   /**
-   * An answer has come: the call is watched no longer.
-   * @returns null when nobody waits for it, be it because the call was given up or because there was none.
+   * Removes and returns the call that a reply belongs to.
+   * @returns null if there is no such call, or if it timed out or was aborted.
    */
   answered(serial: number): SentCall | null {
     const waiting = this.#waiting.get(serial);
@@ -87,7 +93,7 @@ export class PendingCalls {
     return waiting.call;
   }
 
-  /** The connection is gone: every call fails with what `errorOf` makes for it. */
+  /** Rejects all calls after the end of the connection. */
   failAll(errorOf: (procedure: string) => LibvirtError): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -112,25 +118,27 @@ export class PendingCalls {
     waiting.call.reject(error);
   }
 
-  /** One timer for all calls: it wakes at the earliest deadline and looks again. */
+  /** Sets the timer that all calls share. It fires at the earliest deadline. */
   #wakeBy(deadline: number): void {
     if (deadline >= this.#wakeAt) return;
     this.#timer?.cancel();
     this.#wakeAt = deadline;
-    // The socket keeps the process alive while a call is under way.
+    // The socket keeps the process alive while a call is running.
     const background = true;
     const wake = (): void => {
       const lateMs = this.clock.now() - deadline;
-      if (lateMs > HELD_UP_MS) this.#moveDeadlines(lateMs);
-      // One more turn of the event loop: the answers may be in the socket already, and timers come before it.
+      if (lateMs > STALL_MS) this.#moveDeadlines(lateMs);
+      // Waits one more iteration of the event loop: replies may be in the socket, and Node runs
+      // timers before it reads.
       this.#timer = this.clock.after(0, () => this.#expire(), { background });
     };
     this.#timer = this.clock.after(Math.max(0, deadline - this.clock.now()), wake, { background });
   }
 
   /**
-   * The process was held up for so long: libvirtd gets that time from now on, as calls may have left late. In all a call waits at
-   * most its time-out longer, or a process that is always late would never give up.
+   * Moves all deadlines after a stall of the process, because calls may have been sent late. A
+   * deadline moves by at most the time-out of its call, so that calls time out even if the process
+   * always stalls.
    */
   #moveDeadlines(byMs: number): void {
     const now = this.clock.now();

@@ -4,7 +4,7 @@ import type { Procedure } from './protocol/procedure.js';
 import { storagePoolProcedures, storageVolumeProcedures } from './protocol/storage.js';
 import { StorageVolume } from './storage-volume.js';
 
-/** Sizes in bytes, as of the last refresh. @see virStoragePoolInfo */
+/** State and sizes in bytes, at the time of the last refresh. @see virStoragePoolInfo */
 export interface StoragePoolInfo {
   /** One of `StoragePoolState`. */
   readonly state: number;
@@ -14,9 +14,9 @@ export interface StoragePoolInfo {
 }
 
 /**
- * A storage pool: a value that names it, and methods that speak to its host. When it is gone, methods reject with
- * `NO_STORAGE_POOL`. Methods are libvirt's functions without `virStoragePool`; what may take the host's disks a while goes over
- * the work connection.
+ * A storage pool. The object is a value, so there is nothing to close. If the pool no longer
+ * exists, methods reject with `NO_STORAGE_POOL`. Methods have the names of libvirt's functions
+ * without `virStoragePool`. Slow disk operations use the work connection.
  * @see https://libvirt.org/html/libvirt-libvirt-storage.html
  */
 export class StoragePool implements StoragePoolRef {
@@ -31,7 +31,7 @@ export class StoragePool implements StoragePoolRef {
     this.uuid = uuid;
   }
 
-  /** State and sizes. */
+  /** Returns the state and the sizes. */
   async getInfo(options?: CallOptions): Promise<StoragePoolInfo> {
     const info = await this.#link.call(storagePoolProcedures.getInfo, { pool: this }, options);
     return {
@@ -42,73 +42,77 @@ export class StoragePool implements StoragePoolRef {
     };
   }
 
-  /** @param flags `StorageXmlFlags`. */
+  /** Returns the XML. @param flags `StorageXmlFlags`. */
   getXmlDesc(flags = 0, options?: CallOptions): Promise<string> {
     return this.#link.call(storagePoolProcedures.getXmlDesc, { pool: this, flags }, options);
   }
 
-  /** Whether it runs. */
+  /** Returns true if the pool is active. */
   isActive(options?: CallOptions): Promise<boolean> {
     return this.#link.call(storagePoolProcedures.isActive, { pool: this }, options);
   }
 
-  /** Whether it has a definition that survives a stop. */
+  /** Returns true if the pool has a definition, which remains after a stop. */
   isPersistent(options?: CallOptions): Promise<boolean> {
     return this.#link.call(storagePoolProcedures.isPersistent, { pool: this }, options);
   }
 
-  /** Whether it starts with libvirtd. */
+  /** Returns true if the pool starts with libvirtd. */
   getAutostart(options?: CallOptions): Promise<boolean> {
     return this.#link.call(storagePoolProcedures.getAutostart, { pool: this }, options);
   }
 
-  /** @param autostart whether it is to start with libvirtd. */
+  /** Sets whether the pool starts with libvirtd. */
   setAutostart(autostart: boolean, options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.setAutostart, { pool: this, autostart }, options);
   }
 
-  /** Makes what the pool needs, such as its directory. @param flags `StoragePoolBuildFlags`. */
+  /**
+   * Creates the storage of the pool, for example its directory.
+   * @param flags `StoragePoolBuildFlags`.
+   */
   build(flags = 0, options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.build, { pool: this, flags }, options);
   }
 
-  /** Starts it. @param flags `StoragePoolCreateFlags`. */
+  /** Starts the pool. @param flags `StoragePoolCreateFlags`. */
   create(flags = 0, options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.create, { pool: this, flags }, options);
   }
 
-  /** Stops it; its data stays. */
+  /** Stops the pool. Its data remains. */
   destroy(options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.destroy, { pool: this }, options);
   }
 
-  /** Looks again which volumes there are, and how large. */
+  /** Reads the list of volumes and their sizes again. */
   refresh(options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.refresh, { pool: this, flags: 0 }, options);
   }
 
-  /** Removes the definition of a pool that is stopped; its data stays. */
+  /** Removes the definition of a stopped pool. Its data remains. */
   undefine(options?: CallOptions): Promise<void> {
     return this.#work(storagePoolProcedures.undefine, { pool: this }, options);
   }
 
-  /** The volumes as of the last refresh. */
+  /** Returns the volumes at the time of the last refresh. */
   async listAllVolumes(options?: CallOptions): Promise<readonly StorageVolume[]> {
     const args = { pool: this, needResults: 1, flags: 0 };
     const { volumes } = await this.#link.call(storagePoolProcedures.listAllVolumes, args, options);
     return volumes.map((volume) => new StorageVolume(this.#link, volume));
   }
 
-  /** @throws {LibvirtError} NO_STORAGE_VOL. */
+  /** Returns the volume with this name. @throws {LibvirtError} NO_STORAGE_VOL. */
   async storageVolLookupByName(name: string, options?: CallOptions): Promise<StorageVolume> {
     const volume = await this.#link.call(storageVolumeProcedures.lookupByName, { pool: this, name }, options);
     return new StorageVolume(this.#link, volume);
   }
 
   /**
-   * Makes a volume. Allocating a large one in full takes longer than the default time-out: pass `timeoutMs`.
+   * Creates a volume. Set `timeoutMs` for a large volume with full allocation, which takes longer
+   * than the default.
    * @param flags `StorageVolCreateFlags`.
-   * @throws {LibvirtError} STORAGE_VOL_EXIST where the name is taken.
+   * @throws {LibvirtError} STORAGE_VOL_EXIST if the name is in use.
    */
   async storageVolCreateXml(xml: string, flags = 0, options?: CallOptions): Promise<StorageVolume> {
     const volume = await this.#work(storageVolumeProcedures.createXml, { pool: this, xml, flags }, options);

@@ -3,27 +3,28 @@ import type { StorageVolumeRef } from './protocol/object.js';
 import { storageVolumeProcedures } from './protocol/storage.js';
 import type { LibvirtStream } from './stream.js';
 
-/** Kind and sizes of a volume. @see virStorageVolInfo */
+/** Type and sizes of a volume. @see virStorageVolInfo */
 export interface StorageVolumeInfo {
   /** One of `StorageVolType`. */
   readonly type: number;
-  /** What a guest sees. */
+  /** Size that a guest sees. */
   readonly capacityBytes: number;
-  /** What it takes on the host. */
+  /** Disk space on the host. */
   readonly allocationBytes: number;
 }
 
-/** Which part of a volume a stream carries. */
+/** Part of a volume that a stream reads or writes. */
 export interface StorageVolumeRange {
-  /** Where it begins; default 0. */
+  /** Start. Default: 0. */
   readonly offsetBytes?: number;
-  /** How long it is; default 0, all that follows. */
+  /** Length. Default: 0, which means the rest of the volume. */
   readonly lengthBytes?: number;
 }
 
 /**
- * A volume of a storage pool: a value that names it, and methods that speak to its host. When it is gone, methods reject with
- * `NO_STORAGE_VOL`. Methods are libvirt's functions without `virStorageVol`.
+ * A volume of a storage pool. The object is a value, so there is nothing to close. If the volume no
+ * longer exists, methods reject with `NO_STORAGE_VOL`. Methods have the names of libvirt's
+ * functions without `virStorageVol`.
  * @see https://libvirt.org/html/libvirt-libvirt-storage.html
  */
 export class StorageVolume implements StorageVolumeRef {
@@ -31,7 +32,7 @@ export class StorageVolume implements StorageVolumeRef {
   /** Name of its pool. */
   readonly pool: string;
   readonly name: string;
-  /** Unique on the host; for files, the path. */
+  /** Unique key on the host; for files, the path. */
   readonly key: string;
 
   constructor(link: Link, { pool, name, key }: StorageVolumeRef) {
@@ -41,32 +42,35 @@ export class StorageVolume implements StorageVolumeRef {
     this.key = key;
   }
 
-  /** Kind and sizes. */
+  /** Returns the type and the sizes. */
   async getInfo(options?: CallOptions): Promise<StorageVolumeInfo> {
     return toInfo(await this.#link.call(storageVolumeProcedures.getInfo, { volume: this }, options));
   }
 
-  /** @param flags `StorageVolInfoFlags`: GET_PHYSICAL gives the file's size as `allocationBytes`. */
+  /**
+   * Returns the type and the sizes.
+   * @param flags `StorageVolInfoFlags`; with GET_PHYSICAL, `allocationBytes` is the file size.
+   */
   async getInfoFlags(flags: number, options?: CallOptions): Promise<StorageVolumeInfo> {
     return toInfo(await this.#link.call(storageVolumeProcedures.getInfoFlags, { volume: this, flags }, options));
   }
 
-  /** Where a guest's `<source>` finds it, mostly a file or a device. */
+  /** Returns the path for `<source>` in a domain's XML, usually a file or a device. */
   getPath(options?: CallOptions): Promise<string> {
     return this.#link.call(storageVolumeProcedures.getPath, { volume: this }, options);
   }
 
-  /** Format, sizes, path and owner as XML. */
+  /** Returns format, sizes, path and owner as XML. */
   getXmlDesc(options?: CallOptions): Promise<string> {
     return this.#link.call(storageVolumeProcedures.getXmlDesc, { volume: this, flags: 0 }, options);
   }
 
-  /** @param flags `StorageVolDeleteFlags`. */
+  /** Deletes the volume. @param flags `StorageVolDeleteFlags`. */
   delete(flags = 0, options?: CallOptions): Promise<void> {
     return this.#link.work(null, storageVolumeProcedures.delete, { volume: this, flags }, options);
   }
 
-  /** @param flags `StorageVolResizeFlags`; SHRINK where it becomes smaller. */
+  /** Changes the size. @param flags `StorageVolResizeFlags`; use SHRINK for a smaller size. */
   resize(capacityBytes: number, flags = 0, options?: CallOptions): Promise<void> {
     return this.#link.work(
       null,
@@ -77,25 +81,27 @@ export class StorageVolume implements StorageVolumeRef {
   }
 
   /**
-   * Opens a stream that writes into the volume. It is a Duplex: `pipeline(source, stream)` uploads with backpressure, and the
-   * stream finishes when libvirtd has confirmed the last byte. Writing past the end of the range is an `error` of the stream;
-   * without `lengthBytes` a volume that is a file grows instead. What was written before an error stays.
+   * Opens a stream that writes to the volume. `pipeline(source, stream)` uploads with backpressure.
+   * The stream emits `finish` when libvirtd has confirmed the last byte. A write after the end of
+   * the range is an `error` of the stream; without `lengthBytes`, a file volume grows instead. Data
+   * that was written before an error remains.
    */
   upload(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.upload, this.#range(range), options);
   }
 
   /**
-   * Opens a stream that reads the volume; destroy it to stop early. A range that reaches beyond the volume's end gives what is
-   * there. Silence has no time-out: where storage hangs, so does the stream, and giving it up makes libvirtd 9.0 wait for that
-   * storage with its event loop, which then serves nobody.
+   * Opens a stream that reads the volume. Destroy the stream to stop early. If the range exceeds
+   * the volume, the stream ends at the end of the volume. There is no time-out: the stream waits
+   * while the storage hangs. If you destroy it then, libvirtd 9.0 blocks its event loop and answers
+   * no client until the storage works again.
    */
   download(range: StorageVolumeRange = {}, options?: CallOptions): Promise<LibvirtStream> {
     return this.#link.openStream(storageVolumeProcedures.download, this.#range(range), options);
   }
 
   #range({ offsetBytes = 0, lengthBytes = 0 }: StorageVolumeRange) {
-    // Sparse streams (flag 1) need a dialect of the stream protocol that this client does not speak.
+    // Sparse streams (flag 1) are not supported: they use further message types.
     return { volume: this, offset: offsetBytes, length: lengthBytes, flags: 0 };
   }
 }

@@ -1,4 +1,4 @@
-import { callBack } from './listeners.js';
+import { runCallback } from './listeners.js';
 import type { LibvirtStream } from './stream.js';
 
 interface Message {
@@ -7,42 +7,43 @@ interface Message {
 }
 
 /**
- * The place that a connection keeps for its one stream, from the call that asks for it on. libvirtd starts a stream before it
- * answers that call, and another of its threads sends the data: with libvirtd 9.0 one small download in 12 (nothing else running) to
- * 2,000 has data, or even its end, in front of the answer. What comes early waits here until there is a stream to take it.
+ * Holds the stream of a connection and buffers messages that arrive before the stream is open.
+ * libvirtd starts the stream before it replies to the call, and another thread sends the data.
+ * Data, or even the end of the stream, may therefore precede the reply. With libvirtd 9.0 this
+ * affects one small download in 12 (no other load) to 2,000.
  */
 export class StreamSlot {
   readonly #early: Message[] = [];
   #stream: LibvirtStream | null = null;
 
-  /** @param serial of the call that asks for the stream. */
+  /** @param serial serial number of the call that opens the stream. */
   constructor(readonly serial: number) {}
 
-  /** The stream, once libvirtd has agreed to it. */
+  /** The stream; null until libvirtd has replied. */
   get stream(): LibvirtStream | null {
     return this.#stream;
   }
 
-  /** libvirtd has agreed. @returns the stream. */
+  /** Sets the stream after the reply, and returns it. */
   open(stream: LibvirtStream): LibvirtStream {
     this.#stream = stream;
     return stream;
   }
 
-  /** A message of the stream has come. `payload` must stay valid. */
+  /** Passes a message to the stream, or buffers it. `payload` must remain valid. */
   receive(status: number, payload: Buffer): void {
     const stream = this.#stream;
     if (stream === null) this.#early.push({ status, payload });
-    // A stream that flows calls its `data` listeners at once.
-    else callBack(() => stream.receive(status, payload));
+    // A flowing stream calls its `data` listeners synchronously.
+    else runCallback(() => stream.receive(status, payload));
   }
 
-  /** Whether the stream has yet to be given what came before it. */
+  /** True if the stream is open and buffered messages wait. */
   get hasEarly(): boolean {
     return this.#stream !== null && this.#early.length > 0;
   }
 
-  /** Gives the stream what came before it, once. */
+  /** Passes the buffered messages to the stream. */
   deliverEarly(): void {
     if (this.#stream === null) return;
     for (const { status, payload } of this.#early.splice(0)) this.receive(status, payload);

@@ -4,30 +4,31 @@ import { errorFromRemote, MessageStatus, remoteError, STREAM_CHUNK_BYTES } from 
 import type { StreamDirection } from './protocol/procedure.js';
 import { XdrReader } from './xdr.js';
 
-/** What a stream needs from the connection that it has for itself. */
+/** Interface of a stream to its connection. */
 export interface StreamChannel {
-  /** Sends one stream message; `written` is called when the operating system has it. */
+  /** Sends a stream message. `written` is called when the operating system has accepted it. */
   send(status: number, payload: Uint8Array | null, written?: () => void): void;
-  /** Stops and starts reading from the connection. */
+  /** Stops reading from the connection. */
   pause(): void;
+  /** Reads from the connection again. */
   resume(): void;
-  /** The stream is over: sends what is queued and closes the connection. */
+  /** Sends queued messages and closes the connection, after the end of the stream. */
   release(): void;
 }
 
 const NO_PAYLOAD = Buffer.alloc(0);
 
 /**
- * One libvirt stream as a Duplex. Writing sends data, as fast as libvirtd takes it; `end()` finishes, and `finish` comes when
- * libvirtd has confirmed that everything arrived; reading receives, and the socket is not read while nobody reads the stream.
- * `destroy()` or `abort()` gives up on both sides. What libvirtd reports on the stream comes as `error` ({@link LibvirtError}),
- * a lost connection as CONNECTION_LOST. Whoever opened the stream reads or ends or destroys it.
+ * A libvirt stream as a Node Duplex with backpressure. `end()` finishes an upload; `finish` comes
+ * when libvirtd has confirmed all data. `destroy()` or `abort()` ends the stream on both sides.
+ * Errors from libvirtd are `error` events ({@link LibvirtError}), a lost connection is
+ * CONNECTION_LOST. The caller must read, end or destroy the stream.
  */
 export class LibvirtStream extends Duplex {
-  /** libvirtd confirmed the end: there is nothing more to tell it. */
+  /** True if libvirtd has confirmed the end of the stream. */
   #confirmed = false;
-  /** libvirtd ended the stream with an error: it has already forgotten it. */
-  #refused = false;
+  /** True if libvirtd has ended the stream with an error. */
+  #failedByServer = false;
   #onConfirmed: (() => void) | null = null;
 
   constructor(
@@ -39,9 +40,9 @@ export class LibvirtStream extends Duplex {
     const options: DuplexOptions & { readable: boolean; writable: boolean } = {
       readable: direction !== 'upload',
       writable: direction !== 'download',
-      // A console that the guest's end closes is over in both directions.
+      // If the guest side of a console closes, both directions end.
       allowHalfOpen: direction !== 'both',
-      // One message may wait while the next one is being cut.
+      // Buffers one message.
       readableHighWaterMark: STREAM_CHUNK_BYTES,
       writableHighWaterMark: STREAM_CHUNK_BYTES,
     };
@@ -49,18 +50,18 @@ export class LibvirtStream extends Duplex {
   }
 
   /**
-   * Tells libvirtd to throw away what was sent so far as far as it can, and destroys the stream; `error` comes when a reason
-   * is given. The same as `destroy(reason)`, under libvirt's name.
+   * Aborts the stream, like `destroy(reason)`. libvirtd discards the data that it can. With a
+   * reason, the stream emits `error`.
    */
   abort(reason?: Error): void {
     this.destroy(reason);
   }
 
-  /** For the connection: a message of this stream has come. `payload` must stay valid. */
+  /** For the connection: handles a message of this stream. `payload` must remain valid. */
   receive(status: number, payload: Buffer): void {
     if (this.destroyed) return;
     if (status === MessageStatus.error) {
-      this.#refused = true;
+      this.#failedByServer = true;
       this.destroy(this.#remoteFailure(payload));
       return;
     }
@@ -72,8 +73,8 @@ export class LibvirtStream extends Duplex {
       if (!this.push(payload)) this.channel.pause();
       return;
     }
-    // Empty data is the end of what libvirtd sends. A download is confirmed before its reader is told: libvirtd may still
-    // have an error to report.
+    // An empty message is the end of the data. A download ends only after the confirmation, because
+    // libvirtd may still report an error.
     if (this.direction === 'download') this.channel.send(MessageStatus.ok, null);
     else this.push(null);
   }
@@ -111,7 +112,7 @@ export class LibvirtStream extends Duplex {
       const isLast = at + STREAM_CHUNK_BYTES >= chunk.length;
       this.channel.send(MessageStatus.continue, piece, isLast ? () => done() : undefined);
     }
-    // An empty data message would end the stream.
+    // Sends nothing for an empty chunk, because an empty message ends the stream.
     if (chunk.length === 0) done();
   }
 
@@ -125,7 +126,7 @@ export class LibvirtStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.#confirmed && !this.#refused) this.channel.send(MessageStatus.error, NO_PAYLOAD);
+    if (!this.#confirmed && !this.#failedByServer) this.channel.send(MessageStatus.error, NO_PAYLOAD);
     this.channel.release();
     done(error);
   }

@@ -19,13 +19,13 @@ describe('a connection URI', () => {
       'qemu+unix:///system?socket=/s&name=qemu:///embed',
       { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///embed' },
     ],
-    // As libvirt's own parser: names may be escaped, and a semicolon separates too.
+    // As in libvirt's parser: names may be escaped, and a semicolon is a separator.
     [
       'qemu:///system?mode=auto;%73ocket=/s',
       { driver: 'qemu', path: '/system', socket: '/s', serverName: 'qemu:///system' },
     ],
     ['lxc:///?socket=/s&own=1', { driver: 'lxc', path: '/', socket: '/s', serverName: 'lxc:///?own=1' }],
-  ])('%s is taken apart', (text, parts) => {
+  ])('%s is parsed', (text, parts) => {
     expect(parseUri(text)).toEqual({ text, ...parts });
   });
 
@@ -39,7 +39,7 @@ describe('a connection URI', () => {
     ['qemu+unix:///system?socket=sock', 'the socket must be an absolute path without a zero byte'],
     ['qemu+unix:///system?socket=%zz', 'parameter "socket" is badly escaped'],
     ['qemu+unix:///system?socket=/run/a%00b', 'the socket must be an absolute path without a zero byte'],
-  ])('"%s" is refused, saying why', (text, why) => {
+  ])('"%s" is rejected with a reason', (text, why) => {
     let error: unknown;
     try {
       parseUri(text);
@@ -50,7 +50,7 @@ describe('a connection URI', () => {
     expect(error).toHaveProperty('message', `reading the connection URI "${text}": ${why}`);
   });
 
-  it('is refused without repeating its password', () => {
+  it('is rejected without its password in the error', () => {
     expect(() => parseUri('qemu+tcp://root:secret@host/system')).toThrow(
       'reading the connection URI "qemu+tcp://root:***@host/system": transport "tcp" is not supported yet',
     );
@@ -69,15 +69,15 @@ describe('the sockets of a URI', () => {
       ['/run/user/7/libvirt/libvirt-sock', '/run/user/7/libvirt/virtqemud-sock'],
       true,
     ],
-    // A libvirtd that root starts is the system's: it is never started for a session.
+    // A libvirtd that root starts is the system daemon, so it is never started for a session.
     ['qemu:///session', root, ['/run/user/0/libvirt/libvirt-sock', '/run/user/0/libvirt/virtqemud-sock'], false],
     ['test:///default', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtqemud-sock'], false],
     ['lxc:///', root, ['/run/libvirt/libvirt-sock', '/run/libvirt/virtlxcd-sock'], false],
-  ])('%s for %o are the monolithic daemon’s, then the modular one’s', (text, places, paths, mayStart) => {
+  ])('%s for %o are those of libvirtd and the modular daemon', (text, places, paths, mayStart) => {
     expect(socketCandidates(parseUri(text), places)).toEqual({ paths, mayStart });
   });
 
-  it('are the given one alone, whatever else is there', () => {
+  it('are only the given socket, if there is one', () => {
     expect(socketCandidates(parseUri('qemu:///session?socket=/tmp/s'), user)).toEqual({
       paths: ['/tmp/s'],
       mayStart: false,

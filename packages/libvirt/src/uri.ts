@@ -1,20 +1,23 @@
 import { clientError } from './errors.js';
 
-/** A connection URI, taken apart. */
+/** A parsed connection URI. */
 export interface LibvirtUri {
-  /** As given; one that is accepted has no user and so no password, so it appears in errors. */
+  /** Original text. It contains no password, so errors may show it. */
   readonly text: string;
-  /** The hypervisor driver: `qemu`, `test`, … */
+  /** Hypervisor driver: `qemu`, `test` and so on. */
   readonly driver: string;
-  /** `/system`, `/session`, `/default`. */
+  /** `/system`, `/session` or `/default`. */
   readonly path: string;
-  /** `?socket=`: the one socket to use, null for the usual places. */
+  /** Socket path of `?socket=`; null: the default sockets. */
   readonly socket: string | null;
-  /** What libvirtd is asked to open, e.g. `qemu:///system`: the URI without what only concerns the way there, or `?name=`. */
+  /**
+   * URI that libvirtd opens, e.g. `qemu:///system`: the value of `?name=`, or the URI without
+   * client parameters.
+   */
   readonly serverName: string;
 }
 
-/** Drivers that live in libvirt's client library: there is no daemon to talk to. */
+/** Drivers that run inside libvirt's client library and have no daemon. */
 const clientSideDrivers = new Set([
   'esx',
   'gsx',
@@ -27,8 +30,8 @@ const clientSideDrivers = new Set([
   'openvz',
 ]);
 
-/** Parameters for the client, not for the daemon. */
-const ownParameters = new Set([
+/** URI parameters for the client, which libvirtd must not receive. */
+const clientParameters = new Set([
   'socket',
   'name',
   'mode',
@@ -47,15 +50,16 @@ const ownParameters = new Set([
   'tls_priority',
 ]);
 
-const shape = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
+const pattern = /^([a-z][a-z0-9]*)(?:\+([a-z0-9]+))?:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/i;
 
 /**
- * Takes a libvirt connection URI apart: `qemu:///system`, `qemu+unix:///system?socket=/run/…`, `test:///default`.
- * @throws {LibvirtError} INVALID_URI, naming what is wrong with it.
+ * Parses a libvirt connection URI: `qemu:///system`, `qemu+unix:///system?socket=/path`,
+ * `test:///default`.
+ * @throws {LibvirtError} INVALID_URI with the reason.
  * @see https://libvirt.org/uri.html
  */
 export function parseUri(text: string): LibvirtUri {
-  const match = shape.exec(text);
+  const match = pattern.exec(text);
   if (match === null) throw invalid(text, 'a libvirt URI looks like qemu:///system');
   const [, driver = '', transport = 'unix', authority = '', path = '/', query = ''] = match;
   const scheme = driver.toLowerCase();
@@ -70,9 +74,9 @@ export function parseUri(text: string): LibvirtUri {
     throw invalid(text, `host "${host}" needs a remote transport, which is not supported yet`);
   }
   const parameters = parseQuery(text, query);
-  // Of several the last counts.
+  // The last value counts if a parameter is repeated.
   const valueOf = (name: string): string | null => parameters.findLast((each) => each.name === name)?.value ?? null;
-  const forDaemon = parameters.filter(({ name }) => !ownParameters.has(name)).map(({ raw }) => raw);
+  const forDaemon = parameters.filter(({ name }) => !clientParameters.has(name)).map(({ raw }) => raw);
   return {
     text,
     driver: scheme,
@@ -83,16 +87,18 @@ export function parseUri(text: string): LibvirtUri {
 }
 
 interface Parameter {
-  /** Lower case: libvirt compares names without regard to case. */
+  /** Lower case, because libvirt ignores the case of names. */
   readonly name: string;
   readonly value: string;
-  /** As it stands in the URI. */
+  /** Original text in the URI. */
   readonly raw: string;
 }
 
-/** By hand: URLSearchParams makes a space of `+`, which libvirt does not and which is legal in the path of a socket. */
+/**
+ * Parses the query. URLSearchParams would turn `+` into a space, but `+` is legal in a socket path.
+ */
 function parseQuery(text: string, query: string): readonly Parameter[] {
-  // As virURIParseParams, which takes the semicolon too.
+  // virURIParseParams also accepts semicolons.
   const pairs = query.split(/[&;]/).filter((pair) => pair !== '');
   return pairs.map((raw) => {
     const [name = '', ...value] = raw.split('=');
@@ -105,45 +111,50 @@ function parseQuery(text: string, query: string): readonly Parameter[] {
 }
 
 function checkedSocket(text: string, socket: string | null): string | null {
-  // Node cuts a path off at a zero byte, and connects to what is there.
+  // Node truncates a path at a zero byte and would connect to another socket.
   if (socket === null || (socket.startsWith('/') && !socket.includes('\0'))) return socket;
   throw invalid(text, 'the socket must be an absolute path without a zero byte');
 }
 
-/** Where the environment says that sockets are. */
-export interface SocketPlaces {
-  /** 0 for root. */
+/** Properties of this process that determine the socket paths. */
+export interface SocketEnvironment {
+  /** User id; 0 is root. */
   readonly uid: number;
-  /** $XDG_RUNTIME_DIR; undefined where it is not set. */
+  /** `$XDG_RUNTIME_DIR`; undefined if it is not set. */
   readonly runtimeDir: string | undefined;
 }
 
-/** The sockets that may lead to the URI's daemon, best first, and whether a daemon may be started when none answers. */
-export interface SocketCandidates {
+/** Result of {@link socketCandidates}. */
+interface SocketCandidates {
+  /** Socket paths in the order of preference. */
   readonly paths: readonly string[];
-  /** A user's own daemon is started on demand, as libvirt does; the system's never is. */
+  /**
+   * True if the client may start a daemon when no socket answers. As in libvirt, only for a user's
+   * own daemon.
+   */
   readonly mayStart: boolean;
 }
 
 /**
- * `?socket=` alone when it is given: falling back to another one would reach another daemon. Else the monolithic daemon's
- * socket, then the modular one of the driver, in /run/libvirt or for `/session` in the user's runtime directory.
+ * Returns the sockets of the URI's daemon. With `?socket=` this is the only candidate, because
+ * another socket may belong to another daemon. Otherwise the socket of libvirtd is first, then that
+ * of the modular daemon, in /run/libvirt or in the user's runtime directory.
  */
-export function socketCandidates(uri: LibvirtUri, places: SocketPlaces): SocketCandidates {
+export function socketCandidates(uri: LibvirtUri, environment: SocketEnvironment): SocketCandidates {
   if (uri.socket !== null) return { paths: [uri.socket], mayStart: false };
-  const session = uri.path === '/session' || (uri.driver === 'test' && places.uid !== 0);
-  const directory = session ? `${places.runtimeDir ?? `/run/user/${places.uid}`}/libvirt` : '/run/libvirt';
-  // The test driver is part of every daemon; qemu's is the one that is there.
+  const session = uri.path === '/session' || (uri.driver === 'test' && environment.uid !== 0);
+  const directory = session ? `${environment.runtimeDir ?? `/run/user/${environment.uid}`}/libvirt` : '/run/libvirt';
+  // Every modular daemon has the test driver; virtqemud is the most common.
   const modular = uri.driver === 'test' ? 'qemu' : uri.driver;
   return {
     paths: [`${directory}/libvirt-sock`, `${directory}/virt${modular}d-sock`],
-    // As root, a libvirtd that is started is the system's daemon, whatever the URI says.
-    mayStart: session && places.uid !== 0,
+    // A libvirtd that root starts is always the system daemon.
+    mayStart: session && environment.uid !== 0,
   };
 }
 
 function invalid(text: string, why: string, cause?: unknown): Error {
-  // libvirt's URIs have no place for a password; somebody may write one all the same.
+  // libvirt URIs have no password, but a user may write one.
   const shown = text.replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:***@');
   return clientError('INVALID_URI', `reading the connection URI "${shown}": ${why}`, { cause });
 }

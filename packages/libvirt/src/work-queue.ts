@@ -4,9 +4,9 @@ import type { CallOptions } from './caller.js';
 import type { Connection } from './connection.js';
 import { clientError, type ClientErrorCode, type LibvirtError } from './errors.js';
 import type { Procedure } from './protocol/procedure.js';
-import type { StandingConnection } from './standing-connection.js';
+import type { ReconnectingConnection } from './reconnecting-connection.js';
 
-/** Where calls wait for their turn. */
+/** A queued call. */
 interface Job {
   readonly domainUuid: string | null;
   readonly start: (connection: Connection) => void;
@@ -16,48 +16,52 @@ interface Job {
 
 /** Settings of a {@link WorkQueue}. */
 export interface WorkQueueOptions {
-  /** What the errors call the other side. */
+  /** Name of the peer in error messages. */
   readonly label: string;
   /**
-   * When a domain's turn ends: with the caller's wait, so that a power-off passes a reset that hangs, or with the answer, so that
-   * libvirtd never has two calls of that domain. There, the calls after a time-out wait, and time out without being sent.
+   * When the next call to the same domain may run. `after-wait`: when the caller of the previous
+   * call stops waiting, so a power-off can overtake a hung reset. `after-reply`: when libvirtd
+   * replies, so libvirtd never has two calls to the domain. After a time-out, later calls then stay
+   * in the queue and may time out without being sent.
    */
-  readonly turnEnds: 'with-wait' | 'with-answer';
+  readonly freesDomain: 'after-wait' | 'after-reply';
 }
 
-/** What is under way on one connection. */
+/** Running calls of one connection. */
 interface Load {
-  /** Calls that libvirtd has not answered, given up here or not: each takes one of its five places. */
+  /** Calls without a reply, including calls that timed out or were aborted. */
   unanswered: number;
-  /** Those of them that somebody still waits for. */
+  /** Calls without a reply whose caller still waits. */
   awaited: number;
 }
 
 /**
- * libvirtd admits five requests per client (`max_client_requests`); the fifth place stays free for keepalive.
+ * Maximum number of parallel calls. libvirtd allows five per client (`max_client_requests`); the
+ * fifth is reserved for keepalive.
  * @see https://libvirt.org/manpages/libvirtd.html
  */
-export const WORK_PLACES = 4;
+export const MAX_PARALLEL_CALLS = 4;
 
 /**
- * The calls that may block on a machine, one at a time per domain and in order, at most {@link WORK_PLACES} awaited at once.
+ * Queue of calls that may wait for a domain. At most {@link MAX_PARALLEL_CALLS} run in parallel.
+ * Calls to the same domain run in order, one at a time.
  *
- * A call that is given up goes on in libvirtd and keeps its place there, but not its domain's turn: a forced power-off must get
- * past a reset that hangs. When given-up calls hold so many places that a call which could run cannot be sent, the connection is
- * retired: a fresh one takes the new calls, the old one closes as soon as nobody waits for an answer on it.
+ * libvirtd continues a call that timed out, and counts it. If such calls use up the limit and
+ * another call is ready, the queue retires the connection: new calls use a new connection, and the
+ * old one closes when no caller waits for it.
  */
 export class WorkQueue {
   readonly #waiting: Job[] = [];
   readonly #busyDomains = new Set<string>();
   readonly #loads = new WeakMap<Connection, Load>();
-  /** Connections that only wait for their last answers. */
+  /** Connections that get no new calls and wait for their last replies. */
   readonly #retired = new Set<Connection>();
   #awaited = 0;
-  #asking = false;
+  #connecting = false;
   #closed = false;
 
   constructor(
-    private readonly connection: StandingConnection,
+    private readonly connection: ReconnectingConnection,
     private readonly clock: Clock,
     private readonly options: WorkQueueOptions,
   ) {}
@@ -74,10 +78,10 @@ export class WorkQueue {
     const deadline = this.clock.now() + timeoutMs;
     const failure = (code: ClientErrorCode, why: string, cause?: unknown): LibvirtError =>
       clientError(code, `calling ${name}: ${why}`, { procedure: name, cause });
-    const givenUp = (): LibvirtError =>
-      failure('CALL_ABORTED', 'given up by the caller while it waited for its turn', signal?.reason);
+    const aborted = (): LibvirtError =>
+      failure('CALL_ABORTED', 'aborted by the caller while it was queued', signal?.reason);
     if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${this.options.label} is closed`));
-    if (signal?.aborted === true) return Promise.reject(givenUp());
+    if (signal?.aborted === true) return Promise.reject(aborted());
     return new Promise<R>((resolve, reject) => {
       const leaveQueue = (): void => {
         timer?.cancel();
@@ -101,7 +105,7 @@ export class WorkQueue {
           reject(error);
         },
       };
-      const removeAbort = onAbort(signal, () => this.#drop(job, givenUp()));
+      const removeAbort = onAbort(signal, () => this.#drop(job, aborted()));
       const timer =
         timeoutMs === Infinity
           ? null
@@ -111,12 +115,12 @@ export class WorkQueue {
     });
   }
 
-  /** The connection was lost: what waited behind it is rejected, never having been sent. */
+  /** Rejects all queued calls after a connection loss. */
   lost(error: LibvirtError): void {
     this.#rejectWaiting('CONNECTION_LOST', error);
   }
 
-  /** Rejects everything, closes retired connections. */
+  /** Rejects all queued calls and closes retired connections. */
   close(): void {
     this.#closed = true;
     this.#rejectWaiting('LINK_CLOSED', clientError('LINK_CLOSED', `the link to ${this.options.label} was closed`));
@@ -127,7 +131,7 @@ export class WorkQueue {
   #rejectWaiting(code: 'CONNECTION_LOST' | 'LINK_CLOSED', cause: LibvirtError): void {
     for (const job of this.#waiting.splice(0)) {
       job.fail(
-        clientError(code, `calling ${job.procedure}: ${cause.message}, before its turn came`, {
+        clientError(code, `calling ${job.procedure}: ${cause.message}, before it was sent`, {
           procedure: job.procedure,
           cause,
         }),
@@ -160,50 +164,53 @@ export class WorkQueue {
     job.fail(error);
   }
 
-  /** Starts what may start, oldest first. */
+  /** Sends the calls that can run, oldest first. */
   #pump(): void {
-    for (let at = 0; at < this.#waiting.length && this.#awaited < WORK_PLACES;) {
+    for (let at = 0; at < this.#waiting.length && this.#awaited < MAX_PARALLEL_CALLS;) {
       const job = this.#waiting[at];
       if (job === undefined) return;
       if (job.domainUuid !== null && this.#busyDomains.has(job.domainUuid)) {
         at += 1;
         continue;
       }
-      const connection = this.#usable();
+      const connection = this.#availableConnection();
       if (connection === null) return;
       this.#waiting.splice(at, 1);
       job.start(connection);
     }
   }
 
-  /** The connection, if it has a free place; else null, and `#pump` is called when there is one. */
-  #usable(): Connection | null {
+  /**
+   * Returns the connection if it can accept a call. Otherwise returns null, and `#pump` runs again
+   * later.
+   */
+  #availableConnection(): Connection | null {
     const connection = this.connection.current;
     if (connection === null) {
-      this.#ask();
+      this.#connect();
       return null;
     }
     const load = this.#loadOf(connection);
-    if (load.unanswered < WORK_PLACES) return connection;
-    // Fewer than WORK_PLACES are awaited, so given-up calls hold places here: it starves.
+    if (load.unanswered < MAX_PARALLEL_CALLS) return connection;
+    // Calls that timed out or were aborted use up the limit of this connection.
     this.#retired.add(connection);
     this.connection.release();
     this.#closeIfDone(connection, load);
-    this.#ask();
+    this.#connect();
     return null;
   }
 
-  #ask(): void {
-    if (this.#asking) return;
-    this.#asking = true;
-    // Each job has its own time-out; this wait ends with the connection or the link.
+  #connect(): void {
+    if (this.#connecting) return;
+    this.#connecting = true;
+    // Each job has its own time-out. This wait ends when there is a connection or the link closes.
     this.connection.get({ timeoutMs: Infinity }).then(
       () => {
-        this.#asking = false;
+        this.#connecting = false;
         this.#pump();
       },
       () => {
-        this.#asking = false; // Only the link's end comes here, and `close` has rejected the jobs.
+        this.#connecting = false; // The link is closed, and `close` has rejected the jobs.
       },
     );
   }
@@ -223,19 +230,19 @@ export class WorkQueue {
     this.#awaited += 1;
     const { domainUuid } = job;
     if (domainUuid !== null) this.#busyDomains.add(domainUuid);
-    const endTurn = (): void => {
+    const freeDomain = (): void => {
       if (domainUuid !== null) this.#busyDomains.delete(domainUuid);
     };
     try {
       return await call(() => {
         load.unanswered -= 1;
-        if (this.options.turnEnds === 'with-answer') endTurn();
+        if (this.options.freesDomain === 'after-reply') freeDomain();
         this.#pump();
       });
     } finally {
       load.awaited -= 1;
       this.#awaited -= 1;
-      if (this.options.turnEnds === 'with-wait') endTurn();
+      if (this.options.freesDomain === 'after-wait') freeDomain();
       this.#closeIfDone(connection, load);
       this.#pump();
     }
@@ -243,6 +250,6 @@ export class WorkQueue {
 
   #closeIfDone(connection: Connection, load: Load): void {
     if (load.awaited > 0 || !this.#retired.delete(connection)) return;
-    connection.close('CONNECTION_LOST', 'given-up calls used up the work connection');
+    connection.close('CONNECTION_LOST', 'calls that timed out or were aborted used up the connection');
   }
 }

@@ -35,7 +35,7 @@ describe('XDR values', () => {
     expect(encoded(optional(int), null).toString('hex')).toBe('00000000');
   });
 
-  it('come back as they went', () => {
+  it('are preserved by encoding and decoding', () => {
     const codec = struct({
       small: int,
       large: uhyper,
@@ -61,26 +61,26 @@ describe('XDR values', () => {
     expect(roundTrip(codec, value)).toEqual(value);
   });
 
-  it('read opaque bytes as a copy that outlives the message', () => {
+  it('decode opaque bytes as a copy', () => {
     const message = encoded(opaque, Buffer.from('data'));
     const bytes = opaque.decode(new XdrReader(message));
     message.fill(0);
     expect(Buffer.from(bytes).toString()).toBe('data');
   });
 
-  it('refuse a message that ends too early', () => {
+  it('reject a truncated message', () => {
     expect(() => string.decode(new XdrReader(Buffer.from('0000000861626364', 'hex')))).toThrow(XdrError);
     expect(() => hyper.decode(new XdrReader(Buffer.alloc(4)))).toThrow(XdrError);
   });
 
-  it('refuse lengths that cannot be, before anything is allocated', () => {
+  it('reject impossible lengths before they allocate memory', () => {
     const lie = Buffer.from('ffffffff', 'hex');
     expect(() => string.decode(new XdrReader(lie))).toThrow('text of 4294967295 bytes');
     expect(() => opaque.decode(new XdrReader(lie))).toThrow(XdrError);
     expect(() => array(int).decode(new XdrReader(lie))).toThrow('array of 4294967295 elements in 0 bytes');
   });
 
-  it('read no further than the end of their message', () => {
+  it('do not read beyond the end of the message', () => {
     const buffer = Buffer.concat([encoded(int, 1), encoded(int, 2)]);
     const reader = new XdrReader(buffer, 0, 4);
     expect(reader.int32()).toBe(1);
@@ -89,7 +89,7 @@ describe('XDR values', () => {
 });
 
 describe('the writer', () => {
-  it('gives views that stay valid while it goes on writing', () => {
+  it('returns buffers that remain valid while it continues to write', () => {
     const writer = new XdrWriter(16);
     const views: Buffer[] = [];
     for (let value = 0; value < 50; value += 1) {
@@ -99,7 +99,7 @@ describe('the writer', () => {
     expect(views.map((view) => view.readUInt32BE(0))).toEqual(Array.from({ length: 50 }, (_, value) => value));
   });
 
-  it('fills in the length of each frame, also when the slab grows in between', () => {
+  it('writes the length of each message, also when its memory grows', () => {
     const writer = new XdrWriter(16);
     writer.openFrame();
     writer.uint32(7);
@@ -111,7 +111,7 @@ describe('the writer', () => {
     expect([bytes.readUInt32BE(0), bytes.readUInt32BE(8)]).toEqual([8, 4 + 4 + 100 + 1000]);
   });
 
-  it('drops a frame that was begun and keeps the one before it', () => {
+  it('drops an incomplete message but not the previous message', () => {
     const writer = new XdrWriter();
     writer.openFrame();
     writer.closeFrame();
@@ -121,13 +121,13 @@ describe('the writer', () => {
     expect(writer.finish().toString('hex')).toBe('00000004');
   });
 
-  it('refuses a message over 32 MiB, counting each message by itself', () => {
+  it('rejects a message over 32 MiB, counted per message', () => {
     const writer = new XdrWriter();
     writer.openFrame();
     writer.fixed(Buffer.alloc(1_000_000));
     writer.closeFrame();
     writer.openFrame();
     writer.fixed(Buffer.alloc(MAX_MESSAGE_BYTES - 4));
-    expect(() => writer.uint32(0)).toThrow('message of 33554436 bytes is over the limit of 33554432');
+    expect(() => writer.uint32(0)).toThrow('message of 33554436 bytes exceeds the limit of 33554432');
   });
 });

@@ -1,49 +1,53 @@
 /**
- * XDR (RFC 4506) as libvirt uses it: a codec is a value that writes and reads one type, and codecs compose.
- * All integers are big-endian; everything is padded to four bytes.
+ * XDR encoding (RFC 4506) of libvirt's messages. A codec encodes and decodes one type, and codecs
+ * can be combined. Integers are big-endian; all values are padded to a multiple of four bytes.
  */
 
-/** The most bytes one libvirt message may have, its length word included. @see VIR_NET_MESSAGE_MAX */
+/**
+ * Maximum size of a libvirt message in bytes, including the length word.
+ * @see VIR_NET_MESSAGE_MAX
+ */
 export const MAX_MESSAGE_BYTES = 33_554_432;
 
-/** A malformed or truncated message. */
+/** Error: a malformed or truncated message. */
 export class XdrError extends Error {
   override readonly name = 'XdrError';
 }
 
-/** Writes one type with `encode`, reads it back with `decode`. */
+/** Encoder and decoder of one type. */
 export interface Codec<T> {
   encode(writer: XdrWriter, value: T): void;
   decode(reader: XdrReader): T;
 }
 
-/** Any codec, whatever its type. */
+/** Codec of any type. */
 export interface AnyCodec {
   encode(writer: XdrWriter, value: never): void;
   decode(reader: XdrReader): unknown;
 }
 
-/** The type that a codec carries: `Value<typeof struct>`. */
+/** Type of the values of a codec: `Value<typeof struct>`. */
 export type Value<C> = C extends Codec<infer T> ? T : never;
 
 const padded = (length: number): number => (length + 3) & ~3;
 
 /**
- * A growing buffer. Small messages share one slab: what `finish()` gave stays valid, the next message is written behind it.
+ * Growing buffer of encoded messages. Small messages share one memory block. Buffers from
+ * `finish()` remain valid.
  */
 export class XdrWriter {
   #slab: Buffer;
-  /** Where the bytes begin that `finish()` has not given out yet, and where they end. */
+  /** Start and end of the bytes that `finish()` has not returned yet. */
   #start = 0;
   #end = 0;
-  /** Where the open frame begins; the size limit counts from here. */
+  /** Start of the current message. The size limit counts from here. */
   #frame = 0;
 
   constructor(private readonly slabBytes = 512) {
     this.#slab = Buffer.allocUnsafe(slabBytes);
   }
 
-  /** Bytes written and not yet given out by `finish()`. */
+  /** Number of bytes that `finish()` has not returned yet. */
   get length(): number {
     return this.#end - this.#start;
   }
@@ -53,22 +57,24 @@ export class XdrWriter {
     const end = at + bytes;
     const size = end - this.#frame;
     if (size > MAX_MESSAGE_BYTES)
-      throw new XdrError(`message of ${size} bytes is over the limit of ${MAX_MESSAGE_BYTES}`);
+      throw new XdrError(`message of ${size} bytes exceeds the limit of ${MAX_MESSAGE_BYTES}`);
     this.#end = end;
     return end > this.#slab.length ? this.#grow(at) : at;
   }
 
-  /** Moves what is not given out yet to a new slab; `at` moves along. */
+  /**
+   * Moves the bytes that `finish()` has not returned to a new block. Returns the new value of `at`.
+   */
   #grow(at: number): number {
     const start = this.#start;
-    const kept = at - start;
+    const moved = at - start;
     const slab = Buffer.allocUnsafe(Math.max(this.slabBytes, (this.#end - start) * 2));
     this.#slab.copy(slab, 0, start, at);
     this.#slab = slab;
     this.#end -= start;
     this.#frame -= start;
     this.#start = 0;
-    return kept;
+    return moved;
   }
 
   int32(value: number): void {
@@ -96,20 +102,20 @@ export class XdrWriter {
     this.#slab.writeDoubleBE(value, at);
   }
 
-  /** Bytes without a length, padded to four. */
+  /** Writes bytes without a length. */
   fixed(bytes: Uint8Array): void {
     const at = this.#reserve(padded(bytes.length));
     this.#slab.set(bytes, at);
     this.#slab.fill(0, at + bytes.length, at + padded(bytes.length));
   }
 
-  /** Bytes after their length, padded to four. */
+  /** Writes the length and the bytes. */
   variable(bytes: Uint8Array): void {
     this.uint32(bytes.length);
     this.fixed(bytes);
   }
 
-  /** UTF-8 text after its length in bytes, padded to four; encoded in place, without a buffer in between. */
+  /** Writes the length in bytes and the UTF-8 text. */
   text(value: string): void {
     const bytes = Buffer.byteLength(value, 'utf8');
     this.uint32(bytes);
@@ -118,27 +124,27 @@ export class XdrWriter {
     this.#slab.fill(0, at + bytes, at + padded(bytes));
   }
 
-  /** Begins a message that starts with its own length. */
+  /** Starts a message, with space for its length. */
   openFrame(): void {
     this.#frame = this.#end;
     this.uint32(0);
   }
 
   /**
-   * Ends the message: its length word is filled in.
-   * @param following bytes of the message that are sent after what is written here.
+   * Ends the message and writes its length.
+   * @param following number of further bytes that the caller sends as part of the message.
    */
   closeFrame(following = 0): void {
     this.#slab.writeUInt32BE(this.#end - this.#frame + following, this.#frame);
     this.#frame = this.#end;
   }
 
-  /** Drops the message that was begun; earlier ones stay. */
+  /** Drops the current message, but not earlier messages. */
   cancelFrame(): void {
     this.#end = this.#frame;
   }
 
-  /** What was written since the last `finish()`, as a view that stays valid. */
+  /** Returns all bytes since the last `finish()`. The buffer remains valid. */
   finish(): Buffer {
     const bytes = this.#slab.subarray(this.#start, this.#end);
     this.#start = this.#end;
@@ -147,11 +153,14 @@ export class XdrWriter {
   }
 }
 
-/** Reads a message front to back; every read checks that the bytes are there. */
+/**
+ * Reads the values of a message in order. Each read throws an {@link XdrError} if the message is
+ * too short.
+ */
 export class XdrReader {
   #offset: number;
 
-  /** Reads `buffer` from byte `start` up to, not including, byte `end`. */
+  /** Creates a reader for the bytes from `start` to before `end`. */
   constructor(
     readonly buffer: Buffer,
     start = 0,
@@ -166,8 +175,7 @@ export class XdrReader {
 
   #take(bytes: number): number {
     const start = this.#offset;
-    if (bytes > this.end - start)
-      throw new XdrError(`message ends ${this.end - start} bytes ahead, ${bytes} were expected`);
+    if (bytes > this.end - start) throw new XdrError(`message has ${this.end - start} bytes left, expected ${bytes}`);
     this.#offset = start + bytes;
     return start;
   }
@@ -192,20 +200,20 @@ export class XdrReader {
     return this.buffer.readDoubleBE(this.#take(8));
   }
 
-  /** A view: valid only while the message is. */
+  /** Returns a view, which is valid only as long as the message. */
   fixed(length: number): Buffer {
     const at = this.#take(padded(length));
     return this.buffer.subarray(at, at + length);
   }
 
-  /** A view: valid only while the message is. */
+  /** Returns a view, which is valid only as long as the message. */
   variable(maxBytes = MAX_MESSAGE_BYTES): Buffer {
     const length = this.uint32();
-    if (length > maxBytes) throw new XdrError(`${length} bytes where at most ${maxBytes} are allowed`);
+    if (length > maxBytes) throw new XdrError(`${length} bytes exceed the limit of ${maxBytes}`);
     return this.fixed(length);
   }
 
-  /** UTF-8 text after its length in bytes. */
+  /** Reads the length in bytes and the UTF-8 text. */
   text(): string {
     const length = this.uint32();
     if (length > MAX_MESSAGE_BYTES) throw new XdrError(`text of ${length} bytes`);
@@ -213,48 +221,55 @@ export class XdrReader {
     return this.buffer.toString('utf8', at, at + length);
   }
 
-  /** What is left, padded or not; a view. */
+  /** Returns a view of all remaining bytes. */
   rest(): Buffer {
     const at = this.#take(this.remaining);
     return this.buffer.subarray(at, this.end);
   }
 }
 
-/** Decodes all that `reader` holds; bytes left over mean that the codec and the peer disagree. */
-export function decodeWholly<T>(codec: Codec<T>, reader: XdrReader): T {
+/**
+ * Decodes a value and checks that no bytes remain.
+ * @throws {XdrError} if the data does not match the codec.
+ */
+export function decodeExactly<T>(codec: Codec<T>, reader: XdrReader): T {
   const value = codec.decode(reader);
-  if (reader.remaining > 0) throw new XdrError(`${reader.remaining} bytes are left over`);
+  if (reader.remaining > 0) throw new XdrError(`${reader.remaining} unexpected bytes at the end`);
   return value;
 }
 
+/** A signed 32-bit integer. */
 export const int: Codec<number> = { encode: (w, v) => w.int32(v), decode: (r) => r.int32() };
+/** An unsigned 32-bit integer. */
 export const uint: Codec<number> = { encode: (w, v) => w.uint32(v), decode: (r) => r.uint32() };
+/** A boolean; any number other than 0 is true. */
 export const bool: Codec<boolean> = { encode: (w, v) => w.int32(v ? 1 : 0), decode: (r) => r.int32() !== 0 };
+/** A 64-bit floating-point number. */
 export const double: Codec<number> = { encode: (w, v) => w.double(v), decode: (r) => r.double() };
-/** A signed 64-bit integer, exact. */
+/** A signed 64-bit integer. */
 export const hyper: Codec<bigint> = { encode: (w, v) => w.int64(v), decode: (r) => r.int64() };
-/** An unsigned 64-bit integer, exact. */
+/** An unsigned 64-bit integer. */
 export const uhyper: Codec<bigint> = { encode: (w, v) => w.uint64(v), decode: (r) => r.uint64() };
 /** UTF-8 text. */
 export const string: Codec<string> = { encode: (w, v) => w.text(v), decode: (r) => r.text() };
-/** Variable-length bytes; what is read is a copy, so it outlives the message buffer. */
+/** Bytes of variable length. Decoding returns a copy, which remains valid after the message. */
 export const opaque: Codec<Uint8Array> = {
   encode: (w, v) => w.variable(v),
   decode: (r) => Buffer.from(r.variable()),
 };
-/** Nothing at all: procedures without arguments or results. */
+/** No data: for procedures without arguments or results. */
 export const nothing: Codec<undefined> = { encode: () => undefined, decode: () => undefined };
 
-/** `opaque name[length]`: bytes without a length word (a UUID has 16). */
+/** Bytes of a fixed length, `opaque name[length]`. A UUID has 16. */
 export const fixedOpaque = (length: number): Codec<Uint8Array> => ({
   encode: (w, v) => {
-    if (v.length !== length) throw new XdrError(`${v.length} bytes where ${length} are due`);
+    if (v.length !== length) throw new XdrError(`${v.length} bytes, expected ${length}`);
     w.fixed(v);
   },
   decode: (r) => Buffer.from(r.fixed(length)),
 });
 
-/** `type *name`: an optional value. */
+/** An optional value, `type *name`. */
 export const optional = <T>(codec: Codec<T>): Codec<T | null> => ({
   encode: (w, v) => {
     w.int32(v === null ? 0 : 1);
@@ -263,7 +278,7 @@ export const optional = <T>(codec: Codec<T>): Codec<T | null> => ({
   decode: (r) => (r.int32() === 0 ? null : codec.decode(r)),
 });
 
-/** `type name<>`: a counted array. */
+/** An array with its length, `type name<>`. */
 export const array = <T>(codec: Codec<T>): Codec<readonly T[]> => ({
   encode: (w, v) => {
     w.uint32(v.length);
@@ -271,13 +286,13 @@ export const array = <T>(codec: Codec<T>): Codec<readonly T[]> => ({
   },
   decode: (r) => {
     const count = r.uint32();
-    // Every element takes at least four bytes: a larger count is a lie, refused before the array is made.
+    // Each element has at least four bytes. This check prevents a huge allocation.
     if (count * 4 > r.remaining) throw new XdrError(`array of ${count} elements in ${r.remaining} bytes`);
     return Array.from({ length: count }, () => codec.decode(r));
   },
 });
 
-/** A struct, its members in the order of the literal. */
+/** A struct. The properties are encoded in the order of the object literal. */
 export const struct = <S extends Record<string, AnyCodec>>(members: S): Codec<{ [K in keyof S]: Value<S[K]> }> => {
   const entries = Object.entries(members) as unknown as readonly [string, Codec<unknown>][];
   return {

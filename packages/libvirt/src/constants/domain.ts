@@ -1,10 +1,11 @@
 /**
- * Domain enumerations with libvirt's names and values: `VIR_DOMAIN_RUNNING` is `DomainState.RUNNING`. Flags combine with `|`.
- * A newer daemon may send values that are not listed here, so what is read has the type `number`.
+ * Domain enumerations with libvirt's names and values: `VIR_DOMAIN_RUNNING` is
+ * `DomainState.RUNNING`. Combine flags with `|`. Results have the type `number`, because a newer
+ * daemon may send other values.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html
  */
 
-/** What a domain is doing. @see virDomainState */
+/** State of a domain. @see virDomainState */
 export const DomainState = {
   NOSTATE: 0,
   RUNNING: 1,
@@ -16,7 +17,7 @@ export const DomainState = {
   PMSUSPENDED: 7,
 } as const;
 
-/** Why a domain runs. @see virDomainRunningReason */
+/** Reason why a domain is running. @see virDomainRunningReason */
 export const DomainRunningReason = {
   UNKNOWN: 0,
   BOOTED: 1,
@@ -32,7 +33,7 @@ export const DomainRunningReason = {
   POSTCOPY_FAILED: 11,
 } as const;
 
-/** Why a domain is paused. @see virDomainPausedReason */
+/** Reason why a domain is paused. @see virDomainPausedReason */
 export const DomainPausedReason = {
   UNKNOWN: 0,
   USER: 1,
@@ -50,7 +51,7 @@ export const DomainPausedReason = {
   POSTCOPY_FAILED: 13,
 } as const;
 
-/** Why a domain is off. @see virDomainShutoffReason */
+/** Reason why a domain is not running. @see virDomainShutoffReason */
 export const DomainShutoffReason = {
   UNKNOWN: 0,
   SHUTDOWN: 1,
@@ -64,15 +65,19 @@ export const DomainShutoffReason = {
 } as const;
 
 /**
- * What `getXmlDesc` leaves in. INACTIVE: the persistent definition; SECURE: with passwords (a definition that is edited and
- * defined again must be read with it, or they are lost). @see virDomainXMLFlags
+ * Content of `getXmlDesc`. INACTIVE: the persistent definition. SECURE: with passwords; use it
+ * before you edit and define the XML again, or the passwords are lost.
+ * @see virDomainXMLFlags
  */
 export const DomainXmlFlags = { SECURE: 1, INACTIVE: 2, UPDATE_CPU: 4, MIGRATABLE: 8 } as const;
 
-/** VALIDATE checks against libvirt's schema first. @see virDomainDefineFlags */
+/** VALIDATE: check the XML against libvirt's schema. @see virDomainDefineFlags */
 export const DomainDefineFlags = { VALIDATE: 1 } as const;
 
-/** What goes with the definition. An UEFI guest needs NVRAM or KEEP_NVRAM. @see virDomainUndefineFlagsValues */
+/**
+ * Data to remove with the definition. UEFI needs NVRAM or KEEP_NVRAM.
+ * @see virDomainUndefineFlagsValues
+ */
 export const DomainUndefineFlags = {
   MANAGED_SAVE: 1,
   SNAPSHOTS_METADATA: 2,
@@ -84,8 +89,9 @@ export const DomainUndefineFlags = {
 } as const;
 
 /**
- * How a domain starts. AUTODESTROY ends it with the work connection that started it: when the hypervisor is closed, and also
- * when that connection is lost. @see virDomainCreateFlags
+ * Options of a start. AUTODESTROY: libvirtd stops the domain when the work connection ends, because
+ * the hypervisor is closed or the connection is lost.
+ * @see virDomainCreateFlags
  */
 export const DomainCreateFlags = {
   NONE: 0,
@@ -97,16 +103,16 @@ export const DomainCreateFlags = {
   START_RESET_NVRAM: 32,
 } as const;
 
-/** How deep a guest sleeps. @see virNodeSuspendTarget */
+/** Power state of a suspended guest. @see virNodeSuspendTarget */
 export const NodeSuspendTarget = {
-  /** Memory stays powered: ACPI S3. */
+  /** ACPI S3: the guest keeps its memory. */
   MEM: 0,
-  /** Memory is written to disk, and the machine goes off: ACPI S4. */
+  /** ACPI S4: the guest writes its memory to disk and powers off. */
   DISK: 1,
   HYBRID: 2,
 } as const;
 
-/** By which way the guest is asked; 0 lets the hypervisor choose. @see virDomainShutdownFlagValues */
+/** Method of a shutdown request; 0: the hypervisor chooses. @see virDomainShutdownFlagValues */
 export const DomainShutdownFlags = {
   DEFAULT: 0,
   ACPI_POWER_BTN: 1,
@@ -116,7 +122,7 @@ export const DomainShutdownFlags = {
   PARAVIRT: 16,
 } as const;
 
-/** By which way the guest is asked; 0 lets the hypervisor choose. @see virDomainRebootFlagValues */
+/** Method of a reboot request; 0: the hypervisor chooses. @see virDomainRebootFlagValues */
 export const DomainRebootFlags = {
   DEFAULT: 0,
   ACPI_POWER_BTN: 1,
@@ -126,31 +132,54 @@ export const DomainRebootFlags = {
   PARAVIRT: 16,
 } as const;
 
-/** GRACEFUL sends SIGTERM only, and fails where SIGKILL would be needed. @see virDomainDestroyFlagsValues */
+/**
+ * GRACEFUL: send SIGTERM and never SIGKILL; fails if that is not enough.
+ * @see virDomainDestroyFlagsValues
+ */
 export const DomainDestroyFlags = { DEFAULT: 0, GRACEFUL: 1, REMOVE_LOGS: 2 } as const;
 
-/** Which definition a change touches. CURRENT: the live one when running, else the persistent one. @see virDomainModificationImpact */
+/**
+ * Target of a change: LIVE: the running domain; CONFIG: the persistent definition; CURRENT: LIVE if
+ * the domain is running, else CONFIG.
+ * @see virDomainModificationImpact
+ */
 export const DomainModificationImpact = { CURRENT: 0, LIVE: 1, CONFIG: 2 } as const;
 
-/** As {@link DomainModificationImpact}; FORCE ejects a medium that the guest has locked. @see virDomainDeviceModifyFlags */
+/**
+ * Target of a change as in {@link DomainModificationImpact}. FORCE: eject a medium that the guest
+ * has locked.
+ * @see virDomainDeviceModifyFlags
+ */
 export const DomainDeviceModifyFlags = { CURRENT: 0, LIVE: 1, CONFIG: 2, FORCE: 4 } as const;
 
-/** Which metadata: the description, the title, or the element of one namespace. @see virDomainMetadataType */
+/**
+ * Type of metadata: description, title, or an XML element of a namespace.
+ * @see virDomainMetadataType
+ */
 export const DomainMetadataType = { DESCRIPTION: 0, TITLE: 1, ELEMENT: 2 } as const;
 
-/** Who is asked for addresses: libvirt's dnsmasq, the guest agent, the host's ARP table. @see virDomainInterfaceAddressesSource */
+/**
+ * Source of addresses: libvirt's DHCP server, the guest agent, or the ARP table of the host.
+ * @see virDomainInterfaceAddressesSource
+ */
 export const DomainInterfaceAddressesSource = { LEASE: 0, AGENT: 1, ARP: 2 } as const;
 
-/** Who is asked for the guest's name: the DHCP server of its network, or the guest agent. @see virDomainGetHostnameFlags */
+/**
+ * Source of the host name: the DHCP server of the network, or the guest agent.
+ * @see virDomainGetHostnameFlags
+ */
 export const DomainGetHostnameFlags = { LEASE: 1, AGENT: 2 } as const;
 
-/** Kind of an address. @see virIPAddrType */
+/** Type of an address. @see virIPAddrType */
 export const IpAddrType = { IPV4: 0, IPV6: 1 } as const;
 
-/** FORCE disconnects another user of the console; SAFE refuses where that is not sure. @see virDomainConsoleFlags */
+/**
+ * FORCE: disconnect another client. SAFE: fail if exclusive access is not guaranteed.
+ * @see virDomainConsoleFlags
+ */
 export const DomainConsoleFlags = { FORCE: 1, SAFE: 2 } as const;
 
-/** Groups of statistics. Only STATE answers while a guest's QEMU hangs. @see virDomainStatsTypes */
+/** Groups of statistics. Only STATE is available while QEMU hangs. @see virDomainStatsTypes */
 export const DomainStatsTypes = {
   STATE: 1,
   CPU_TOTAL: 2,
@@ -165,7 +194,10 @@ export const DomainStatsTypes = {
   VM: 1024,
 } as const;
 
-/** Which domains, and how. NOWAIT leaves out what a busy domain can not tell at once. @see virConnectGetAllDomainStatsFlags */
+/**
+ * Filters and options of statistics. NOWAIT: omit values for which libvirtd would have to wait.
+ * @see virConnectGetAllDomainStatsFlags
+ */
 export const ConnectGetAllDomainStatsFlags = {
   ACTIVE: 1,
   INACTIVE: 2,
@@ -180,7 +212,7 @@ export const ConnectGetAllDomainStatsFlags = {
   ENFORCE_STATS: 2_147_483_648,
 } as const;
 
-/** Filters of a domain list, in pairs; 0 lists all. @see virConnectListAllDomainsFlags */
+/** Filters of a list of domains; 0: all. @see virConnectListAllDomainsFlags */
 export const ConnectListAllDomainsFlags = {
   ACTIVE: 1,
   INACTIVE: 2,
@@ -200,5 +232,8 @@ export const ConnectListAllDomainsFlags = {
   NO_CHECKPOINT: 32_768,
 } as const;
 
-/** DEFAULT speaks QMP (JSON in, JSON out), HMP the human monitor's lines. @see virDomainQemuMonitorCommandFlags */
+/**
+ * Protocol of the QEMU monitor: DEFAULT is QMP (JSON), HMP is text.
+ * @see virDomainQemuMonitorCommandFlags
+ */
 export const DomainQemuMonitorCommandFlags = { DEFAULT: 0, HMP: 1 } as const;

@@ -3,7 +3,7 @@
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainEventID
  */
 
-/** The kinds of domain event that {@link Hypervisor} delivers, with libvirt's callback numbers. @see virDomainEventID */
+/** Kinds of domain events that {@link Hypervisor} supports. @see virDomainEventID */
 export const DomainEventId = {
   LIFECYCLE: 0,
   REBOOT: 1,
@@ -19,7 +19,7 @@ export const DomainEventId = {
   METADATA_CHANGE: 23,
 } as const;
 
-/** What happened in a lifecycle event. @see virDomainEventType */
+/** Type of a lifecycle event. @see virDomainEventType */
 export const DomainEventType = {
   DEFINED: 0,
   UNDEFINED: 1,
@@ -74,22 +74,29 @@ export const DomainEventStoppedDetail = {
   FROM_SNAPSHOT: 6,
 } as const;
 
-/** Detail of SHUTDOWN: who asked. @see virDomainEventShutdownDetailType */
+/** Detail of SHUTDOWN: the side that requested it. @see virDomainEventShutdownDetailType */
 export const DomainEventShutdownDetail = { FINISHED: 0, GUEST: 1, HOST: 2 } as const;
 
-/** A change of medium sends both, whatever the direction: read the source again. @see virDomainEventTrayChangeReason */
+/**
+ * Reason of a tray event. Both insertion and removal of a medium cause OPEN and CLOSE: read the XML
+ * to see the result.
+ * @see virDomainEventTrayChangeReason
+ */
 export const DomainEventTrayChangeReason = { OPEN: 0, CLOSE: 1 } as const;
 
-/** Why a disk changed at start. @see virConnectDomainEventDiskChangeReason */
+/** Reason why a disk changed at start. @see virConnectDomainEventDiskChangeReason */
 export const DomainEventDiskChangeReason = { MISSING_ON_START: 0, DROP_MISSING_ON_START: 1 } as const;
 
-/** Whether the guest agent answers. @see virConnectDomainEventAgentLifecycleState */
+/** State of the guest agent. @see virConnectDomainEventAgentLifecycleState */
 export const DomainEventAgentLifecycleState = { CONNECTED: 1, DISCONNECTED: 2 } as const;
 
-/** Why it changed. @see virConnectDomainEventAgentLifecycleReason */
+/**
+ * Reason why the state of the guest agent changed.
+ * @see virConnectDomainEventAgentLifecycleReason
+ */
 export const DomainEventAgentLifecycleReason = { UNKNOWN: 0, DOMAIN_STARTED: 1, CHANNEL: 2 } as const;
 
-/** What the watchdog did. @see virDomainEventWatchdogAction */
+/** Action of the watchdog. @see virDomainEventWatchdogAction */
 export const DomainEventWatchdogAction = {
   NONE: 0,
   PAUSE: 1,
@@ -100,8 +107,8 @@ export const DomainEventWatchdogAction = {
   INJECTNMI: 6,
 } as const;
 
-/** What a block job does. @see virDomainBlockJobType */
+/** Type of a block job. @see virDomainBlockJobType */
 export const DomainBlockJobType = { UNKNOWN: 0, PULL: 1, COPY: 2, COMMIT: 3, ACTIVE_COMMIT: 4, BACKUP: 5 } as const;
 
-/** Where a block job stands. @see virConnectDomainEventBlockJobStatus */
+/** Status of a block job. @see virConnectDomainEventBlockJobStatus */
 export const DomainBlockJobStatus = { COMPLETED: 0, FAILED: 1, CANCELED: 2, READY: 3 } as const;

@@ -3,5 +3,5 @@
  * @see https://libvirt.org/html/libvirt-libvirt-interface.html
  */
 
-/** INACTIVE gives the configuration in place of the present state. @see virInterfaceXMLFlags */
+/** INACTIVE: the configuration instead of the current state. @see virInterfaceXMLFlags */
 export const InterfaceXmlFlags = { INACTIVE: 1 } as const;

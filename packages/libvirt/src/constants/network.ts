@@ -3,7 +3,7 @@
  * @see https://libvirt.org/html/libvirt-libvirt-network.html
  */
 
-/** Filters of a network list; 0 lists all. @see virConnectListAllNetworksFlags */
+/** Filters of a list of networks; 0: all. @see virConnectListAllNetworksFlags */
 export const ConnectListAllNetworksFlags = {
   INACTIVE: 1,
   ACTIVE: 2,
@@ -13,5 +13,5 @@ export const ConnectListAllNetworksFlags = {
   NO_AUTOSTART: 32,
 } as const;
 
-/** INACTIVE gives the persistent definition of a network that runs. @see virNetworkXMLFlags */
+/** INACTIVE: the persistent definition of a running network. @see virNetworkXMLFlags */
 export const NetworkXmlFlags = { INACTIVE: 1 } as const;

@@ -3,13 +3,13 @@
  * @see https://libvirt.org/html/libvirt-libvirt-storage.html
  */
 
-/** What a pool is doing. @see virStoragePoolState */
+/** State of a pool. @see virStoragePoolState */
 export const StoragePoolState = { INACTIVE: 0, BUILDING: 1, RUNNING: 2, DEGRADED: 3, INACCESSIBLE: 4 } as const;
 
-/** VALIDATE checks against libvirt's schema first. @see virStoragePoolDefineFlags */
+/** VALIDATE: check the XML against libvirt's schema. @see virStoragePoolDefineFlags */
 export const StoragePoolDefineFlags = { VALIDATE: 1 } as const;
 
-/** Whether starting a pool builds it first. @see virStoragePoolCreateFlags */
+/** Options of a start: whether it builds the pool first. @see virStoragePoolCreateFlags */
 export const StoragePoolCreateFlags = {
   NORMAL: 0,
   WITH_BUILD: 1,
@@ -17,13 +17,13 @@ export const StoragePoolCreateFlags = {
   WITH_BUILD_NO_OVERWRITE: 4,
 } as const;
 
-/** How a pool is built, and whether data that is there may be lost. @see virStoragePoolBuildFlags */
+/** Options of a build. OVERWRITE destroys existing data. @see virStoragePoolBuildFlags */
 export const StoragePoolBuildFlags = { NEW: 0, REPAIR: 1, RESIZE: 2, NO_OVERWRITE: 4, OVERWRITE: 8 } as const;
 
-/** INACTIVE gives the persistent definition of a pool that runs. @see virStorageXMLFlags */
+/** INACTIVE: the persistent definition of a running pool. @see virStorageXMLFlags */
 export const StorageXmlFlags = { INACTIVE: 1 } as const;
 
-/** Filters of a pool list; 0 lists all. @see virConnectListAllStoragePoolsFlags */
+/** Filters of a list of pools; 0: all. @see virConnectListAllStoragePoolsFlags */
 export const ConnectListAllStoragePoolsFlags = {
   INACTIVE: 1,
   ACTIVE: 2,
@@ -47,17 +47,17 @@ export const ConnectListAllStoragePoolsFlags = {
   ISCSI_DIRECT: 524_288,
 } as const;
 
-/** What a volume is on the host. @see virStorageVolType */
+/** Type of a volume on the host. @see virStorageVolType */
 export const StorageVolType = { FILE: 0, BLOCK: 1, DIR: 2, NETWORK: 3, NETDIR: 4, PLOOP: 5 } as const;
 
-/** How a volume is made. @see virStorageVolCreateFlags */
+/** Options of the creation of a volume. @see virStorageVolCreateFlags */
 export const StorageVolCreateFlags = { PREALLOC_METADATA: 1, REFLINK: 2, VALIDATE: 4 } as const;
 
-/** How a volume is deleted. @see virStorageVolDeleteFlags */
+/** Options of the deletion of a volume. @see virStorageVolDeleteFlags */
 export const StorageVolDeleteFlags = { NORMAL: 0, ZEROED: 1, WITH_SNAPSHOTS: 2 } as const;
 
-/** GET_PHYSICAL: the file's size in place of its allocation. @see virStorageVolInfoFlags */
+/** GET_PHYSICAL: the file size instead of the allocation. @see virStorageVolInfoFlags */
 export const StorageVolInfoFlags = { USE_ALLOCATION: 0, GET_PHYSICAL: 1 } as const;
 
-/** DELTA: the size is added; SHRINK: required where the volume becomes smaller. @see virStorageVolResizeFlags */
+/** DELTA: add the size to the current size. SHRINK: required for a smaller size. @see virStorageVolResizeFlags */
 export const StorageVolResizeFlags = { ALLOCATE: 1, DELTA: 2, SHRINK: 4 } as const;

@@ -1,4 +1,4 @@
-/** Calls that concern the connection and the host. */
+/** Calls about the connection and the host. */
 import { array, int, nothing, optional, string, struct, uint } from '../xdr.js';
 import { flags, uhyperNumber } from './integer.js';
 import { domain, network, storagePool } from './object.js';
@@ -6,9 +6,10 @@ import { PROGRAM } from './procedure.js';
 import { procedures } from './table.js';
 import { typedParameters } from './typed-parameter.js';
 
-/** A list asks for its elements (not only for their number) and for those that match the flags. */
+/** Arguments of a list call. `needResults` 0 returns only the number of elements. */
 const listArgs = struct({ needResults: int, flags });
 
+/** Calls about the connection and the host, as in libvirt's remote_protocol.x. */
 export const connectProcedures = procedures(PROGRAM.remote, 'connect', {
   open: { number: 1, args: struct({ name: optional(string), flags }), result: nothing },
   getType: { number: 3, args: nothing, result: string },

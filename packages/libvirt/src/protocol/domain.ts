@@ -1,4 +1,4 @@
-/** Calls that concern one domain. */
+/** Calls about a domain. */
 import { array, bool, hyper, int, nothing, optional, string, struct, uhyper, uint } from '../xdr.js';
 import { flags, hyperNumber, uhyperNumber } from './integer.js';
 import { domain, uuid } from './object.js';
@@ -9,16 +9,17 @@ const domainOnly = struct({ domain });
 const domainFlags = struct({ domain, flags });
 const device = struct({ domain, xml: string, flags });
 
-/** An address of an interface; `type` 0 is IPv4, 1 IPv6. */
+/** Address of an interface; `type`: `IpAddrType`. */
 const ipAddress = struct({ type: int, address: string, prefix: uint });
 
+/** Calls about a domain, as in libvirt's remote_protocol.x. */
 export const domainProcedures = procedures(PROGRAM.remote, 'domain', {
   lookupById: { number: 22, args: struct({ id: int }), result: domain },
   lookupByName: { number: 23, args: struct({ name: string }), result: domain },
   lookupByUuid: { number: 24, args: struct({ uuid }), result: domain },
 
   getXmlDesc: { number: 14, args: domainFlags, result: string },
-  // rpcgen sends char, short and their unsigned kin as four bytes each.
+  // XDR encodes char and short as four bytes.
   getInfo: {
     number: 16,
     args: domainOnly,

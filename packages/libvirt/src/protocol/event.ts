@@ -1,6 +1,6 @@
 /**
- * Domain events: which call asks for them, and the messages that libvirtd then sends. Each carries the number of the
- * callback that asked for it, so several can be told apart on one connection.
+ * Domain events: the calls that register them, and the messages that libvirtd sends. Each message
+ * contains the id of its callback, because a connection may have several.
  */
 import { type Codec, int, nothing, optional, string, struct } from '../xdr.js';
 import { hyperNumber, uhyperNumber } from './integer.js';
@@ -8,6 +8,7 @@ import { domain } from './object.js';
 import { type EventProcedure, PROGRAM } from './procedure.js';
 import { procedures } from './table.js';
 
+/** Calls that register and deregister event callbacks. */
 export const eventProcedures = procedures(PROGRAM.remote, 'connectDomainEvent', {
   callbackRegisterAny: { number: 316, args: struct({ eventId: int, domain: optional(domain) }), result: int },
   callbackDeregisterAny: { number: 317, args: struct({ callbackId: int }), result: nothing },
@@ -20,7 +21,7 @@ const event = <E>(name: string, number: number, codec: Codec<E>): EventProcedure
   event: codec,
 });
 
-/** The messages, by the kind of event. */
+/** Event messages by kind. */
 export const domainEvents = {
   lifecycle: event('Lifecycle', 318, struct({ callbackId: int, domain, event: int, detail: int })),
   reboot: event('Reboot', 319, struct({ callbackId: int, domain })),

@@ -9,17 +9,17 @@ const round = (codec: typeof flags, value: number): number => {
 };
 
 describe('64-bit integers as numbers', () => {
-  it('keep every safe integer exactly', () => {
+  it('preserve safe integers', () => {
     expect(round(uhyperNumber, Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
     expect(round(hyperNumber, -1)).toBe(-1);
   });
 
-  it('refuse to send what is not exact', () => {
+  it('reject values that are not exact', () => {
     expect(() => round(uhyperNumber, 2 ** 53)).toThrow(XdrError);
     expect(() => round(uhyperNumber, 0.5)).toThrow(XdrError);
   });
 
-  it('read larger values rounded, not wrapped', () => {
+  it('are rounded if they are larger', () => {
     const writer = new XdrWriter();
     writer.uint64(2n ** 64n - 1n);
     expect(uhyperNumber.decode(new XdrReader(writer.finish()))).toBe(2 ** 64);
@@ -27,7 +27,7 @@ describe('64-bit integers as numbers', () => {
 });
 
 describe('a flag word', () => {
-  it('takes what `|` makes of bit 31', () => {
+  it('accepts bit 31 as `|` returns it', () => {
     expect(round(flags, 0x8000_0000 | 1)).toBe(0x8000_0001);
   });
 });

@@ -1,28 +1,32 @@
 import { type Codec, XdrError } from '../xdr.js';
 
 /**
- * A 64-bit integer as a JavaScript number: sizes in bytes or KiB, offsets, seconds, versions. A value that a number can not
- * hold exactly (2^53 and up: 8 PiB) is read rounded, never wrapped; counters that reach such values use `hyper`/`uhyper`.
+ * A signed 64-bit integer as a number, for sizes, offsets, seconds and versions. Values from 2^53
+ * (8 PiB) are rounded when read and rejected when sent. Use `hyper` and `uhyper` for counters that
+ * reach such values.
  */
 export const hyperNumber: Codec<number> = {
   encode: (writer, value) => writer.int64(exact(value)),
   decode: (reader) => Number(reader.int64()),
 };
 
-/** As {@link hyperNumber}, unsigned. */
+/** An unsigned 64-bit integer, like {@link hyperNumber}. */
 export const uhyperNumber: Codec<number> = {
   encode: (writer, value) => writer.uint64(exact(value)),
   decode: (reader) => Number(reader.uint64()),
 };
 
-/** A flag word. `|` makes a negative number where bit 31 is set, which is the same word. */
+/**
+ * A word of 32 flags. Accepts negative numbers, because `|` returns a negative number if bit 31 is
+ * set.
+ */
 export const flags: Codec<number> = {
   encode: (writer, value) => writer.uint32(value >>> 0),
   decode: (reader) => reader.uint32(),
 };
 
 function exact(value: number): bigint {
-  // Sending a rounded offset or size would damage data: refuse it.
+  // A rounded offset or size could damage data.
   if (!Number.isSafeInteger(value)) throw new XdrError(`${value} is not an exact integer`);
   return BigInt(value);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
 import { MessageSplitter } from './message-splitter.js';
 
-/** A message of `length` bytes, each of them `fill`. */
+/** Creates a message of `length` bytes with the value `fill`. */
 function message(length: number, fill: number): Buffer {
   const bytes = Buffer.alloc(length, fill);
   bytes.writeUInt32BE(length, 0);
@@ -14,8 +14,8 @@ const stream = Buffer.concat(messages);
 
 const toHex = (bytes: Buffer): string => bytes.toString('hex');
 
-/** What comes out when the stream arrives in chunks of `size` bytes, each chunk's memory reused afterwards. */
-function cut(size: number): Buffer[] {
+/** Splits the stream in chunks of `size` bytes and reuses the memory of each chunk. */
+function split(size: number): Buffer[] {
   const out: Buffer[] = [];
   const splitter = new MessageSplitter((buffer, start, end) => {
     out.push(Buffer.from(buffer.subarray(start, end)));
@@ -30,13 +30,13 @@ function cut(size: number): Buffer[] {
   return out;
 }
 
-describe('cutting bytes into messages', () => {
-  it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])('puts them together from chunks of %d bytes', (size) => {
-    // As text: jest compares buffers byte by byte, a second for these.
-    expect(cut(size).map(toHex)).toEqual(messages.map(toHex));
+describe('the message splitter', () => {
+  it.each([1, 2, 3, 5, 27, 28, 29, 157, 65_536, 1_000_000])('assembles messages from chunks of %d bytes', (size) => {
+    // As text, because jest needs a second to compare these buffers.
+    expect(split(size).map(toHex)).toEqual(messages.map(toHex));
   });
 
-  it('says whose memory a message is in', () => {
+  it('reports whether the memory of a message is its own', () => {
     const owned: boolean[] = [];
     const splitter = new MessageSplitter((_buffer, _start, _end, isOwned) => {
       owned.push(isOwned);
@@ -47,7 +47,7 @@ describe('cutting bytes into messages', () => {
     expect(owned).toEqual([false, true]);
   });
 
-  it('stops at a refused message and gives it back with what follows', () => {
+  it('returns a deferred message and all following bytes', () => {
     for (const split of [0, 3, 10]) {
       const seen: number[] = [];
       const splitter = new MessageSplitter((buffer, start) => {
@@ -62,7 +62,7 @@ describe('cutting bytes into messages', () => {
     }
   });
 
-  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('refuses a length of %d bytes', (length) => {
+  it.each([0, 4, 27, MAX_MESSAGE_BYTES + 1, 0xffff_ffff])('rejects a length of %d bytes', (length) => {
     const word = Buffer.alloc(4);
     word.writeUInt32BE(length);
     expect(() => new MessageSplitter(() => true).push(word)).toThrow(XdrError);

@@ -2,27 +2,29 @@ import { MAX_MESSAGE_BYTES, XdrError } from '../xdr.js';
 import { HEADER_BYTES } from './message.js';
 
 /**
- * Takes one message, in `buffer` from `start` up to `end`, its length word included. It is valid only during the call, unless
- * `owned`: then nobody else will write to these bytes.
- * @returns false to refuse it for now: it comes again, first, in what `push` returns.
+ * Callback for a message with its length word, in `buffer` from `start` to before `end`. The bytes
+ * are valid only during the call, unless `owned` is true.
+ * @returns false to defer the message. `push` then returns it together with the rest.
  */
-export type TakeMessage = (buffer: Buffer, start: number, end: number, owned: boolean) => boolean;
+type OnMessage = (buffer: Buffer, start: number, end: number, owned: boolean) => boolean;
 
 const LENGTH_BYTES = 4;
 
-/** Cuts a sequence of chunks into messages; a message inside one chunk is never copied. */
+/** Splits a sequence of chunks into messages. Does not copy a message that is inside one chunk. */
 export class MessageSplitter {
+  /** Incomplete length word of an earlier chunk, and the number of its bytes. */
   readonly #word = Buffer.alloc(LENGTH_BYTES);
   #wordBytes = 0;
-  /** A message that began in an earlier chunk, and how much of it is there. */
+  /** Incomplete message of an earlier chunk, and the number of its bytes. */
   #message: Buffer | null = null;
   #messageBytes = 0;
 
-  constructor(private readonly take: TakeMessage) {}
+  constructor(private readonly onMessage: OnMessage) {}
 
   /**
-   * @returns null, or what is left from the first refused message on; nothing after it was looked at.
-   * @throws {XdrError} when a message announces an impossible length; the connection is then of no more use.
+   * Adds a chunk and calls the callback for each complete message.
+   * @returns null, or the bytes from the first deferred message to the end of the chunk.
+   * @throws {XdrError} if a message has an invalid length. Close the connection then.
    */
   push(chunk: Buffer): Buffer | null {
     let at = 0;
@@ -31,7 +33,7 @@ export class MessageSplitter {
       const message = this.#message;
       if (message === null || this.#messageBytes < message.length) return null;
       this.#message = null;
-      if (!this.take(message, 0, message.length, true)) return Buffer.concat([message, chunk.subarray(at)]);
+      if (!this.onMessage(message, 0, message.length, true)) return Buffer.concat([message, chunk.subarray(at)]);
     }
     while (chunk.length - at >= LENGTH_BYTES) {
       const length = checked(chunk.readUInt32BE(at));
@@ -40,14 +42,14 @@ export class MessageSplitter {
         this.#messageBytes = chunk.copy(this.#message, 0, at);
         return null;
       }
-      if (!this.take(chunk, at, at + length, false)) return chunk.subarray(at);
+      if (!this.onMessage(chunk, at, at + length, false)) return chunk.subarray(at);
       at += length;
     }
     this.#wordBytes = chunk.copy(this.#word, 0, at);
     return null;
   }
 
-  /** Fills the begun message from the start of `chunk`. @returns how many bytes that took. */
+  /** Completes the incomplete message with bytes of `chunk`. Returns the number of bytes. */
   #continue(chunk: Buffer): number {
     let at = 0;
     if (this.#message === null) {
@@ -68,5 +70,5 @@ export class MessageSplitter {
 
 function checked(length: number): number {
   if (length >= HEADER_BYTES && length <= MAX_MESSAGE_BYTES) return length;
-  throw new XdrError(`message of ${length} bytes: ${HEADER_BYTES} to ${MAX_MESSAGE_BYTES} are possible`);
+  throw new XdrError(`message of ${length} bytes: the valid range is ${HEADER_BYTES} to ${MAX_MESSAGE_BYTES}`);
 }

@@ -1,5 +1,5 @@
 /**
- * The envelope of every message: a length word, six header words, a body. All from libvirt's RPC documentation.
+ * Format of a message: a length word, six header words, a body.
  * @see https://libvirt.org/kbase/internals/rpc.html
  */
 import { ERROR_CODES, ERROR_DOMAINS, ERROR_LEVELS, nameOf } from '../enums.js';
@@ -8,32 +8,37 @@ import { int, optional, string, struct, type Value, type XdrReader, type XdrWrit
 import { network, domain } from './object.js';
 import { PROGRAM_VERSION } from './procedure.js';
 
-/** What a message is. @see virNetMessageType */
+/** Type of a message. @see virNetMessageType */
 export const MessageType = { call: 0, reply: 1, event: 2, stream: 3 } as const;
 
-/** How it went; `continue` is for stream data. @see virNetMessageStatus */
+/** Status of a message. Stream data has `continue`. @see virNetMessageStatus */
 export const MessageStatus = { ok: 0, error: 1, continue: 2 } as const;
 
-/** Procedures of the keepalive program; both are of type `event` with serial 0 and no body. */
+/**
+ * Procedures of the keepalive program. Both have the type `event`, the serial number 0 and no body.
+ */
 export const KeepaliveProcedure = { ping: 1, pong: 2 } as const;
 
-/** Length word and header together. */
+/** Size of the length word and the header in bytes. */
 export const HEADER_BYTES = 28;
 
-/** The most data that one stream message may carry. @see VIR_NET_MESSAGE_LEGACY_PAYLOAD_MAX */
+/** Maximum data size of a stream message in bytes. @see VIR_NET_MESSAGE_LEGACY_PAYLOAD_MAX */
 export const STREAM_CHUNK_BYTES = 262_120;
 
-/** The six words after the length; the version is always {@link PROGRAM_VERSION}. */
+/** Header of a message, without the version, which is always {@link PROGRAM_VERSION}. */
 export interface Header {
   readonly program: number;
   readonly procedure: number;
   readonly type: number;
-  /** Chosen by the client per call, the same in its reply and its stream; 0 for events. */
+  /**
+   * Serial number that the client assigns to a call. The reply and the stream have the same number;
+   * events have 0.
+   */
   readonly serial: number;
   readonly status: number;
 }
 
-/** Begins a message; the body follows, then `closeFrame`. */
+/** Writes the header of a message. The caller writes the body and calls `closeFrame`. */
 export function openMessage(writer: XdrWriter, header: Header): void {
   writer.openFrame();
   writer.uint32(header.program);
@@ -44,7 +49,7 @@ export function openMessage(writer: XdrWriter, header: Header): void {
   writer.int32(header.status);
 }
 
-/** Reads the header of a message that begins at `reader`'s place, its length word included. */
+/** Reads the length word and the header of a message. */
 export function readHeader(reader: XdrReader): Header {
   reader.uint32();
   const program = reader.uint32();
@@ -58,7 +63,7 @@ export function readHeader(reader: XdrReader): Header {
   };
 }
 
-/** virError on the wire: the body of every message with status `error`. */
+/** Body of a message with status `error`: virError. */
 export const remoteError = struct({
   code: int,
   domain: int,
@@ -77,11 +82,11 @@ const NO_SUPPORT = 3;
 const RPC = 39;
 
 /**
- * What libvirtd answered, as the error that the caller sees. A procedure that libvirtd does not know becomes `NO_SUPPORT`, as
- * in libvirt's own client: the caller need not care whether the driver or the whole daemon lacks the call.
+ * Creates the error for an error message of libvirtd. If libvirtd does not know a procedure, the
+ * code is `NO_SUPPORT`, as in libvirt's own client.
  */
 export function errorFromRemote(remote: Value<typeof remoteError>, procedure: string | null): LibvirtError {
-  const message = remote.message ?? 'libvirtd gave no message';
+  const message = remote.message ?? 'libvirtd sent no error message';
   const codeNumber = remote.code === RPC && message.startsWith('unknown procedure') ? NO_SUPPORT : remote.code;
   return new LibvirtError(message, {
     code: nameOf(ERROR_CODES, codeNumber),

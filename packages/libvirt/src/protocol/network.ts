@@ -1,4 +1,4 @@
-/** Calls that concern virtual networks. */
+/** Calls about virtual networks. */
 import { array, bool, int, nothing, optional, string, struct, uint } from '../xdr.js';
 import { flags, hyperNumber } from './integer.js';
 import { network, uuid } from './object.js';
@@ -7,7 +7,7 @@ import { procedures } from './table.js';
 
 const networkOnly = struct({ network });
 
-/** A lease of libvirt's dnsmasq; `expirytime` in seconds since 1970, 0 where it does not end. */
+/** DHCP lease. `expirytime`: seconds since 1970; 0 means that the lease does not expire. */
 const dhcpLease = struct({
   iface: string,
   expirytime: hyperNumber,
@@ -20,6 +20,7 @@ const dhcpLease = struct({
   clientid: optional(string),
 });
 
+/** Calls about virtual networks, as in libvirt's remote_protocol.x. */
 export const networkProcedures = procedures(PROGRAM.remote, 'network', {
   lookupByName: { number: 46, args: struct({ name: string }), result: network },
   lookupByUuid: { number: 47, args: struct({ uuid }), result: network },

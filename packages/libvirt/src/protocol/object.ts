@@ -1,13 +1,16 @@
 /**
- * libvirt's objects on the wire. They are values that name an object, not handles: nothing has to be freed, and an object that
- * is gone answers with an error.
+ * Encoding of libvirt's objects. They identify an object and are not handles, so there is nothing
+ * to free.
  */
 import { type Codec, int, string, struct, XdrError } from '../xdr.js';
 
 const UUID_BYTES = 16;
 const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
-/** Sixteen bytes on the wire, `01234567-89ab-cdef-0123-456789abcdef` here: read in lower case, taken with or without hyphens. */
+/**
+ * A UUID: 16 bytes in a message, a string in this API. Returns lower case with hyphens, accepts any
+ * spelling.
+ */
 export const uuid: Codec<string> = {
   encode: (writer, value) => {
     if (!uuidPattern.test(value)) throw new XdrError(`"${value}" is not a UUID`);
@@ -19,46 +22,51 @@ export const uuid: Codec<string> = {
   },
 };
 
-/** Names a domain. */
+/** Identifies a domain. */
 export interface DomainRef {
   readonly name: string;
-  /** Canonical, lower case; libvirtd finds the domain by it alone. */
+  /** Canonical, lower case. libvirtd uses only the UUID to find the domain. */
   readonly uuid: string;
-  /** Number of the running instance, -1 while it is off. */
+  /** Id of the running domain; -1 if it is not running. */
   readonly id: number;
 }
+/** A domain. */
 export const domain: Codec<DomainRef> = struct({ name: string, uuid, id: int });
 
-/** Names a storage pool. */
+/** Identifies a storage pool. */
 export interface StoragePoolRef {
   readonly name: string;
   /** Canonical, lower case. */
   readonly uuid: string;
 }
+/** A storage pool. */
 export const storagePool: Codec<StoragePoolRef> = struct({ name: string, uuid });
 
-/** Names a volume. */
+/** Identifies a volume. */
 export interface StorageVolumeRef {
   /** Name of its pool. */
   readonly pool: string;
   readonly name: string;
-  /** Unique on the host; for files, the path. */
+  /** Unique key on the host; for files, the path. */
   readonly key: string;
 }
+/** A volume. */
 export const storageVolume: Codec<StorageVolumeRef> = struct({ pool: string, name: string, key: string });
 
-/** Names a network interface of the host. */
+/** Identifies a network interface of the host. */
 export interface InterfaceRef {
-  /** `eth0`. */
+  /** For example `eth0`. */
   readonly name: string;
   readonly mac: string;
 }
+/** A network interface of the host. */
 export const hostInterface: Codec<InterfaceRef> = struct({ name: string, mac: string });
 
-/** Names a network. */
+/** Identifies a network. */
 export interface NetworkRef {
   readonly name: string;
   /** Canonical, lower case. */
   readonly uuid: string;
 }
+/** A network. */
 export const network: Codec<NetworkRef> = struct({ name: string, uuid });

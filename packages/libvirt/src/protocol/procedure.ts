@@ -1,29 +1,29 @@
 import type { Codec } from '../xdr.js';
 
-/** Program numbers of libvirt's RPC, all of version 1. @see https://libvirt.org/kbase/internals/rpc.html */
+/** Program numbers of libvirt's RPC. @see https://libvirt.org/kbase/internals/rpc.html */
 export const PROGRAM = { remote: 0x2000_8086, qemu: 0x2000_8087, keepalive: 0x6b65_6570 } as const;
 
-/** The one version that every program has. */
+/** Version of all programs. */
 export const PROGRAM_VERSION = 1;
 
-/** Which way a stream procedure's data goes, seen from the client. */
+/** Direction of the data of a stream, as seen from the client. */
 export type StreamDirection = 'upload' | 'download' | 'both';
 
-/** One remote call: where it goes and how its arguments and results look. */
+/** A remote procedure with the codecs of its arguments and its result. */
 export interface Procedure<A, R> {
-  /** libvirt's name minus `vir`, camelCase; it appears in errors. */
+  /** libvirt's name without `vir`, in camelCase. Errors contain it. */
   readonly name: string;
   readonly program: number;
   readonly number: number;
   readonly args: Codec<A>;
   readonly result: Codec<R>;
-  /** Present when a successful reply opens a stream: call it with `Link.openStream`. */
+  /** Present if a successful reply opens a stream. Use `Link.openStream` for such a procedure. */
   readonly stream?: StreamDirection;
 }
 
-/** A message that libvirtd sends by itself: what it looks like and under which number it comes. */
+/** An event message with its codec. */
 export interface EventProcedure<E> {
-  /** libvirt's name minus `vir`, camelCase. */
+  /** libvirt's name without `vir`, in camelCase. */
   readonly name: string;
   readonly program: number;
   readonly number: number;

@@ -1,10 +1,11 @@
-/** Calls that only the QEMU driver has. */
+/** Calls of the QEMU driver. */
 import { string, struct } from '../xdr.js';
 import { flags } from './integer.js';
 import { domain } from './object.js';
 import { PROGRAM } from './procedure.js';
 import { procedures } from './table.js';
 
+/** Calls of the QEMU driver, as in libvirt's qemu_protocol.x. */
 export const qemuProcedures = procedures(PROGRAM.qemu, 'domainQemu', {
   monitorCommand: { number: 1, args: struct({ domain, command: string, flags }), result: string },
 });

@@ -1,4 +1,4 @@
-/** Calls that concern storage pools and volumes. */
+/** Calls about storage pools and volumes. */
 import { array, bool, int, nothing, string, struct, uint } from '../xdr.js';
 import { flags, uhyperNumber } from './integer.js';
 import { storagePool, storageVolume, uuid } from './object.js';
@@ -9,6 +9,7 @@ const poolOnly = struct({ pool: storagePool });
 const poolFlags = struct({ pool: storagePool, flags });
 const xmlFlags = struct({ xml: string, flags });
 
+/** Calls about storage pools, as in libvirt's remote_protocol.x. */
 export const storagePoolProcedures = procedures(PROGRAM.remote, 'storagePool', {
   lookupByName: { number: 84, args: struct({ name: string }), result: storagePool },
   lookupByUuid: { number: 85, args: struct({ uuid }), result: storagePool },
@@ -23,7 +24,7 @@ export const storagePoolProcedures = procedures(PROGRAM.remote, 'storagePool', {
   undefine: { number: 82, args: poolOnly, result: nothing },
   refresh: { number: 83, args: poolFlags, result: nothing },
 
-  // rpcgen sends the unsigned char of the state as four bytes.
+  // XDR encodes the state, an unsigned char, as four bytes.
   getInfo: {
     number: 87,
     args: poolOnly,
@@ -44,9 +45,10 @@ export const storagePoolProcedures = procedures(PROGRAM.remote, 'storagePool', {
 const volumeOnly = struct({ volume: storageVolume });
 const volumeFlags = struct({ volume: storageVolume, flags });
 const volumeInfo = struct({ type: int, capacity: uhyperNumber, allocation: uhyperNumber });
-/** A part of a volume, in bytes; length 0 is all that follows the offset. */
+/** Part of a volume in bytes. Length 0: the rest of the volume. */
 const volumeRange = struct({ volume: storageVolume, offset: uhyperNumber, length: uhyperNumber, flags });
 
+/** Calls about volumes, as in libvirt's remote_protocol.x. */
 export const storageVolumeProcedures = procedures(PROGRAM.remote, 'storageVol', {
   lookupByName: { number: 95, args: struct({ pool: storagePool, name: string }), result: storageVolume },
   lookupByKey: { number: 96, args: struct({ key: string }), result: storageVolume },

@@ -38,13 +38,13 @@ const bytes = (value: string): Buffer => {
 };
 
 describe('the protocol table', () => {
-  it('uses each number and each name once per program', () => {
+  it('contains each number and each name once per program', () => {
     expect(all.length).toBeGreaterThan(90);
     expect(new Set(all.map(({ program, number }) => `${program}:${number}`)).size).toBe(all.length);
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('names a procedure as libvirt does, without vir', () => {
+  it('uses the names of libvirt without vir', () => {
     expect(domainProcedures.lookupByName.name).toBe('domainLookupByName');
     expect(storageVolumeProcedures.createXml.name).toBe('storageVolCreateXml');
     expect(qemuProcedures.monitorCommand).toEqual({
@@ -56,7 +56,7 @@ describe('the protocol table', () => {
     });
   });
 
-  it('marks the procedures that open a stream with its direction', () => {
+  it('contains the direction of each stream', () => {
     const streams = all.filter(({ stream }) => stream !== undefined).map(({ name, stream }) => [name, stream]);
     expect(Object.fromEntries(streams)).toEqual({
       domainOpenConsole: 'both',
@@ -65,7 +65,7 @@ describe('the protocol table', () => {
     });
   });
 
-  it('lays the arguments of a call out as XDR', () => {
+  it('encodes the arguments of a call as XDR', () => {
     const writer = new XdrWriter();
     domainProcedures.destroyFlags.args.encode(writer, {
       domain: { name: 'vm-1', uuid: '01234567-89ab-cdef-0123-456789abcdef', id: -1 },
@@ -78,13 +78,13 @@ describe('the protocol table', () => {
 });
 
 describe('a UUID', () => {
-  it('is read in canonical lower case and taken in any spelling', () => {
+  it('is decoded to canonical lower case and encoded from any spelling', () => {
     const canonical = '01234567-89ab-cdef-0123-456789abcdef';
     expect(uuid.decode(new XdrReader(bytes(canonical.toUpperCase())))).toBe(canonical);
     expect(uuid.decode(new XdrReader(bytes(canonical.replaceAll('-', ''))))).toBe(canonical);
   });
 
-  it('is refused when it is none', () => {
+  it('is rejected if it is invalid', () => {
     expect(() => bytes('vm-1')).toThrow(XdrError);
   });
 });

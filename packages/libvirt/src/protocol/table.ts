@@ -1,23 +1,23 @@
 import type { AnyCodec, Codec, Value } from '../xdr.js';
 import type { Procedure, StreamDirection } from './procedure.js';
 
-/** One line of a table: number, arguments, result, and which way a stream that follows the call carries data. */
-export interface ProcedureLiteral {
+/** Entry of a table of procedures. `stream`: direction of the stream that the call opens. */
+interface ProcedureLiteral {
   readonly number: number;
   readonly args: AnyCodec;
   readonly result: AnyCodec;
   readonly stream?: StreamDirection;
 }
 
-/** A table's procedures under the keys of its literals, their types taken from the codecs. */
-export type ProcedureTable<T extends Record<string, ProcedureLiteral>> = {
+/** Table of procedures. The codecs determine the types. */
+type ProcedureTable<T extends Record<string, ProcedureLiteral>> = {
   readonly [K in keyof T]: Procedure<Value<T[K]['args']>, Value<T[K]['result']>>;
 };
 
 /**
- * Gives each literal its program and its name. A number is part of libvirt's wire protocol: it never changes, and a wrong one
+ * Adds the program and the name to each entry of a table. Check numbers carefully: a wrong number
  * is another call, perhaps a destructive one.
- * @param prefix noun that the names start with: `domain` makes `lookupByName` into `domainLookupByName`.
+ * @param prefix start of the names: `domain` turns `lookupByName` into `domainLookupByName`.
  */
 export function procedures<const T extends Record<string, ProcedureLiteral>>(
   program: number,
@@ -25,7 +25,7 @@ export function procedures<const T extends Record<string, ProcedureLiteral>>(
   literals: T,
 ): ProcedureTable<T> {
   const entries = Object.entries<ProcedureLiteral>(literals).map(([key, literal]) => {
-    // The codecs' types come back through ProcedureTable; here any will do.
+    // ProcedureTable restores the types of the codecs.
     const { args, result, ...rest } = literal as ProcedureLiteral & { args: Codec<unknown>; result: Codec<unknown> };
     const procedure: Procedure<unknown, unknown> = { name: nameOf(prefix, key), program, args, result, ...rest };
     return [key, procedure];

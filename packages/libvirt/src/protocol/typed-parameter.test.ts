@@ -19,13 +19,13 @@ describe('typed parameters', () => {
     expect(typedParameters.decode(new XdrReader(writer.finish()))).toEqual(parameters);
   });
 
-  it('become a record whose names can not reach a prototype', () => {
+  it('become a record without a prototype', () => {
     const record = toRecord(parameters);
     expect(Object.getPrototypeOf(record)).toBeNull();
     expect(Object.entries(record)).toEqual(parameters.map(({ field, value }) => [field, value.value]));
   });
 
-  it('of an unknown type are refused', () => {
+  it('are rejected if the type is unknown', () => {
     const writer = new XdrWriter();
     writer.uint32(1);
     writer.variable(Buffer.from('x'));

@@ -1,17 +1,21 @@
 /**
- * libvirt's typed parameters: a name and a value of one of seven types, as bulk statistics and the like carry them.
+ * Typed parameters: names with values of seven types. libvirt uses them for statistics, for
+ * example.
  * @see https://libvirt.org/html/libvirt-libvirt-common.html#virTypedParameterType
  */
 import { array, bool, type Codec, double, hyper, int, string, struct, uhyper, uint, XdrError } from '../xdr.js';
 
-/** Both 64-bit types are a bigint whatever their size, so that a counter does not change its type as it grows. */
+/**
+ * Value with its type. 64-bit values are always bigint, so that a counter does not change its type
+ * when it grows.
+ */
 export type TypedParameterValue =
   | { readonly type: 'int' | 'uint' | 'double'; readonly value: number }
   | { readonly type: 'llong' | 'ullong'; readonly value: bigint }
   | { readonly type: 'boolean'; readonly value: boolean }
   | { readonly type: 'string'; readonly value: string };
 
-/** A union after its discriminant, which is a 32-bit integer. */
+/** A value after the number of its type. */
 export const typedParameterValue: Codec<TypedParameterValue> = {
   encode: (writer, parameter) => {
     switch (parameter.type) {
@@ -68,16 +72,16 @@ export const typedParameterValue: Codec<TypedParameterValue> = {
   },
 };
 
-/** Typed parameters in the order that the daemon sent them. */
+/** A list of typed parameters. */
 export const typedParameters = array(struct({ field: string, value: typedParameterValue }));
 
-/** What one parameter gives to the caller: 64-bit values are bigint, always. */
+/** Value of a parameter. 64-bit values are always bigint. */
 export type ParameterValue = number | bigint | boolean | string;
 
 /** Parameters by name: `{ 'state.state': 1, 'cpu.time': 123n }`. */
 export type Parameters = Readonly<Record<string, ParameterValue>>;
 
-/** Parameters as a record without prototype, since their names come from outside. */
+/** Converts parameters to a record. It has no prototype, because libvirtd chooses the names. */
 export function toRecord(parameters: readonly { field: string; value: TypedParameterValue }[]): Parameters {
   const record: Record<string, ParameterValue> = Object.create(null) as Record<string, ParameterValue>;
   for (const { field, value } of parameters) record[field] = value.value;

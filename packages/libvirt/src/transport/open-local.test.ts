@@ -22,14 +22,14 @@ afterEach(async () => {
 
 const socketAt = (name: string): string => join(runtimeDir, 'libvirt', name);
 
-/** A daemon that greets with its name. */
+/** Starts a daemon that sends its name to each client. */
 async function listen(name: string): Promise<void> {
   const server = createServer((socket) => socket.on('error', () => undefined).end(name));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(socketAt(name), resolve));
 }
 
-/** Who answers at a URI; `startDaemon` counts in `started`. */
+/** Connects to a URI and returns the name of the daemon. `startDaemon` increments `started`. */
 async function reach(
   uri: string,
   startDaemon: () => Promise<void> = () => Promise.reject(new Error('not to be started')),
@@ -37,7 +37,7 @@ async function reach(
 ): Promise<string> {
   let heard = '';
   let closed = false;
-  const open = openLocal(parseUri(uri), { places: { uid: 1000, runtimeDir }, startDaemon });
+  const open = openLocal(parseUri(uri), { environment: { uid: 1000, runtimeDir }, startDaemon });
   const transport: Transport = await open(
     { data: (chunk) => (heard += chunk.toString()), closed: () => (closed = true) },
     signal,
@@ -54,16 +54,16 @@ describe('opening a local daemon', () => {
     expect(await reach('qemu:///session')).toBe('libvirt-sock');
   });
 
-  it('takes the modular one where there is no other', async () => {
+  it('uses the modular daemon if there is no other', async () => {
     await listen('virtqemud-sock');
     expect(await reach('qemu:///session')).toBe('virtqemud-sock');
   });
 
-  it('starts the user’s daemon where there is none, and waits until it listens', async () => {
+  it('starts the user’s daemon if there is none, and waits until it listens', async () => {
     let started = 0;
     const startDaemon = (): Promise<void> => {
       started += 1;
-      // It listens only after a while, as real ones do.
+      // Like a real daemon, it listens only after a while.
       setTimeout(() => void listen('libvirt-sock'), 80);
       return Promise.resolve();
     };
@@ -71,7 +71,7 @@ describe('opening a local daemon', () => {
     expect(started).toBe(1);
   });
 
-  it('waits for a daemon that never listens no longer than it may', async () => {
+  it('stops waiting for a daemon that never listens when the signal aborts', async () => {
     const controller = new AbortController();
     const startDaemon = (): Promise<void> => {
       setTimeout(() => controller.abort(new Error('long enough')), 120);
@@ -81,7 +81,7 @@ describe('opening a local daemon', () => {
     expect(error).toHaveProperty('message', 'long enough');
   });
 
-  it('uses the given socket alone, and starts nothing for it', async () => {
+  it('uses only the given socket, and does not start a daemon for it', async () => {
     await listen('libvirt-sock');
     const path = socketAt('other');
     expect(await failureOf(reach(`qemu+unix:///session?socket=${path}`))).toMatchObject({
@@ -90,11 +90,11 @@ describe('opening a local daemon', () => {
     });
   });
 
-  it('does not go around a daemon that refuses it', async () => {
-    // A path that is too long is an error of any user's, as EACCES would be for whoever is not root.
+  it('does not try the next socket if a daemon denies access', async () => {
+    // Root never gets EACCES. A path that is too long is an error for every user.
     const deep = join(runtimeDir, 'x'.repeat(120));
     const open = openLocal(parseUri('qemu:///session'), {
-      places: { uid: 1000, runtimeDir: deep },
+      environment: { uid: 1000, runtimeDir: deep },
       startDaemon: () => Promise.reject(new Error('not to be started')),
     });
     const error = await failureOf(
@@ -103,9 +103,9 @@ describe('opening a local daemon', () => {
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'ENAMETOOLONG' } });
   });
 
-  it('names every socket that it tried', async () => {
+  it('names all sockets in its error', async () => {
     const open = openLocal(parseUri('qemu:///session'), {
-      places: { uid: 0, runtimeDir },
+      environment: { uid: 0, runtimeDir },
       startDaemon: () => Promise.reject(new Error('not to be started')),
     });
     const error = await failureOf(

@@ -1,33 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientError, toError } from '../errors.js';
-import { type LibvirtUri, type SocketPlaces, socketCandidates } from '../uri.js';
+import { type LibvirtUri, type SocketEnvironment, socketCandidates } from '../uri.js';
 import { startSessionDaemon } from './session-daemon.js';
 import type { OpenTransport, Transport, TransportHandlers } from './transport.js';
 import { connectUnix } from './unix.js';
 
 const POLL_MS = 50;
 
-/** Where this process's daemons have their sockets. */
-export function placesOfProcess(environment: NodeJS.ProcessEnv = process.env): SocketPlaces {
+function socketEnvironment(environment: NodeJS.ProcessEnv = process.env): SocketEnvironment {
   return { uid: process.getuid?.() ?? 0, runtimeDir: environment['XDG_RUNTIME_DIR'] };
 }
 
-/** What `openLocal` needs from its surroundings. */
-export interface LocalOptions {
-  readonly places: SocketPlaces;
-  /** Starts the user's daemon; resolves when its process runs, before it listens. */
+/** Options of {@link openLocal}. The defaults are those of this process. */
+interface LocalOptions {
+  readonly environment: SocketEnvironment;
+  /** Starts the user's daemon. Resolves when the process runs, perhaps before it listens. */
   startDaemon(): Promise<void>;
 }
 
-const here = (): LocalOptions => ({ places: placesOfProcess(), startDaemon: () => startSessionDaemon(process.env) });
+const defaults = (): LocalOptions => ({
+  environment: socketEnvironment(),
+  startDaemon: () => startSessionDaemon(process.env),
+});
 
 /**
- * The way to a daemon on this host: the URI's unix sockets in turn; for `/session` it starts the daemon when there is none,
- * and waits for it until the signal is aborted.
- * @throws {LibvirtError} NOT_CONNECTED with every socket that was tried and why it did not do.
+ * Returns a function that connects to a daemon on this host. It tries the unix sockets of the URI
+ * in order. For `/session` it starts the daemon if there is none, and waits for it until the signal
+ * aborts.
+ * @throws {LibvirtError} NOT_CONNECTED with all sockets and their errors.
  */
-export function openLocal(uri: LibvirtUri, options: LocalOptions = here()): OpenTransport {
-  const { paths, mayStart } = socketCandidates(uri, options.places);
+export function openLocal(uri: LibvirtUri, options: LocalOptions = defaults()): OpenTransport {
+  const { paths, mayStart } = socketCandidates(uri, options.environment);
   return async (handlers, signal) => {
     const first = await tryEach(paths, handlers, signal);
     if ('transport' in first) return first.transport;
@@ -46,7 +49,7 @@ export function openLocal(uri: LibvirtUri, options: LocalOptions = here()): Open
 
 interface Failures {
   readonly failures: readonly Error[];
-  /** Every socket is missing or has nobody listening: no daemon runs. */
+  /** True if no daemon is running: every socket is missing or refuses connections. */
   readonly absent: boolean;
 }
 
@@ -63,7 +66,7 @@ async function tryEach(
       if (signal.aborted) throw error;
       const failure = toError(error);
       failures.push(failure);
-      // A daemon that is there but refuses us (EACCES) is the answer; another daemon would be the wrong one.
+      // If a daemon exists but denies access (EACCES), the next socket would be the wrong daemon.
       if (!isAbsent(failure)) return { failures, absent: false };
     }
   }

@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const environment = (): NodeJS.ProcessEnv => ({ PATH: `${dir}:/usr/bin:/bin`, RESULT: join(dir, 'result') });
 
-/** An executable that writes down how it was called. */
+/** Creates an executable that writes its arguments to a file. */
 const install = (name: string): Promise<void> =>
   writeFile(join(dir, name), '#!/bin/sh\necho "$(basename "$0") $*" >"$RESULT.part"\nmv "$RESULT.part" "$RESULT"\n', {
     mode: 0o755,
@@ -32,13 +32,13 @@ async function result(): Promise<string> {
 }
 
 describe('starting a session daemon', () => {
-  it('runs the first one that is installed, to end by itself when unused', async () => {
+  it('starts the first installed daemon with an idle timeout', async () => {
     await install('rackless-second');
     await startSessionDaemon(environment(), ['rackless-first', 'rackless-second']);
     expect(await result()).toBe('rackless-second --timeout=120');
   });
 
-  it('says what is missing when none is installed', async () => {
+  it('names the missing daemons if none is installed', async () => {
     const error = await failureOf(startSessionDaemon(environment(), ['rackless-first', 'rackless-second']));
     expect(error).toMatchObject({
       message: 'starting a session daemon: neither rackless-first nor rackless-second can be run',

@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process';
 
-/** Binaries of a daemon with the QEMU driver, the monolithic one first; libvirt's own client knows the same two. */
+/** Daemons with the QEMU driver, in the order of preference, as in libvirt's own client. */
 const daemons = ['libvirtd', 'virtqemud'];
 
-/** Debian and Red Hat keep daemons where a user's PATH does not look. */
+/** Folders of daemons on Debian and Red Hat, which a user's PATH does not contain. */
 const extraPath = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
 /**
- * Starts the user's own libvirtd, which ends by itself after 120 s without a client. It outlives this process on purpose: its
- * guests do too. When two clients start one at the same time, the second daemon finds the first one's pid file and gives way.
- * @param environment of this process: the daemon finds the user's directories by it.
- * @throws {AggregateError} when neither `libvirtd` nor `virtqemud` can be started.
+ * Starts the user's own libvirtd. It exits after 120 s without a client. It continues after this
+ * process exits, because its domains continue, too. If two clients start a daemon at the same time,
+ * the second daemon sees the pid file of the first and exits.
+ * @param environment environment variables of the daemon, which contain the user's folders.
+ * @throws {AggregateError} if neither `libvirtd` nor `virtqemud` can be started.
  */
 export async function startSessionDaemon(environment: NodeJS.ProcessEnv, commands = daemons): Promise<void> {
   const path = [environment['PATH'] ?? '/usr/bin:/bin', ...extraPath].join(':');

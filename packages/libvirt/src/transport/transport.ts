@@ -1,29 +1,32 @@
-/** What a transport tells the one who uses it. */
+/** Callbacks of a transport. */
 export interface TransportHandlers {
-  /** Bytes from the peer, valid only during the call. */
+  /** Called with received bytes, which are valid only during the call. */
   data(chunk: Buffer): void;
-  /** The transport is gone, once; null when the peer ended it in an orderly way. Not called after `destroy()`. */
+  /**
+   * Called once when the connection ends, but not after `destroy()`. null: the peer closed it
+   * without an error.
+   */
   closed(error: Error | null): void;
 }
 
-/** Bytes to and from one libvirtd, in order: a unix socket now, TCP, TLS and ssh behind the same face later. */
+/** A byte stream to libvirtd. Only unix sockets are implemented. */
 export interface Transport {
   /**
-   * Queues bytes; they must not change afterwards. `written` is called when the operating system has taken them, and never
-   * when the transport is lost before.
+   * Sends bytes, which must not change afterwards. `written` is called when the operating system
+   * has accepted them. It is not called if the connection ends before.
    */
   write(bytes: Uint8Array, written?: () => void): void;
-  /** Between these, writes are held back and then leave in one system call. */
+  /** Buffers writes until `uncork`, to send them in one system call. */
   cork(): void;
   uncork(): void;
-  /** Stops `data`: the peer is slowed down once the operating system's buffers are full. */
+  /** Stops reading. The peer then waits when the socket buffers are full. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then closes; the process need not wait for it. */
+  /** Sends queued bytes and closes. Does not keep the process alive. */
   end(): void;
-  /** Closes at once, queued bytes are lost. */
+  /** Closes immediately and drops queued bytes. */
   destroy(): void;
 }
 
-/** Makes a transport. Aborting the signal gives the attempt up; once made, the transport does not listen to it. */
+/** Function that opens a transport. The signal aborts only the opening. */
 export type OpenTransport = (handlers: TransportHandlers, signal: AbortSignal) => Promise<Transport>;

@@ -3,15 +3,16 @@ import { toError } from '../errors.js';
 import type { Transport, TransportHandlers } from './transport.js';
 
 const READ_BYTES = 65_536;
-/** A process leaves in less than 0.2 s; what a daemon has not taken by then it learns from the end of the connection. */
-const END_PATIENCE_MS = 100;
+/** How long `end` waits for the daemon to read queued bytes. */
+const END_TIMEOUT_MS = 100;
 
-/** What fits into sockaddr_un, its final zero left out. @see unix(7) */
-const LONGEST_PATH_BYTES = 107;
+/** Maximum length of a socket path without the final zero byte. @see unix(7) */
+const MAX_PATH_BYTES = 107;
 
 /**
  * Connects to a unix socket.
- * @throws what the system says (ENOENT, ECONNREFUSED, EACCES), ENAMETOOLONG, or the signal's reason.
+ * @throws the system error (ENOENT, ECONNREFUSED, EACCES), ENAMETOOLONG, or the abort reason of the
+ *   signal.
  */
 export function connectUnix(path: string, handlers: TransportHandlers, signal: AbortSignal): Promise<Transport> {
   return new Promise((resolve, reject) => {
@@ -19,13 +20,13 @@ export function connectUnix(path: string, handlers: TransportHandlers, signal: A
       reject(reasonOf(signal));
       return;
     }
-    // Node would cut the path off and connect to whatever is there.
-    if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) {
-      const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${LONGEST_PATH_BYTES} bytes`);
+    // Node would truncate the path and connect to another socket.
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
+      const error = new Error(`connect ENAMETOOLONG ${path}: a socket's path has at most ${MAX_PATH_BYTES} bytes`);
       reject(Object.assign(error, { code: 'ENAMETOOLONG' }));
       return;
     }
-    // Reading into one buffer of our own spares a fresh 64 KiB allocation, and its collection, per chunk.
+    // One buffer for all reads. Node would otherwise allocate 64 KiB per chunk.
     const socket = connect({
       path,
       onread: {
@@ -103,10 +104,10 @@ class SocketTransport implements Transport {
   end(): void {
     this.#gone = true;
     this.socket.unref();
-    // Bytes that the peer still sends are of no interest; a peer that takes ours no longer does not keep the socket for ever.
-    const patience = setTimeout(() => this.socket.destroy(), END_PATIENCE_MS).unref();
+    // Closes the socket even if the peer does not read the queued bytes.
+    const timer = setTimeout(() => this.socket.destroy(), END_TIMEOUT_MS).unref();
     this.socket.end(() => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       this.socket.destroy();
     });
   }

@@ -37,7 +37,7 @@ describe('the README', () => {
     }
   });
 
-  it('names every kind of event and every error of the client', async () => {
+  it('names every kind of event and every client error', async () => {
     const readme = await readFile(pathOf('README.md'), 'utf8');
     const api = await readFile(pathOf('API.md'), 'utf8');
     const kinds = [
@@ -50,7 +50,7 @@ describe('the README', () => {
 });
 
 describe('the package', () => {
-  it('holds what the README names, the licence and the compiled client, and nothing else', async () => {
+  it('contains only the documented files, the license and the compiled client', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: pathOf('.') });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { readonly path: string }[] }];
     const paths = files.map(({ path }) => path);
@@ -66,7 +66,7 @@ describe('the package', () => {
 });
 
 describe('the API page', () => {
-  it('is what the doc comments say', async () => {
+  it('matches the doc comments', async () => {
     await run(process.execPath, [pathOf('scripts/api-page.js'), '--check']);
   });
 

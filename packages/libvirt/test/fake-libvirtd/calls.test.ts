@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('opening a connection', () => {
-  it('authenticates, asks for keepalive before it opens, then for events', async () => {
+  it('authenticates, enables keepalive, opens, then queries event support', async () => {
     const asked: unknown[] = [];
     fake.on(supportsFeature, (args) => {
       asked.push(args.feature);
@@ -49,7 +49,7 @@ describe('opening a connection', () => {
     expect(fake.clients[0]?.calls).toEqual([66, 60, 1, 60]);
   });
 
-  it('passes polkit where libvirtd asks for it', async () => {
+  it('authenticates with polkit if libvirtd requires it', async () => {
     let asked = 0;
     fake.on(authProcedures.list, () => [2]);
     fake.on(authProcedures.polkit, () => {
@@ -60,7 +60,7 @@ describe('opening a connection', () => {
     expect(asked).toBe(1);
   });
 
-  it('says what polkit answered when it denies', async () => {
+  it('reports the error of polkit', async () => {
     fake.on(authProcedures.list, () => [2]);
     fake.on(authProcedures.polkit, () => {
       throw new Refusal(45, 60, 'authentication failed: denied');
@@ -73,19 +73,19 @@ describe('opening a connection', () => {
     });
   });
 
-  it('refuses a libvirtd that wants SASL', async () => {
+  it('rejects a libvirtd that requires SASL', async () => {
     fake.on(authProcedures.list, () => [1]);
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', cause: { code: 'AUTH_UNSUPPORTED' } });
   });
 
-  it('refuses a libvirtd without event callbacks', async () => {
+  it('rejects a libvirtd without event callbacks', async () => {
     fake.on(supportsFeature, (args) => (args.feature === 14 ? 0 : 1));
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toHaveProperty('message', expect.stringContaining('too old'));
   });
 
-  it('never asks another socket than the given one', async () => {
+  it('never uses another socket than the given socket', async () => {
     await fake.refuse();
     const error = await failureOf(open().connected({ retry: false }));
     expect(error).toMatchObject({
@@ -96,7 +96,7 @@ describe('opening a connection', () => {
 });
 
 describe('a call', () => {
-  it('gets its own answer, also when answers come in another order', async () => {
+  it('gets its reply, also when replies arrive in another order', async () => {
     const answers: (() => void)[] = [];
     fake.on(domainProcedures.lookupByName, (args) => {
       return new Promise((resolve) => answers.push(() => resolve({ ...domain, name: args.name })));
@@ -108,18 +108,18 @@ describe('a call', () => {
     expect((await Promise.all(calls)).map((each) => each.name)).toEqual(['a', 'b', 'c']);
   });
 
-  it("does not count the time in which this process was held up as libvirtd's", async () => {
+  it('does not count a stall of this process as time of libvirtd', async () => {
     fake.on(getHostname, () => 'host');
     const link = open();
     await link.connected();
     const timeoutMs = 2000;
-    // It leaves when this turn ends, which is long after its time-out.
+    // It is sent at the end of this event loop iteration, long after its time-out.
     const answer = link.call(getHostname, undefined, { timeoutMs });
     for (const until = performance.now() + 2 * timeoutMs; performance.now() < until;);
     expect(await answer).toBe('host');
   });
 
-  it('times out when libvirtd stays silent after the process was held up', async () => {
+  it('times out if libvirtd is silent after a stall of this process', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     await link.connected();
@@ -129,7 +129,7 @@ describe('a call', () => {
     expect(await failureOf(answer)).toMatchObject({ code: 'CALL_TIMEOUT' });
   });
 
-  it('fails with the error that libvirtd sends, its code and domain by name', async () => {
+  it('fails with the error of libvirtd, with the names of its code and domain', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(42, 10, 'Domain not found: no such thing');
     });
@@ -149,7 +149,7 @@ describe('a call', () => {
     });
   });
 
-  it('keeps the number of an error code and domain that it does not know', async () => {
+  it('reports the numbers of an unknown error code and domain', async () => {
     fake.on(getHostname, () => {
       throw new Refusal(9001, 9002, 'new');
     });
@@ -157,7 +157,7 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: 'UNKNOWN_9001', codeNumber: 9001, domain: 'UNKNOWN_9002' });
   });
 
-  it('of a procedure that libvirtd does not know fails with NO_SUPPORT, and the connection lives on', async () => {
+  it('fails with NO_SUPPORT if libvirtd does not know it, and the connection remains open', async () => {
     const link = open();
     const error = await failureOf(link.call(getVersion, undefined));
     expect(error).toMatchObject({ code: 'NO_SUPPORT', domain: 'RPC', message: 'unknown procedure: 4' });
@@ -166,7 +166,7 @@ describe('a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('takes an answer that arrives byte by byte', async () => {
+  it('accepts a reply that arrives byte by byte', async () => {
     fake.on(getHostname, (_args, call) => {
       void (async () => {
         for (const byte of replyTo(getHostname, call.serial, 'slow-host')) {
@@ -179,7 +179,7 @@ describe('a call', () => {
     await expect(open().call(getHostname, undefined)).resolves.toBe('slow-host');
   });
 
-  it('ignores answers with serials that are not its own', async () => {
+  it('ignores replies with other serial numbers', async () => {
     fake.on(getHostname, (_args, call) => {
       call.client.write(replyTo(getHostname, call.serial + 100, 'stranger'));
       call.client.write(replyTo(getHostname, 0, 'nobody'));
@@ -190,7 +190,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails with PROTOCOL when the answer is not one to it, or malformed; others go on', async () => {
+  it('fails with PROTOCOL if the reply is malformed or for another procedure; other calls continue', async () => {
     const link = open();
     const bad = [
       (serial: number) => replyTo(getVersion, serial, 5),
@@ -208,7 +208,7 @@ describe('a call', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('fails with PROTOCOL, unsent, when its arguments cannot be encoded', async () => {
+  it('fails with PROTOCOL and is not sent if its arguments cannot be encoded', async () => {
     const link = open();
     await link.connected();
     const good = link.call(connectProcedures.getVersion, undefined).catch((error: unknown) => error);
@@ -218,11 +218,11 @@ describe('a call', () => {
       mayHaveRun: false,
       message: expect.stringContaining('"not one" is not a UUID'),
     });
-    // The half-written message has not spoilt the one before it.
+    // The incomplete message did not damage the previous message.
     await expect(good).resolves.toMatchObject({ code: 'NO_SUPPORT' });
   });
 
-  it('over 32 MiB is refused unsent', async () => {
+  it('is rejected and not sent if it exceeds 32 MiB', async () => {
     const link = open();
     await link.connected();
     const name = 'x'.repeat(MAX_MESSAGE_BYTES);
@@ -233,7 +233,7 @@ describe('a call', () => {
     expect(link.state).toBe('connected');
   });
 
-  it('fails when libvirtd announces a message over 32 MiB, which ends the connection', async () => {
+  it('fails if libvirtd sends a message over 32 MiB, and the connection ends', async () => {
     fake.on(getHostname, (_args, call) => {
       const bytes = replyTo(getHostname, call.serial, 'x');
       bytes.writeUInt32BE(MAX_MESSAGE_BYTES + 1, 0);
@@ -247,12 +247,12 @@ describe('a call', () => {
   });
 });
 
-describe('giving a call up', () => {
+describe('aborting a call', () => {
   beforeEach(() => {
     fake.on(getHostname, () => HANG);
   });
 
-  it('at its time-out leaves the connection in use', async () => {
+  it('at its time-out does not close the connection', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -269,7 +269,7 @@ describe('giving a call up', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('gives each call its own time-out', async () => {
+  it('uses the time-out of each call', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -293,7 +293,7 @@ describe('giving a call up', () => {
     expect(order).toEqual([20, 40, 60]);
   });
 
-  it('ignores the answer that comes too late', async () => {
+  it('ignores a late reply', async () => {
     let answer: () => void = () => undefined;
     fake.on(getHostname, () => new Promise((resolve) => (answer = () => resolve('late'))));
     fake.on(getVersion, () => 9);
@@ -308,7 +308,7 @@ describe('giving a call up', () => {
     await expect(link.call(getVersion, undefined)).resolves.toBe(9);
   });
 
-  it('by its signal, before, while and after it runs', async () => {
+  it('by its signal works before, during and after the call', async () => {
     fake.on(getVersion, () => 9);
     const link = open();
     await link.connected();
@@ -326,7 +326,7 @@ describe('giving a call up', () => {
     await expect(late).rejects.toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: false });
   });
 
-  it('by one signal for many calls', async () => {
+  it('by a signal that many calls share', async () => {
     const link = open();
     await link.connected();
     const controller = new AbortController();
@@ -341,7 +341,7 @@ describe('giving a call up', () => {
     expect(errors.every((error) => isLibvirtError(error, 'CALL_ABORTED'))).toBe(true);
   });
 
-  it('by closing the link rejects everything at once', async () => {
+  it('by closing the link rejects all calls immediately', async () => {
     const link = open();
     await link.connected();
     const calls = Array.from({ length: 10 }, () => failureOf(link.call(getHostname, undefined)));
@@ -358,20 +358,20 @@ describe('giving a call up', () => {
 });
 
 describe('keepalive', () => {
-  it('answers the pings of libvirtd', async () => {
+  it('answers PINGs of libvirtd', async () => {
     await open().connected();
     fake.clients[0]?.keepalive(KeepaliveProcedure.ping);
     await until('a pong', () => fake.clients[0]?.pongs === 1);
   });
 
-  it('fails every waiter when libvirtd stays silent', async () => {
+  it('rejects all calls if libvirtd is silent', async () => {
     fake.on(getHostname, () => HANG);
     fake.answersPings = false;
     const clock = new FakeClock();
     const link = open({ clock, keepalive: { intervalMs: 20, count: 2 } });
     await link.connected();
     const calls = Array.from({ length: 8 }, () => failureOf(link.call(getHostname, undefined)));
-    // In the first interval it was heard.
+    // In the first interval it received data.
     clock.advance(60);
     await until('two pings', () => fake.everyClient[0]?.pings === 2);
     clock.advance(20);
@@ -386,10 +386,10 @@ describe('keepalive', () => {
     expect(fake.everyClient[0]?.pings).toBe(2);
   });
 
-  it('keeps an idle connection to a libvirtd that answers', async () => {
+  it('does not close an idle connection if libvirtd answers', async () => {
     const link = open({ keepalive: { intervalMs: 10, count: 20 } });
     await link.connected();
-    // More than would be sent to one that does not answer.
+    // More PINGs than a silent libvirtd would get.
     await until('many pings', () => (fake.everyClient[0]?.pings ?? 0) > 25);
     expect(link.state).toBe('connected');
     expect(fake.everyClient).toHaveLength(1);
@@ -399,7 +399,7 @@ describe('keepalive', () => {
 describe('events', () => {
   const lifecycle = { callbackId: 1, domain, event: 2, detail: 0 };
 
-  it('reach every listener until it is removed', async () => {
+  it('reach all listeners until they are removed', async () => {
     const link = open();
     const seen: string[] = [];
     const remove = link.onEvent(domainEvents.lifecycle, (event) => seen.push(`a${event.detail}`));
@@ -414,7 +414,7 @@ describe('events', () => {
     expect(seen).toEqual(['a0', 'b0', 'b1']);
   });
 
-  it('keep their place among the replies, all in one write', async () => {
+  it('are delivered in order with the replies of the same write', async () => {
     const link = open();
     const order: string[] = [];
     link.onEvent(domainEvents.lifecycle, (event) => order.push(`event ${event.detail}`));
@@ -430,7 +430,7 @@ describe('events', () => {
       return HANG;
     });
     await link.connected();
-    // Several promises deep: the events behind the reply wait for the last of them.
+    // A chain of promises. The events after the reply wait for the last of them.
     const deep = async (depth: number): Promise<string> =>
       depth === 0 ? link.call(getHostname, undefined) : await deep(depth - 1);
     order.push(await deep(10));
@@ -438,7 +438,7 @@ describe('events', () => {
     expect(order).toEqual(['event 1', 'host', 'event 2', 'event 3']);
   });
 
-  it('that cannot be read are reported and hurt nobody', async () => {
+  it('that are malformed are reported as warnings and affect nothing else', async () => {
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
     link.onEvent(domainEvents.lifecycle, () => undefined);

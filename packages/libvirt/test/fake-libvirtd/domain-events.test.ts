@@ -10,9 +10,9 @@ const NO_SUPPORT = 3;
 
 let fake: FakeLibvirtd;
 let hypervisor: Hypervisor;
-/** What was asked of the fake, in order: `+0` registers the kind 0, `-7` gives callback 7 back. */
+/** Requests to the fake: `+0` registers kind 0, `-7` deregisters callback 7. */
 let asked: string[];
-/** The number that the next registration gets. */
+/** Callback id of the next registration. */
 let nextCallback: number;
 beforeEach(async () => {
   asked = [];
@@ -38,8 +38,8 @@ afterEach(async () => {
 const lifecycle = (callbackId: number, detail: number): void =>
   fake.emit(domainEvents.lifecycle, { callbackId, domain, event: 2, detail });
 
-describe('the registration of events', () => {
-  it('is one per kind, given back with the last listener', async () => {
+describe('an event registration', () => {
+  it('is shared by all listeners of a kind, and removed with the last', async () => {
     const first = hypervisor.events.on('lifecycle', () => undefined);
     const second = hypervisor.events.on('lifecycle', () => undefined);
     const reboot = hypervisor.events.on('reboot', () => undefined);
@@ -51,7 +51,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual([`+${DomainEventId.LIFECYCLE}`, `+${DomainEventId.REBOOT}`, '-8', '-7']);
   });
 
-  it('that was given back keeps its last messages from the next listener', async () => {
+  it('does not pass its last messages to a later listener after its removal', async () => {
     const seen: number[] = [];
     const first = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
     await first.ready;
@@ -64,7 +64,7 @@ describe('the registration of events', () => {
     expect(seen).toEqual([80]);
   });
 
-  it('is asked for again only when libvirtd has given the last one back', async () => {
+  it('waits for the removal of the previous registration', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       await new Promise<void>((resolve) => (answer = resolve));
@@ -82,7 +82,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0', '-7', '+0']);
   });
 
-  it('that is being given back keeps the connection until libvirtd has answered, which dies otherwise', async () => {
+  it('delays the close until libvirtd has removed it, because libvirtd may crash otherwise', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackDeregisterAny, async ({ callbackId }) => {
       asked.push(`-${callbackId}`);
@@ -93,14 +93,14 @@ describe('the registration of events', () => {
     await subscription.ready;
     subscription.remove();
     const closed = hypervisor.close();
-    await until('the return of the callback', () => asked.length === 2);
+    await until('the deregistration', () => asked.length === 2);
     expect(hypervisor.state).toBe('connected');
     answer();
     await closed;
     expect(hypervisor.state).toBe('closed');
   });
 
-  it('is not given back by a close that ends its iterator: the connection ends it', async () => {
+  it('is not removed by a close that ends its iterator, because the connection ends', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     await hypervisor.close();
@@ -109,7 +109,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('that nobody wants any more when it is answered is given back then', async () => {
+  it('without listeners is removed after the reply', async () => {
     let answer: () => void = () => undefined;
     fake.on(eventProcedures.callbackRegisterAny, async ({ eventId }) => {
       asked.push(`+${eventId}`);
@@ -119,11 +119,11 @@ describe('the registration of events', () => {
     hypervisor.events.on('lifecycle', () => undefined).remove();
     await until('the registration', () => asked.length === 1);
     answer();
-    await until('its return', () => asked.length === 2);
+    await until('the deregistration', () => asked.length === 2);
     expect(asked).toEqual(['+0', '-7']);
   });
 
-  it('that is under way serves a listener that comes meanwhile', async () => {
+  it('serves a listener that is added while libvirtd registers', async () => {
     hypervisor.events.on('lifecycle', () => undefined).remove();
     const seen: number[] = [];
     const kept = hypervisor.events.on('lifecycle', ({ detail }) => seen.push(detail));
@@ -133,7 +133,7 @@ describe('the registration of events', () => {
     expect(asked).toEqual(['+0']);
   });
 
-  it('that libvirtd refuses fails listener and iterator, and is asked for again by the next', async () => {
+  it('that fails rejects listener and iterator, and the next listener tries again', async () => {
     let refuse = true;
     fake.on(eventProcedures.callbackRegisterAny, () => {
       if (refuse) throw new Refusal(NO_SUPPORT, 0, 'no such events here');
@@ -147,7 +147,7 @@ describe('the registration of events', () => {
     await hypervisor.events.on('watchdog', () => undefined).ready;
   });
 
-  it('is made again after a reconnect, where numbers begin anew', async () => {
+  it('is repeated after a reconnect, with new callback ids', async () => {
     const seen: number[] = [];
     const gone = hypervisor.events.on('lifecycle', () => seen.push(-1));
     await gone.ready;
@@ -159,13 +159,13 @@ describe('the registration of events', () => {
     for (const client of [...fake.clients]) client.drop();
     await until('the new registration', () => asked.length === 4);
     await hypervisor.connected();
-    // 7 was given back on the old connection; on this one it is the callback of the listener.
+    // Callback 7 was removed on the old connection. On this connection it belongs to the listener.
     lifecycle(7, 70);
     await until('the event', () => seen.length > 0);
     expect([asked, seen]).toEqual([['+0', '-7', '+0', '+0'], [70]]);
   });
 
-  it('of a listener that went during the loss is not made again', async () => {
+  it('of a listener that is removed while disconnected is not repeated', async () => {
     const subscription = hypervisor.events.on('lifecycle', () => undefined);
     await subscription.ready;
     await fake.refuse();
@@ -178,12 +178,12 @@ describe('the registration of events', () => {
   });
 });
 
-describe('the iterator', () => {
-  it('is broken off when its consumer falls 10,000 events behind, and asks for no more', async () => {
+describe('an iterator', () => {
+  it('fails when its consumer is 10,000 events behind, and deregisters', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     for (let detail = 0; detail <= 10_000; detail += 1) lifecycle(7, detail);
-    await until('the return of the callback', () => asked.includes('-7'));
+    await until('the deregistration', () => asked.includes('-7'));
     const details: number[] = [];
     const read = async (): Promise<void> => {
       for await (const { detail } of events) details.push(detail);
@@ -193,9 +193,9 @@ describe('the iterator', () => {
   });
 });
 
-describe('an answer that is not understood', () => {
-  it('fails its call by name, and no other', async () => {
-    // A typed parameter of a kind that does not exist: the eighth.
+describe('a malformed reply', () => {
+  it('fails only its own call, by name', async () => {
+    // A typed parameter of the unknown type 8.
     const stats = { ...connectProcedures.getAllDomainStats };
     fake.on(
       {

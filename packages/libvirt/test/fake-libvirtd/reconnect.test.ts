@@ -10,9 +10,9 @@ import { failureOf, until } from '../fake/until.js';
 const { getHostname } = connectProcedures;
 const { callbackRegisterAny } = eventProcedures;
 const domain = { name: 'vm', uuid: '00000000-0000-0000-0000-000000000001', id: -1 };
-/** Waits until an attempt has failed and the next one is planned; during an attempt its own limit is the only timer. */
+/** Waits until the next attempt is scheduled. During an attempt, its time-out is the only timer. */
 const nextAttempt = (clock: FakeClock): Promise<void> =>
-  until('the next attempt to be planned', () => clock.pending === 1 && clock.upcoming[0] !== 10_000);
+  until('the next attempt to be scheduled', () => clock.pending === 1 && clock.upcoming[0] !== 10_000);
 const quick = { firstMs: 5, maxMs: 20 };
 
 let fake: FakeLibvirtd;
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 describe('a lost connection', () => {
-  it('rejects every call that was under way, and is made again', async () => {
+  it('rejects all running calls and is reopened', async () => {
     fake.on(getHostname, () => HANG);
     const link = open();
     const states: LinkState[] = [];
@@ -57,7 +57,7 @@ describe('a lost connection', () => {
     expect(states).toEqual(['connected', 'connecting', 'connected']);
   });
 
-  it('lets calls wait for the next one, and sends them then', async () => {
+  it('lets calls wait for the next connection', async () => {
     fake.on(getHostname, () => 'here');
     await fake.refuse();
     const link = open();
@@ -67,7 +67,7 @@ describe('a lost connection', () => {
     await expect(Promise.all(calls)).resolves.toEqual(Array.from({ length: 10 }, () => 'here'));
   });
 
-  it('fails waiting calls at their time-out with what went wrong last', async () => {
+  it('rejects waiting calls at their time-out with the last error', async () => {
     await fake.refuse();
     const link = open();
     await until('a failed attempt', () => link.lastError !== null);
@@ -86,7 +86,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('lets a waiting call be given up by its signal', async () => {
+  it('lets a signal abort a waiting call', async () => {
     await fake.refuse();
     const link = open();
     const signal = AbortSignal.timeout(20);
@@ -96,7 +96,7 @@ describe('a lost connection', () => {
     });
   });
 
-  it('gives an attempt up that libvirtd does not answer, and says so', async () => {
+  it('aborts an attempt without an answer and reports it', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const clock = new FakeClock();
     const link = open({ clock, connectTimeoutMs: 200, backoff: quick });
@@ -114,7 +114,7 @@ describe('a lost connection', () => {
     await until('the abandoned connections to close', () => fake.clients.length === 1);
   });
 
-  it('is tried again ever more slowly, with jitter, and quickly again once it was stable', async () => {
+  it('is retried with back-off and jitter, and quickly after it was stable', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     const link = open({ clock, random: () => 0, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -130,7 +130,7 @@ describe('a lost connection', () => {
     await fake.listen();
     clock.advance(500);
     await until('the connection', () => link.state === 'connected');
-    // Lost at once: no reason to hurry. Lost after a while: it was a good one.
+    // A loss soon after the connect continues the back-off. A later loss restarts it.
     for (const [lastedMs, wait] of [
       [0, 500],
       [6_000, 50],
@@ -146,7 +146,7 @@ describe('a lost connection', () => {
     }
   });
 
-  it('spreads attempts at random, up to twice the shortest wait', async () => {
+  it('randomizes delays up to twice the minimum', async () => {
     const clock = new FakeClock();
     await fake.refuse();
     open({ clock, random: () => 0.5, backoff: { firstMs: 100, maxMs: 1000 } });
@@ -154,7 +154,7 @@ describe('a lost connection', () => {
     expect(clock.upcoming).toEqual([75]);
   });
 
-  it('ends with the link: nothing is tried after close', async () => {
+  it('is not retried after the link is closed', async () => {
     const clock = new FakeClock();
     const link = open({ clock });
     await link.connected();
@@ -165,7 +165,7 @@ describe('a lost connection', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('is not awaited by a close during an attempt', async () => {
+  it('does not delay a close during an attempt', async () => {
     fake.on(connectProcedures.open, () => HANG);
     const link = open();
     const waiting = failureOf(link.connected());
@@ -177,7 +177,7 @@ describe('a lost connection', () => {
   });
 });
 
-describe('what is done on every connection', () => {
+describe('a connection hook', () => {
   it('registers for events again after each loss, before waiting calls are sent', async () => {
     fake.on(callbackRegisterAny, (args) => args.eventId + 10);
     fake.on(getHostname, () => 'host');
@@ -203,7 +203,7 @@ describe('what is done on every connection', () => {
     expect(callbackIds).toEqual([10, 10, 10, 10, 10, 10]);
   });
 
-  it('is tried again on the next connection when the first one breaks on the way', async () => {
+  it('runs again on the next connection if the first is lost', async () => {
     let drops = 3;
     fake.on(callbackRegisterAny, (_args, call) => {
       drops -= 1;
@@ -220,7 +220,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient).toHaveLength(4);
   });
 
-  it('is tried again on the next connection when one gives no answer: no registration is lost', async () => {
+  it('runs again on the next connection if a connection does not answer', async () => {
     let answers = true;
     fake.on(callbackRegisterAny, () => (answers ? 1 : HANG));
     const warnings: Error[] = [];
@@ -241,12 +241,12 @@ describe('what is done on every connection', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is done at once, however late it is asked for while the link connects', async () => {
+  it('runs immediately if it is added while the link connects', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const register = async (connection: Caller): Promise<void> => {
       await connection.call(callbackRegisterAny, { eventId: 0, domain: null });
     };
-    // Between the end of the first hook and the link's `connected` lie some promise callbacks: ask in each of them.
+    // Several promise callbacks run between the end of the first hook and `connected`. Adds a hook in each.
     for (let turns = 0; turns < 30; turns += 1) {
       const link = open();
       await link.onConnected(register).ready;
@@ -260,7 +260,7 @@ describe('what is done on every connection', () => {
     );
   });
 
-  it('reports a refusal to who asked first, and leaves the connection alone', async () => {
+  it('reports its first error to the caller and does not close the connection', async () => {
     fake.on(callbackRegisterAny, () => {
       throw new Refusal(3, 10, 'this function is not supported');
     });
@@ -277,7 +277,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('warns when what once worked is refused later', async () => {
+  it('causes a warning if it fails after it succeeded', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const warnings: Error[] = [];
     const link = open({ onWarning: (error) => warnings.push(error) });
@@ -295,7 +295,7 @@ describe('what is done on every connection', () => {
     expect(warnings.map((warning) => warning.cause)).toEqual([expect.objectContaining({ message: 'not now' })]);
   });
 
-  it('is not done any more once it was removed', async () => {
+  it('does not run after it is removed', async () => {
     fake.on(callbackRegisterAny, () => 1);
     const link = open();
     const hook = link.onConnected(async (connection) => {
@@ -310,7 +310,7 @@ describe('what is done on every connection', () => {
     expect(fake.everyClient.at(-1)?.calls).not.toContain(316);
   });
 
-  it('never becomes ready when the link is closed before', async () => {
+  it('rejects if the link is closed before', async () => {
     await fake.refuse();
     const link = open();
     const hook = link.onConnected(() => Promise.resolve());

@@ -46,7 +46,7 @@ function errorPayload(text: string): Buffer {
   return writer.finish();
 }
 
-/** Answers a call for a stream with these messages, in this order and in one write. */
+/** Answers a stream call with these messages, in one write. */
 function answering<A>(procedure: Procedure<A, undefined>, order: readonly Message[]): void {
   fake.on(procedure, (_args, { client, serial }) => {
     client.socket.cork();
@@ -61,7 +61,7 @@ function answering<A>(procedure: Procedure<A, undefined>, order: readonly Messag
   });
 }
 
-/** The link's own transport, its chunks cut into pieces of `size` bytes. */
+/** Splits the chunks of the link's transport into pieces of `size` bytes. */
 function cutInto(size: number): OpenTransport {
   const open = openLocal(parseUri(fake.uri));
   return (handlers, signal) =>
@@ -80,15 +80,15 @@ const download20 = async (): Promise<string> => (await buffer(await link.openStr
 
 // Found with libvirtd 9.0: a thread of its own sends a stream's data, and may do so before the call is answered. What came first
 // was dropped: a download was empty, or had no end.
-describe('a download whose messages overtake the answer to its call', () => {
+describe('a download with messages before the reply', () => {
   const orders: readonly (readonly Message[])[] = [
     ['R', 'D', 'E'],
     ['D', 'R', 'E'],
     ['D', 'E', 'R'],
   ];
-  // Whole, and cut into bytes, within the length word, within the header and just behind it.
+  // In one piece, in single bytes, and split in the length word, in the header and after it.
   for (const size of [Infinity, 1, 3, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1]) {
-    it.each(orders)(`is whole in the order %s %s %s, cut into pieces of ${size} bytes`, async (...order) => {
+    it.each(orders)(`is complete in the order %s %s %s, split into pieces of ${size} bytes`, async (...order) => {
       await link.close();
       link = openLink(fake.uri, { transport: cutInto(size) });
       answering(download, order);
@@ -96,7 +96,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     });
   }
 
-  it('keeps the order of what came before the answer and what came behind it', async () => {
+  it('preserves the order of messages before and after the reply', async () => {
     fake.on(download, (_args, { client, serial }) => {
       const send = (text: string): void => {
         client.stream(download, serial, MessageStatus.continue, Buffer.from(text));
@@ -114,7 +114,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     expect(await download20()).toBe('1234');
   });
 
-  it('fails with the error that overtook it, on the stream', async () => {
+  it('fails with an error message that precedes the reply', async () => {
     answering(download, ['D', 'X', 'R']);
     const stream = await link.openStream(download, transfer);
     await expect(buffer(stream)).rejects.toMatchObject({
@@ -124,7 +124,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     });
   });
 
-  it('fails at its opening where the answer is a refusal, and leaves no connection', async () => {
+  it('fails to open if the reply is an error, and leaves no connection', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.stream(download, serial, MessageStatus.continue, Buffer.from(CONTENT));
       throw new Refusal(50, 18, 'Storage volume not found');
@@ -133,7 +133,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     await until('the stream’s connection to close', () => fake.clients.length === 1);
   });
 
-  it('fails with the connection that is lost before the answer', async () => {
+  it('fails if the connection is lost before the reply', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.stream(download, serial, MessageStatus.continue, Buffer.from(CONTENT));
       client.socket.end();
@@ -142,7 +142,7 @@ describe('a download whose messages overtake the answer to its call', () => {
     await expect(link.openStream(download, transfer)).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
   });
 
-  it('does not take the data of another stream', async () => {
+  it('ignores data of another stream', async () => {
     fake.on(download, (_args, { client, serial }) => {
       client.socket.cork();
       client.stream(download, serial + 1, MessageStatus.continue, Buffer.from('not for this one'));
@@ -156,7 +156,7 @@ describe('a download whose messages overtake the answer to its call', () => {
   });
 });
 
-it('an upload that libvirtd breaks off before it answers the call fails with what it says', async () => {
+it('an upload fails with the error that libvirtd sends before the reply', async () => {
   fake.on(upload, (_args, { client, serial }) => {
     client.stream(upload, serial, MessageStatus.error, errorPayload('No space left on device'));
     return undefined;
@@ -166,7 +166,7 @@ it('an upload that libvirtd breaks off before it answers the call fails with wha
   expect(await failure).toMatchObject({ code: 'SYSTEM_ERROR', message: 'No space left on device' });
 });
 
-it('a console’s first words are heard when they overtake the answer', async () => {
+it('a console delivers output that precedes the reply', async () => {
   answering(openConsole, ['D', 'R']);
   const stream = await link.openStream(openConsole, consoleArgs);
   const [heard] = await new Promise<Buffer[]>((resolve) => stream.once('data', (chunk: Buffer) => resolve([chunk])));

@@ -22,7 +22,7 @@ const NOTHING = Buffer.alloc(0);
 
 let fake: FakeLibvirtd;
 let link: Link;
-/** The fake's side of the stream that was opened last. */
+/** The server side of the latest stream. */
 let peer: { readonly client: FakeClient; readonly serial: number };
 
 beforeEach(async () => {
@@ -44,7 +44,7 @@ afterEach(async () => {
   await fake.stop();
 });
 
-/** An error as the payload of a stream message. */
+/** Encodes an error as the payload of a stream message. */
 function errorPayload(code: number, text: string): Buffer {
   const writer = new XdrWriter();
   remoteError.encode(writer, virError(code, 18, text));
@@ -68,7 +68,7 @@ const statuses = (): number[] => peer.client.streamMessages.map((message) => mes
 const allGone = (): Promise<void> => until('the stream’s connection to close', () => fake.clients.length === 1);
 
 describe('an upload', () => {
-  it('arrives in messages of at most 262,120 bytes and ends when libvirtd has confirmed it', async () => {
+  it('sends messages of at most 262,120 bytes and ends when libvirtd confirms it', async () => {
     confirming(upload);
     const data = Buffer.alloc(1_000_001, 'rackless');
     const stream = await link.openStream(upload, transfer);
@@ -88,7 +88,7 @@ describe('an upload', () => {
     await allGone();
   });
 
-  it('is not done before libvirtd confirms it', async () => {
+  it('does not finish before libvirtd confirms it', async () => {
     const stream = await link.openStream(upload, transfer);
     let finished = false;
     stream.once('finish', () => (finished = true));
@@ -100,7 +100,7 @@ describe('an upload', () => {
     await until('the confirmation', () => finished);
   });
 
-  it('fails with what libvirtd reports half-way, by name', async () => {
+  it('fails with an error that libvirtd sends during the transfer', async () => {
     fake.onStream = (message, client) => {
       if (client.streamBytes > 1_000_000) {
         client.stream(upload, message.serial, MessageStatus.error, errorPayload(38, 'No space left on device'));
@@ -119,11 +119,11 @@ describe('an upload', () => {
       procedure: 'storageVolUpload',
     });
     await allGone();
-    // libvirtd has forgotten the stream: there is nothing to give up.
+    // libvirtd has already closed the stream, so the client sends no abort.
     expect(statuses()).not.toContain(MessageStatus.error);
   });
 
-  it('fails with what libvirtd reports at the very end', async () => {
+  it('fails with an error that libvirtd sends at the end', async () => {
     fake.onStream = (message, client) => {
       if (message.status === MessageStatus.ok) {
         client.stream(upload, message.serial, MessageStatus.error, errorPayload(38, 'cannot sync'));
@@ -133,7 +133,7 @@ describe('an upload', () => {
     await expect(pipeline([Buffer.from('x')], stream)).rejects.toMatchObject({ message: 'cannot sync' });
   });
 
-  it('slows its source down to the speed of libvirtd', async () => {
+  it('applies backpressure to its source', async () => {
     confirming(upload);
     const stream = await link.openStream(upload, transfer);
     peer.client.socket.pause();
@@ -146,7 +146,7 @@ describe('an upload', () => {
       }
     };
     const done = pipeline(source(), stream);
-    // The source stands still when a good many turns of the event loop bring nothing more.
+    // The source has stopped if many event loop iterations bring no more data.
     for (let still = 0; still < 50;) {
       const before = produced;
       await nextTurn();
@@ -158,7 +158,7 @@ describe('an upload', () => {
     expect(peer.client.streamBytes).toBe(total * STREAM_CHUNK_BYTES);
   });
 
-  it('that libvirtd refuses fails the opening and leaves no connection', async () => {
+  it('fails to open if libvirtd rejects it, and leaves no connection', async () => {
     fake.on(upload, () => {
       throw new Refusal(50, 18, 'Storage volume not found');
     });
@@ -166,7 +166,7 @@ describe('an upload', () => {
     await allGone();
   });
 
-  it('fails with its connection', async () => {
+  it('fails if its connection is lost', async () => {
     const stream = await link.openStream(upload, transfer);
     const failure = failureOf(pipeline([Buffer.from('x')], stream));
     await until('the data', () => peer.client.streamBytes > 0);
@@ -176,9 +176,9 @@ describe('an upload', () => {
 });
 
 describe('a download', () => {
-  it('comes as it was sent, and libvirtd’s end is acknowledged before the reader sees it', async () => {
+  it('delivers all data, and confirms the end before the reader sees it', async () => {
     const data = Buffer.alloc(1_000_001, 'rackless');
-    // In the same write as the reply: the data must find the stream ready.
+    // In the same write as the reply: the stream must be open before the data.
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.write(replyTo(download, call.serial, undefined));
@@ -195,7 +195,7 @@ describe('a download', () => {
     await allGone();
   });
 
-  it('fails when libvirtd reports an error, also one in the same write as the reply', async () => {
+  it('fails if libvirtd sends an error, also in the same write as the reply', async () => {
     fake.on(download, (_args, call) => {
       peer = call;
       call.client.socket.cork();
@@ -208,19 +208,19 @@ describe('a download', () => {
     await expect(readAll(stream)).rejects.toMatchObject({ code: 'SYSTEM_ERROR', message: 'cannot read' });
   });
 
-  it('fails when its error cannot be read', async () => {
+  it('fails if its error message is malformed', async () => {
     const stream = await link.openStream(download, transfer);
     peer.client.stream(download, peer.serial, MessageStatus.error, Buffer.from('junk'));
     await expect(readAll(stream)).rejects.toMatchObject({ code: 'PROTOCOL' });
   });
 
-  it('slows libvirtd down to the speed of its reader, without losing the connection', async () => {
+  it('applies backpressure to libvirtd without losing the connection', async () => {
     await link.close();
     link = openLink(fake.uri, { keepalive: { intervalMs: 10, count: 10 } });
     const chunk = Buffer.alloc(STREAM_CHUNK_BYTES);
     const total = 64;
     const stream = await link.openStream(download, transfer);
-    // No feature of keepalive is asked for: libvirtd must not ping where nobody reads.
+    // The client does not enable keepalive, because it would not read the PINGs.
     expect(peer.client.calls).toEqual([66, 1, 209]);
     let sent = 0;
     const send = (): void => {
@@ -245,7 +245,7 @@ describe('a download', () => {
     expect(received).toBe(total * STREAM_CHUNK_BYTES);
   });
 
-  it('keeps what waits for its reader while more comes in', async () => {
+  it('buffers data for its reader while more data arrives', async () => {
     confirming(download);
     const stream = await link.openStream(download, transfer);
     const parts = Array.from({ length: 20 }, (_, number) => `part ${number};`);
@@ -258,7 +258,7 @@ describe('a download', () => {
     expect((await readAll(stream)).toString()).toBe(parts.join(''));
   });
 
-  it('that is destroyed half-way tells libvirtd', async () => {
+  it('sends an abort to libvirtd when it is destroyed', async () => {
     const stream = await link.openStream(download, transfer);
     peer.client.stream(download, peer.serial, MessageStatus.continue, Buffer.from('some'));
     for await (const chunk of stream) {
@@ -271,7 +271,7 @@ describe('a download', () => {
 });
 
 describe('a console', () => {
-  it('carries bytes both ways until one side ends it', async () => {
+  it('transfers bytes both ways until one side ends it', async () => {
     fake.onStream = (message, client) => {
       if (message.status === MessageStatus.continue) {
         client.stream(
@@ -293,7 +293,7 @@ describe('a console', () => {
     await allGone();
   });
 
-  it('that the guest’s side closes ends on this side too', async () => {
+  it('ends when the guest side closes', async () => {
     confirming(openConsole);
     const stream = await link.openStream(openConsole, consoleArgs);
     peer.client.stream(openConsole, peer.serial, MessageStatus.continue, NOTHING);
@@ -303,8 +303,8 @@ describe('a console', () => {
   });
 });
 
-describe('giving a stream up', () => {
-  it('by abort tells libvirtd and raises the reason', async () => {
+describe('aborting a stream', () => {
+  it('with abort() sends an abort to libvirtd and emits the reason', async () => {
     const stream = await link.openStream(upload, transfer);
     const failure = new Promise((resolve) => stream.once('error', resolve));
     stream.write('half');
@@ -314,14 +314,14 @@ describe('giving a stream up', () => {
     await allGone();
   });
 
-  it('by its signal before it is opened: nothing is asked of libvirtd', async () => {
+  it('with an aborted signal sends nothing to libvirtd', async () => {
     await link.connected();
     const signal = AbortSignal.abort();
     await expect(link.openStream(upload, transfer, { signal })).rejects.toMatchObject({ code: 'CALL_ABORTED' });
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('by its signal, while it opens and later', async () => {
+  it('with its signal works during and after the opening', async () => {
     const controller = new AbortController();
     const stream = await link.openStream(upload, transfer, { signal: controller.signal });
     const failure = new Promise((resolve) => stream.once('error', resolve));
@@ -336,7 +336,7 @@ describe('giving a stream up', () => {
     await allGone();
   });
 
-  it('by closing the link', async () => {
+  it('by closing the link ends it', async () => {
     const stream = await link.openStream(upload, transfer);
     const failure = new Promise((resolve) => stream.once('error', resolve));
     await link.close();
@@ -344,7 +344,7 @@ describe('giving a stream up', () => {
     await until('every connection to close', () => fake.clients.length === 0);
   });
 
-  it('by closing the link in the turn that asked for it: no connection is made behind the close', async () => {
+  it('by closing the link before it connects opens no connection', async () => {
     await link.connected();
     const opening = failureOf(link.openStream(upload, transfer));
     await link.close();
@@ -352,7 +352,7 @@ describe('giving a stream up', () => {
     expect(fake.everyClient).toHaveLength(1);
   });
 
-  it('at the time-out of its opening', async () => {
+  it('at the time-out of its opening ends it', async () => {
     fake.on(upload, () => HANG);
     await link.connected();
     await expect(link.openStream(upload, transfer, { timeoutMs: 20 })).rejects.toMatchObject({

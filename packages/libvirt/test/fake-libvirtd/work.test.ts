@@ -14,7 +14,7 @@ const domainOf = (number: number): { name: string; uuid: string; id: number } =>
   id: number,
 });
 
-/** A reset that has arrived, and how to answer it. */
+/** A received reset, with a function that answers it. */
 interface Arrived {
   readonly name: string;
   readonly call: FakeCall;
@@ -44,7 +44,7 @@ afterEach(async () => {
 
 const resetOf = (number: number, options = {}): Promise<undefined> =>
   link.work(domainOf(number).uuid, reset, { domain: domainOf(number), flags: 0 }, options);
-/** A reset that libvirtd has and does not answer, given up by its caller. */
+/** Sends a reset that libvirtd does not answer and that its caller aborts. */
 async function giveUp(number: number): Promise<unknown> {
   const controller = new AbortController();
   const before = resets.length;
@@ -56,16 +56,16 @@ async function giveUp(number: number): Promise<unknown> {
 const arrived = (): string[] => resets.map((each) => each.name);
 
 describe('work', () => {
-  it('goes over a connection of its own, made when it is first needed', async () => {
+  it('uses its own connection, opened on first use', async () => {
     await link.connected();
     expect(fake.clients).toHaveLength(1);
     await link.work(null, getHostname, undefined);
     expect(fake.clients).toHaveLength(2);
-    // No event support is asked for: none will be registered here.
+    // This connection needs no event support.
     expect(fake.clients[1]?.calls).toEqual([66, 60, 1, 59]);
   });
 
-  it('runs one call per domain, in order, whatever the spelling of its UUID', async () => {
+  it('runs one call per domain, in order, for any spelling of the UUID', async () => {
     const done: string[] = [];
     const { uuid } = { uuid: 'aaaaaaaa-0000-0000-0000-000000000001' };
     const calls = ['first', 'second', 'third'].map((name, at) =>
@@ -82,10 +82,10 @@ describe('work', () => {
     expect(done).toEqual(['first', 'second', 'third']);
   });
 
-  it('has at most four calls under way, and lets nobody pass who waits longer', async () => {
+  it('runs at most four calls in parallel, in the order of arrival', async () => {
     const calls = Array.from({ length: 10 }, (_, number) => resetOf(number));
     await until('four calls', () => resets.length === 4);
-    // A reply to something sent later shows that nothing else is on its way.
+    // A reply to a later call shows that no other call was sent.
     await link.call(getHostname, undefined);
     expect(arrived()).toEqual(['vm0', 'vm1', 'vm2', 'vm3']);
     for (let number = 0; number < 10; number += 1) {
@@ -97,7 +97,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('does not hold up other domains behind a busy one', async () => {
+  it('does not block other domains if one is busy', async () => {
     void resetOf(1);
     void resetOf(1).catch(() => undefined);
     const other = resetOf(2);
@@ -110,24 +110,24 @@ describe('work', () => {
     resets[2]?.answer();
   });
 
-  it('does not slow reads down', async () => {
+  it('does not delay reads', async () => {
     for (let number = 0; number < 4; number += 1) resetOf(number).catch(() => undefined);
     await until('four calls', () => resets.length === 4);
     await expect(link.call(getHostname, undefined)).resolves.toBe('host');
   });
 
-  it('lets a forced power-off past a reset that was given up', async () => {
+  it('lets a power-off overtake an aborted reset', async () => {
     expect(await giveUp(1)).toMatchObject({ code: 'CALL_ABORTED', mayHaveRun: true });
     await link.work(domainOf(1).uuid, destroyFlags, { domain: domainOf(1), flags: 0 });
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('that was given up keeps its place until libvirtd answers', async () => {
+  it('counts an aborted call until libvirtd answers', async () => {
     await link.connected();
     await link.work(null, getHostname, undefined);
     for (const number of [1, 2, 3]) await giveUp(number);
     for (const each of resets) each.answer();
-    // The answers are in once a later one is.
+    // When a later reply has arrived, these have arrived too.
     await link.work(null, getHostname, undefined);
     const calls = [4, 5, 6, 7].map((number) => resetOf(number));
     await until('four more calls', () => resets.length === 7);
@@ -136,7 +136,7 @@ describe('work', () => {
     expect(fake.everyClient).toHaveLength(2);
   });
 
-  it('moves to a fresh connection when given-up calls hold every place', async () => {
+  it('opens a new connection if aborted calls use up the limit', async () => {
     for (const number of [1, 2, 3]) await giveUp(number);
     const held = resetOf(4);
     await until('the fourth', () => resets.length === 4);
@@ -145,16 +145,16 @@ describe('work', () => {
     await until('the fifth', () => resets.length === 5);
     expect(fake.everyClient).toHaveLength(3);
     expect(resets[4]?.call.client).toBe(fake.everyClient[2]);
-    // The starved connection lives for the call that is still awaited on it, then it goes.
+    // The old connection remains open until the last awaited call ends.
     resets[3]?.answer();
     await held;
-    await until('the starved connection to close', () => starved !== undefined && !fake.clients.includes(starved));
+    await until('the old connection to close', () => starved !== undefined && !fake.clients.includes(starved));
     resets[4]?.answer();
     await fresh;
     expect(link.state).toBe('connected');
   });
 
-  it('never awaits more than four calls, over all its connections', async () => {
+  it('runs at most four awaited calls over all connections', async () => {
     await giveUp(1);
     const calls = [2, 3, 4, 5, 6].map((number) => resetOf(number));
     await until('the four', () => resets.length === 5);
@@ -167,7 +167,7 @@ describe('work', () => {
     await Promise.all(calls);
   });
 
-  it('that waits for its turn can time out, be given up, and says that it was never sent', async () => {
+  it('that is queued can time out and be aborted, with mayHaveRun false', async () => {
     void resetOf(1).catch(() => undefined);
     await until('the first', () => resets.length === 1);
     await expect(resetOf(1, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -184,7 +184,7 @@ describe('work', () => {
     expect(resets).toHaveLength(1);
   });
 
-  it('fails with its connection: what was sent may have run, what waited has not', async () => {
+  it('fails if its connection is lost: sent calls may have run, queued calls have not', async () => {
     const calls = [1, 1, 2, 3, 4, 5].map((number) => failureOf(resetOf(number)));
     await until('four calls', () => resets.length === 4);
     fake.clients[1]?.drop();
@@ -198,7 +198,7 @@ describe('work', () => {
       false,
     ]);
     for (const error of errors) expect(error).toMatchObject({ code: 'CONNECTION_LOST' });
-    // The next call makes a new connection.
+    // The next call opens a new connection.
     await expect(link.work(domainOf(1).uuid, getHostname, undefined)).resolves.toBe('host');
   });
 });
@@ -207,7 +207,7 @@ describe('a query', () => {
   const query = (number: number, timeoutMs = 10_000): Promise<string> =>
     link.query(domainOf(number).uuid, getXmlDesc, { domain: domainOf(number), flags: 0 }, { timeoutMs });
 
-  it('that times out is the only one of its domain that libvirtd has, and others go on', async () => {
+  it('that times out blocks its domain until the reply, and no other domain', async () => {
     const asked: string[] = [];
     let answerFirst = (): void => undefined;
     fake.on(getXmlDesc, ({ domain }) => {
@@ -223,7 +223,7 @@ describe('a query', () => {
     expect(await query(2)).toBe('<domain/>');
     expect(asked).toEqual(['vm1', 'vm2']);
     answerFirst();
-    // The answer of the first is in when that of a later one is.
+    // When a later reply has arrived, the first has arrived too.
     await query(2);
     expect(await query(1)).toBe('<domain/>');
     expect(asked).toEqual(['vm1', 'vm2', 'vm2', 'vm1']);

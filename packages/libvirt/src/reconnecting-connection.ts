@@ -4,40 +4,46 @@ import type { CallOptions } from './caller.js';
 import type { Connection } from './connection.js';
 import { clientError, type ClientErrorCode, isLibvirtError, type LibvirtError, toError } from './errors.js';
 
-/** How fast a lost connection is tried again. */
+/** Delays between connection attempts. */
 export interface BackoffOptions {
-  /** Milliseconds before the first new attempt. Default 100. */
+  /** Milliseconds before the first retry. Default: 100. Each failure doubles the delay. */
   readonly firstMs: number;
-  /** Longest wait; each failure doubles it up to here. Default 5,000. */
+  /** Maximum delay in milliseconds. Default: 5,000. */
   readonly maxMs: number;
 }
 
-/** What a {@link StandingConnection} is made of. */
-export interface StandingOptions {
+/** Options of a {@link ReconnectingConnection}. */
+interface ReconnectingOptions {
   readonly label: string;
   readonly clock: Clock;
   readonly backoff: BackoffOptions;
-  /** 0 up to 1; spreads the attempts of many clients. */
+  /** Returns a number from 0 to below 1. The jitter spreads the attempts of many clients. */
   readonly random: () => number;
-  /** Longest duration of one attempt, in milliseconds. */
+  /** Time-out of one attempt in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** True: connect now and after every loss. False: only while somebody waits for it. */
+  /**
+   * True: connect now and after every loss. False: connect only while a call waits for the
+   * connection.
+   */
   readonly eager: boolean;
-  /** Makes a connection that is ready for calls; `onClosed` must be told when it is lost later. */
+  /**
+   * Opens a connection and makes the handshake. Must call `onClosed` when the connection is lost
+   * later.
+   */
   readonly connect: (signal: AbortSignal, onClosed: (error: LibvirtError) => void) => Promise<Connection>;
   readonly onUp?: (connection: Connection) => void;
   readonly onDown?: (error: LibvirtError) => void;
 }
 
-/** How to wait for a connection. */
+/** Options of {@link ReconnectingConnection.get}. */
 export interface WaitOptions extends CallOptions {
-  /** What the wait is for; it appears in errors. Null for the connection itself. */
+  /** Name of the call that waits, for errors. Default: null, no call. */
   readonly procedure?: string | null;
-  /** False: the first failed attempt ends the wait. Default true: attempts go on until the time-out. */
+  /** False: the first failed attempt ends the wait. True (default): retry until the time-out. */
   readonly retry?: boolean;
 }
 
-/** Somebody who waits; each method ends the wait. */
+/** A caller that waits for a connection. Each method ends the wait. */
 interface Waiter {
   readonly retry: boolean;
   resolve(connection: Connection): void;
@@ -46,11 +52,11 @@ interface Waiter {
   closed(): void;
 }
 
-/** A connection that lasted this long was a good one: the next loss starts from the first delay again. */
+/** After a connection lasts this long, the next loss starts with the first delay again. */
 const STABLE_MS = 5_000;
 
-/** One connection that is made again when it breaks, with exponential back-off and jitter. */
-export class StandingConnection {
+/** A connection that is reopened when it is lost, with exponential back-off and jitter. */
+export class ReconnectingConnection {
   #current: Connection | null = null;
   #lastError: Error | null = null;
   #failures = 0;
@@ -61,23 +67,27 @@ export class StandingConnection {
   #closed = false;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(private readonly options: StandingOptions) {
+  constructor(private readonly options: ReconnectingOptions) {
     if (options.eager) this.#ensure();
   }
 
-  /** The connection, ready for calls; null while there is none. */
+  /** The connection after its handshake; null while there is none. */
   get current(): Connection | null {
     return this.#current;
   }
 
-  /** Why there is none: the last failed attempt, or the loss; null while there is one or before the first attempt ended. */
+  /**
+   * Error of the last attempt or of the loss. null while connected, and before the first attempt
+   * ends.
+   */
   get lastError(): Error | null {
     return this.#lastError;
   }
 
   /**
    * Waits until there is a connection.
-   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, with the last failure as its cause; CALL_ABORTED; LINK_CLOSED.
+   * @throws {LibvirtError} NOT_CONNECTED after `timeoutMs`, with the last error as its cause;
+   *   CALL_ABORTED; LINK_CLOSED.
    */
   get(options: WaitOptions & { readonly timeoutMs: number }): Promise<Connection> {
     if (this.#current !== null) return Promise.resolve(this.#current);
@@ -85,9 +95,9 @@ export class StandingConnection {
     const { label, clock } = this.options;
     const failure = (code: ClientErrorCode, why: string, cause?: unknown): LibvirtError =>
       clientError(code, `${procedure === null ? 'waiting' : `calling ${procedure}`}: ${why}`, { procedure, cause });
-    const givenUp = (): LibvirtError => failure('CALL_ABORTED', 'given up by the caller', signal?.reason);
+    const aborted = (): LibvirtError => failure('CALL_ABORTED', 'aborted by the caller', signal?.reason);
     if (this.#closed) return Promise.reject(failure('LINK_CLOSED', `the link to ${label} is closed`));
-    if (signal?.aborted === true) return Promise.reject(givenUp());
+    if (signal?.aborted === true) return Promise.reject(aborted());
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#waiters.delete(waiter);
@@ -110,7 +120,7 @@ export class StandingConnection {
           ),
         closed: () => waiter.reject(failure('LINK_CLOSED', `the link to ${label} was closed`)),
       };
-      const removeAbort = onAbort(signal, () => waiter.reject(givenUp()));
+      const removeAbort = onAbort(signal, () => waiter.reject(aborted()));
       const timer =
         timeoutMs === Infinity ? null : clock.after(timeoutMs, () => waiter.notConnected(this.#lastError ?? undefined));
       this.#waiters.add(waiter);
@@ -118,13 +128,13 @@ export class StandingConnection {
     });
   }
 
-  /** Lets go of the connection without closing it: the next one who asks gets a fresh one. */
+  /** Forgets the current connection without closing it. The next caller gets a new connection. */
   release(): void {
     this.#current = null;
     this.#ensure();
   }
 
-  /** Closes the connection and rejects who waits for one; idempotent. */
+  /** Closes the connection and rejects all waiting callers. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -138,7 +148,7 @@ export class StandingConnection {
     for (const waiter of [...this.#waiters]) waiter.closed();
   }
 
-  /** Sees to it that an attempt is under way or planned, if one is wanted. */
+  /** Starts or schedules an attempt if a connection is needed. */
   #ensure(): void {
     const wanted = this.options.eager || this.#waiters.size > 0;
     if (this.#closed || this.#current !== null || this.#attempt !== null || this.#timer !== null || !wanted) return;
@@ -153,7 +163,7 @@ export class StandingConnection {
     });
   }
 
-  /** One attempt; never rejects. */
+  /** Makes one attempt. Never rejects. */
   async #try(): Promise<void> {
     const { clock, connectTimeoutMs, label } = this.options;
     const controller = new AbortController();
@@ -162,7 +172,7 @@ export class StandingConnection {
       controller.abort(clientError('NOT_CONNECTED', `connecting to ${label}: no answer within ${connectTimeoutMs} ms`)),
     );
     try {
-      // A loss during the attempt fails one of its calls; only one that was handed out is a loss to us.
+      // A loss during the attempt rejects `connect`. Only a later loss needs a reconnect.
       let made: Connection | null = null;
       const connection = await this.options.connect(controller.signal, (error) => {
         if (made !== null && made === this.#current) this.#lost(error);
@@ -208,12 +218,16 @@ export class StandingConnection {
     this.#lastError = error;
     const longest = Math.min(backoff.maxMs, backoff.firstMs * 2 ** this.#failures);
     this.#failures += 1;
-    // Half of it at random: the clients of a restarted daemon do not all come at the same moment.
+    // Half of the delay is random, so that many clients do not reconnect to a restarted daemon at
+    // the same time.
     this.#notBefore = clock.now() + longest * (0.5 + random() / 2);
   }
 }
 
-/** An attempt that was given up fails with whatever broke first; the reason for giving up says more. */
+/**
+ * Returns the abort reason of an aborted attempt, because it explains more than the error that
+ * follows from it.
+ */
 function causeOf(error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && isLibvirtError(signal.reason)) return signal.reason;
   return toError(error);
