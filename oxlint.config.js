@@ -17,6 +17,7 @@ const floors = {
       'exit-code.ts',
       'html.ts',
       'interim-answers.ts',
+      'ip-networks.ts',
       'journal.ts',
       'loopback.ts',
       'mask-url.ts',

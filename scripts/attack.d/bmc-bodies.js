@@ -19,7 +19,7 @@ const wrap = ({ within }, members) => {
 const typeAttack = {
   name: 'wrong types for every property of every writable resource',
   holds: 'no request body is answered with 500',
-  seconds: 120,
+  seconds: 300,
   run: async (arena) => {
     // A daemon of its own: some of the writes succeed.
     const daemon = await arena.startBmc({ settings: { EMULATOR_TASK_AFTER_SECONDS: 0 } });

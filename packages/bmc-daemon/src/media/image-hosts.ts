@@ -3,8 +3,9 @@
  * that resolves to something else a moment later (DNS rebinding) gains nothing by it.
  */
 import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
-import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { embeddedIpv4, overlap, type IpNetwork } from '../ip-network.js';
+import { isIP, type LookupFunction } from 'node:net';
+import { networkTest, readNetwork } from '@rackless/daemon/ip-networks.js';
+import { embeddedIpv4, overlap } from '../ip-network.js';
 import type { NameLookup } from '../name-lookup.js';
 import { ImageError } from './image-error.js';
 
@@ -52,14 +53,14 @@ const forbidden = [
   'fd00:42::42/128',
   'fd00:a9fe:a9fe::1/128',
 ] as const;
-const never = blockListOf(forbidden);
+const isNever = networkTest(forbidden);
 
 /** Every host but those at forbidden addresses. */
 export const anyHost: HostRules = { allowed: null, ipFamily: null };
 
 /** Whether an entry of {@link HostRules.allowed} is one. */
 export function isHostRule(rule: string): boolean {
-  if (networkOf(rule) !== null) return true;
+  if (readNetwork(rule) !== null) return true;
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule)) return false;
   // `010.0.0.1` and `0x7f.1` are addresses in a URL. As names they would never match.
   const url = `http://${rule.replace(/^\*\./, '')}`;
@@ -68,22 +69,17 @@ export function isHostRule(rule: string): boolean {
 
 /** @param rules each of them as {@link isHostRule} takes it. */
 export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
-  const networks = blockListOf((allowed ?? []).filter((rule) => networkOf(rule) !== null));
+  const isInNetwork = networkTest(allowed ?? []);
   // A rule for everything (`0.0.0.0/0`) does not mean the forbidden addresses: only a rule for them alone does.
-  const opened = blockListOf((allowed ?? []).filter(isForbiddenOnly));
-  const names = (allowed ?? []).filter((rule) => networkOf(rule) === null).map((rule) => nameOf(rule));
+  const isOpened = networkTest((allowed ?? []).filter(isForbiddenOnly));
+  const names = (allowed ?? []).filter((rule) => readNetwork(rule) === null).map((rule) => nameOf(rule));
 
   const isNamed = (host: string): boolean =>
     names.some((rule) => (rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : host === rule));
   const isFine = (address: string, family: number, named: boolean): boolean => {
     if (ipFamily !== null && family !== ipFamily) return false;
-    if (
-      [address, ...embeddedIpv4(address)].some(
-        (each) => never.check(each, typeOf(each)) && !opened.check(each, typeOf(each)),
-      )
-    )
-      return false;
-    return allowed === null || named || networks.check(address, typeOf(address));
+    if ([address, ...embeddedIpv4(address)].some((each) => isNever(each) && !isOpened(each))) return false;
+    return allowed === null || named || isInNetwork(address);
   };
 
   return {
@@ -142,33 +138,11 @@ function refusal(url: URL): ImageError {
   );
 }
 
-function networkOf(rule: string): IpNetwork | null {
-  const [address = '', length, ...rest] = rule.split('/');
-  // A zone says by which interface, which no rule is about.
-  if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return null;
-  const longest = isIPv6(address) ? 128 : 32;
-  if (length !== undefined && !(/^\d{1,3}$/.test(length) && Number(length) <= longest)) return null;
-  return { address, prefix: length === undefined ? longest : Number(length) };
-}
-
 function isForbiddenOnly(rule: string): boolean {
-  const network = networkOf(rule);
+  const network = readNetwork(rule);
   if (network === null) return false;
   return forbidden.some((each) => {
-    const other = networkOf(each);
+    const other = readNetwork(each);
     return other !== null && other.prefix <= network.prefix && overlap(other, network);
   });
-}
-
-function typeOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
-}
-
-function blockListOf(rules: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const rule of rules) {
-    const network = networkOf(rule);
-    if (network !== null) list.addSubnet(network.address, network.prefix, typeOf(network.address));
-  }
-  return list;
 }

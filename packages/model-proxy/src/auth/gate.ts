@@ -1,6 +1,6 @@
 /** Restricts client addresses and paths, before authentication. */
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { networkTest } from '@rackless/daemon/ip-networks.js';
 import { addressNotAllowed, routeNotAllowed, type ProxyError } from '../errors.js';
 import type { ProxySettings } from '../settings.js';
 
@@ -24,13 +24,12 @@ export function createGate({
 }: Pick<ProxySettings, 'allowedRoutes' | 'allowedIps' | 'useXForwardedFor'>): Gate | null {
   if (allowedRoutes === null && allowedIps === null) return null;
   const isOpenRoute = allowedRoutes === null ? () => true : routeTest(allowedRoutes);
-  const addresses = allowedIps === null ? null : addressList(allowedIps);
+  const isAllowed = allowedIps === null ? null : networkTest(allowedIps);
   return (request, path) => {
     if (probes.has(path)) return undefined;
-    if (addresses !== null) {
+    if (isAllowed !== null) {
       const address = clientAddress(request, useXForwardedFor);
-      const family = isIP(address);
-      if (family === 0 || !addresses.check(address, family === 6 ? 'ipv6' : 'ipv4')) return addressNotAllowed(address);
+      if (!isAllowed(address)) return addressNotAllowed(address);
     }
     return isOpenRoute(path) ? undefined : routeNotAllowed(path);
   };
@@ -44,17 +43,6 @@ function routeTest(routes: readonly string[]): (path: string) => boolean {
   const exact = new Set(routes);
   const prefixes = routes.filter((route) => route.endsWith('*')).map((route) => route.slice(0, -1));
   return (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
-}
-
-function addressList(allowed: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const text of allowed) {
-    const [address = '', prefix] = text.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  }
-  return list;
 }
 
 /**

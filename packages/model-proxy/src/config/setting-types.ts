@@ -1,5 +1,5 @@
 /** The row type of the settings tables, and a factory for each type of value. */
-import { isIP } from 'node:net';
+import { readNetwork } from '@rackless/daemon/ip-networks.js';
 import { z } from 'zod';
 import { openedPath } from '../endpoints/opened.js';
 
@@ -165,17 +165,11 @@ export const plainRoutes = (given: Row) =>
 /** A list of addresses and of subnets in CIDR notation. */
 export const addresses = (given: Row) =>
   row(
-    z.array(z.string().refine(isAddress)).min(1),
+    z.array(z.string().refine((text) => readNetwork(text) !== null)).min(1),
     'a list of IP addresses that is not empty',
     given,
     'an IP address or a subnet such as 10.0.0.0/8',
   );
-
-function isAddress(text: string): boolean {
-  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family !== 0 && (prefix === undefined || Number(prefix) <= (family === 6 ? 128 : 32));
-}
 
 /** A list of paths below `/v1/`, with or without this prefix. */
 export const paths = (given: Row) =>

@@ -1,5 +1,5 @@
 /** Forward proxies by environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, lower-case names first, as curl and LiteLLM. */
-import { BlockList, isIP } from 'node:net';
+import { networkTest } from '@rackless/daemon/ip-networks.js';
 import type { Environment } from '../settings.js';
 
 /** A forward proxy that stands between here and an upstream. */
@@ -59,19 +59,8 @@ function isExempt(origin: URL, noProxy: string): boolean {
     const [, host = entry, wantedPort] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
     if (wantedPort !== undefined && Number(wantedPort) !== port) return false;
     const name = unbracket(host.toLowerCase().replace(/^\*?\./, ''));
-    return hostname === name || hostname.endsWith(`.${name}`) || isWithin(hostname, name);
+    return hostname === name || hostname.endsWith(`.${name}`) || networkTest([name])(hostname);
   });
-}
-
-function isWithin(hostname: string, network: string): boolean {
-  const [address = '', bits] = network.split('/');
-  if (bits === undefined || isIP(hostname) === 0 || isIP(hostname) !== isIP(address)) return false;
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-  const prefix = Number(bits);
-  if (!Number.isInteger(prefix) || prefix < 0 || prefix > (family === 'ipv6' ? 128 : 32)) return false;
-  const list = new BlockList();
-  list.addSubnet(address, prefix, family);
-  return list.check(hostname, family);
 }
 
 /** `[::1]` of a URL is `::1` for a socket. */
