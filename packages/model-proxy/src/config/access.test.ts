@@ -5,8 +5,8 @@ const { faults, load } = configurationFixture();
 
 const general = (line: string, key = 'master_key: k, ') => oneModel([], `general_settings: {${key}${line}}\n`);
 
-describe('who may ask for what', () => {
-  it('is read from LiteLLM’s settings', () => {
+describe('settings that restrict access', () => {
+  it('are read from LiteLLM’s settings', () => {
     const { proxy } = load(
       oneModel(
         [],
@@ -53,17 +53,17 @@ describe('who may ask for what', () => {
     ['admin_only_routes: [/nowhere]', 'admin_only_routes[0]: there is no /nowhere'],
     ['allowed_routes: []', 'allowed_routes: must be a list of paths that is not empty'],
     ['enforce_user_param: perhaps', 'enforce_user_param: must be true or false'],
-  ])('is refused if it cannot be kept: %s', (line, message) => {
+  ])('are faults if they have no effect: %s', (line, message) => {
     expect(faults(general(line))).toEqual([expect.stringContaining(`general_settings.${message}`)]);
   });
 
-  it('may name paths that need the key in any case, and closes every spelling of a page', () => {
+  it('may name paths that always need the key, and close every path of a page', () => {
     const entries = '/metrics/, /health/liveness, /v1/chat/completions, /openai/x, /key/generate';
     const { closedPages } = load(general(`admin_only_routes: [${entries}]`)).proxy;
     expect([...closedPages]).toEqual(expect.arrayContaining(['/metrics', '/health/liveness', '/health/liveliness']));
   });
 
-  it('needs a key where a page is to need one', () => {
+  it('need a master key if they require the key for a page', () => {
     const sentence = 'needs general_settings.master_key: there is no key to ask for';
     expect(faults(general('admin_only_routes: [/metrics]', ''))).toEqual([
       `config.yaml:6: general_settings.admin_only_routes: ${sentence}`,

@@ -6,7 +6,7 @@ const { faults, load } = configurationFixture();
 
 const environment = { OPENAI_API_KEY: 'openai-key', GROQ_API_KEY: 'groq-key', HOSTED_VLLM_API_BASE: 'http://vllm/v1' };
 
-/** Where requests for a name go: provider, the upstream's name, address, key. */
+/** Returns the target of a name: provider, the upstream's model name, address, key. */
 function way(params: string, name: string, modelName = '*') {
   const entry = `model_list: [{model_name: ${JSON.stringify(modelName)}, litellm_params: ${params}}]\n`;
   const selection = createRouter(load(entry, { environment }).proxy).select(name);
@@ -26,11 +26,11 @@ describe('a model of "*"', () => {
     ['mistral-large', undefined],
     ['gpt-oss-120b', undefined],
     ['anthropic/claude', undefined],
-  ])('asks for %s where its beginning says, without that beginning (C5, C9)', (name, expected) => {
+  ])('sends %s to the provider in its prefix, without the prefix', (name, expected) => {
     expect(way('{model: "*"}', name)).toEqual(expected);
   });
 
-  it('gives a key to the provider whose variable it is from, and to no other', () => {
+  it('sends a key only to the provider whose variable contains it', () => {
     const params = '{model: "*", api_key: os.environ/OPENAI_API_KEY}';
     expect(way(params, 'gpt-4o')?.[3]).toBe('openai-key');
     expect(way(params, 'openai/gpt-4o')?.[3]).toBe('openai-key');
@@ -41,26 +41,26 @@ describe('a model of "*"', () => {
     expect(way(groq, 'gpt-4o')?.[3]).toBe('openai-key');
   });
 
-  it.each(['sk-literal', 'os.environ/MY_KEY'])('does not start with a key whose provider is not known: %s', (key) => {
+  it.each(['sk-literal', 'os.environ/MY_KEY'])('stops the start with a key of an unknown provider: %s', (key) => {
     const text = `model_list: [{model_name: "*", litellm_params: {model: "*", api_key: ${key}}}]\n`;
     expect(faults(text, { environment: { MY_KEY: 'k' } })).toEqual([
       'config.yaml:1: model_list[0].litellm_params.api_key: for any model, the provider of this key is not known: name it by custom_llm_provider or api_base, or leave the key out, and each provider gets the key of its own variable',
     ]);
   });
 
-  it('sends no key of the environment to an address of its own', () => {
+  it('sends no key of the environment to an api_base', () => {
     const params = '{model: "*", api_base: "http://own/v1"}';
     for (const name of ['gpt-4o', 'openai/gpt-4o', 'groq/a', 'anthropic/a', 'a'])
       expect(way(params, name)?.slice(2)).toEqual(['http://own/v1', null, '*']);
   });
 
-  it('asks at its own address, with its own key, whatever the provider (C5, C9)', () => {
+  it('uses its api_base and api_key for every provider', () => {
     const params = '{model: "*", api_base: "http://own/v1", api_key: own}';
     expect(way(params, 'groq/a')).toEqual(['groq', 'a', 'http://own/v1', 'own', '*']);
     expect(way(params, 'anthropic/a')).toEqual(['openai', 'anthropic/a', 'http://own/v1', 'own', '*']);
   });
 
-  it('is told from one that names its provider (C5)', () => {
+  it('is not the same as "*" with a provider', () => {
     expect(way('{model: "openai/*"}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(way('{model: "*", custom_llm_provider: openai}', 'groq/a')?.slice(0, 2)).toEqual(['openai', 'groq/a']);
     expect(way('{model: "*"}', 'any/groq/a', 'any/*')?.slice(0, 2)).toEqual(['groq', 'a']);

@@ -1,6 +1,6 @@
 /**
- * docs/model-proxy-configuration.md, made from the tables of settings and flags
- * (`npm run generate`; a test keeps it true).
+ * Renders docs/model-proxy-configuration.md from the tables of settings and flags.
+ * `npm run generate` writes the page, and a test compares it.
  */
 import { endpoints } from '../endpoints/index.js';
 import type { Table } from './faults.js';
@@ -9,7 +9,7 @@ import { foreignProviders } from './known-names.js';
 import { unimplemented, type Treatment } from './unimplemented.js';
 import { credentialTable, entryTable, generalTable, paramsTable, routerTable, settingsTable } from './settings.js';
 
-/** A cell of a Markdown table: a bar would end it. */
+/** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
 function settings(table: Table): string {
@@ -52,7 +52,7 @@ function settingsThatAre(treatment: Treatment, heading: string): string {
 
 const servedPaths = () => endpoints.map(({ path }) => `\`/v1/${path}\``).join(', ');
 
-/** The whole page, with a newline at its end. */
+/** Renders the whole page, with a newline at the end. */
 export function renderConfigurationPage(): string {
   return `<!-- Made by \`npm run generate\` from packages/model-proxy/src/config/settings.ts: change that, not this. -->
 
@@ -61,20 +61,20 @@ export function renderConfigurationPage(): string {
 <!-- commands: installed proxy-conf -->
 
 \`\`\`sh
-model-proxy --config config.yaml --validate_config # prints faults and the effective settings, ends with 0 or 1
+model-proxy --config config.yaml --validate_config # prints faults and effective settings; exit code 0 or 1
 \`\`\`
 
 \`\`\`sh service
 model-proxy --config config.yaml
 \`\`\`
 
-The file is that of LiteLLM's proxy:
+The file has the format of LiteLLM's proxy:
 
 \`\`\`yaml
 model_list:
-  - model_name: gpt-oss # what clients ask for
+  - model_name: gpt-oss # public name
     litellm_params:
-      model: hosted_vllm/gpt-oss-120b # provider, and what the upstream calls it
+      model: hosted_vllm/gpt-oss-120b # provider, and name at the upstream
       api_base: https://models.example/v1/
       api_key: os.environ/MODELS_KEY
 litellm_settings:
@@ -82,24 +82,30 @@ litellm_settings:
   drop_params: true
 \`\`\`
 
-- It is YAML as PyYAML reads it: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges, and indentation has no meaning within
-  \`{…}\`, \`[…]\` and quotes. Dates stay texts. A key twice in a mapping, a second
-  document and an empty file are faults.
-- The blocks may do without their prefix: \`params\`, \`settings\`, \`general\`, \`router\`. A block with another name is taken for what its contents say
-  it is (\`model\` with \`api_base\`; \`ssl_verify\` or \`drop_params\`), with a warning.
-- \`os.environ/NAME\` is the value of an environment variable, anywhere. One that is not set stops the start. \`environment_variables\`, a mapping
-  at the top of the file, sets variables for that, over those of the process.
-- \`include\`, a path or a list of them, adds other files: their models stand behind those of the file, and of a setting that both have, the
-  file's own holds.
-- Relative paths are relative to the file that names them (LiteLLM: to the working directory); those of flags and of the environment to the
-  working directory.
-- A configuration without models is refused, at the start and at a reload. When the key is misspelled (\`model_lits\`), the message names
-  \`model_list\`. When the file has models but none of them can be served, the proxy starts, and \`/health/readiness\` answers 503.
-- A key that is not known is a warning with the nearest known name. A wrong type, a variable that is not set, a file that does not exist or is
-  not what it has to be stops the start: a line each, all at once, \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
-- A setting of LiteLLM's that is not implemented stops the start if it [restricts access](#settings-that-stop-the-start). Otherwise it is
+- The proxy reads YAML as PyYAML does: \`yes\` and \`off\` are booleans, \`010\` is 8, \`<<\` merges, and
+  indentation has no meaning inside \`{…}\`, \`[…]\` and quotes. Dates stay strings. A duplicate key, a
+  second document and an empty file are faults.
+- Block names work without their prefix: \`params\`, \`settings\`, \`general\`, \`router\`. The proxy also
+  recognizes a block with another name by its content (\`model\` with \`api_base\`; \`ssl_verify\` or
+  \`drop_params\`), and logs a warning.
+- \`os.environ/NAME\` is the value of an environment variable, at any place. A variable that is not set
+  stops the start. \`environment_variables\`, a mapping at the top of the file, sets variables and
+  overrides those of the process.
+- \`include\` adds other files: a path or a list of paths. Their models follow those of the file. If both
+  set the same setting, the file itself wins.
+- Relative paths are relative to the file that names them (LiteLLM: to the working directory). Paths in
+  flags and in the environment are relative to the working directory.
+- A configuration without models is rejected, at the start and at a reload. If the key is misspelled
+  (\`model_lits\`), the message names \`model_list\`. If none of the models can be served, the proxy
+  starts, and \`/health/readiness\` answers 503.
+- An unknown key causes a warning with the nearest known name. A wrong type, a variable that is not set,
+  and a file that is missing or invalid stop the start. The proxy reports all faults together, one line
+  each: \`config.yaml:12: model_list[2].litellm_params.api_base: …\`.
+- A LiteLLM setting that is not implemented stops the start if it
+  [restricts access](#settings-that-stop-the-start). Otherwise it is
   [ignored](#settings-that-are-ignored), with one warning for each file.
-- A misspelled setting stops the start if the name that it may mean restricts access (\`master_kye\`). So does such a setting in a wrong block.
+- A misspelled setting stops the start if the setting that it may mean restricts access
+  (\`master_kye\`). Such a setting in a wrong block stops the start as well.
 
 ## Entries of \`model_list\`
 
@@ -109,31 +115,44 @@ ${settings(entryTable)}
 
 ${settings(paramsTable)}
 
-Everything else among the params is a parameter of the request (\`temperature: 0.2\`, \`top_k: 20\`, \`chat_template_kwargs\`): requests that do not have it
-get it. A name that nobody knows goes upstream too, with a warning, unless it looks misspelled.
+All other keys of the params are request parameters (\`temperature: 0.2\`, \`top_k: 20\`,
+\`chat_template_kwargs\`): the proxy adds them to requests that do not have them. Unknown names go
+upstream as well, with a warning, unless they look misspelled.
 
-**Providers.** \`model\` begins with one: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`, \`mistral\`, …, which know their addresses and the variables for their
-keys (\`OPENAI_API_KEY\`, \`HOSTED_VLLM_API_KEY\`, \`HOSTED_VLLM_API_BASE\`). Any other name with an \`api_base\` is taken as one that speaks OpenAI's API, with
-a warning. Without a provider in front, as in LiteLLM:
+**Providers.** \`model\` begins with a provider: \`openai\`, \`hosted_vllm\`, \`openrouter\`, \`groq\`,
+\`mistral\`, …. The proxy knows their addresses and the variables for their keys (\`OPENAI_API_KEY\`,
+\`HOSTED_VLLM_API_KEY\`, \`HOSTED_VLLM_API_BASE\`). It treats any other name with an \`api_base\` as a
+provider with OpenAI's API, and logs a warning. Without a provider prefix, the rules are LiteLLM's:
 
 1. An \`api_base\` at a provider's own address means that provider: \`https://api.groq.com/openai/v1\` is \`groq\`.
-2. The name of the model tells it: \`gpt-4o\` is \`openai\`, \`claude-opus-4-1\` is \`anthropic\`, \`gemini-2.5-pro\` is \`vertex_ai\`.
-3. Any other name with an \`api_base\` is asked there by OpenAI's API. It gets its own \`api_key\`, and no key of the environment.
-4. Any other name stops the start, and the message has the prefix to write. A key never goes to a provider that is a guess.
+2. The name of the model identifies it: \`gpt-4o\` is \`openai\`, \`claude-opus-4-1\` is \`anthropic\`,
+   \`gemini-2.5-pro\` is \`vertex_ai\`.
+3. Any other name with an \`api_base\` uses OpenAI's API at that address. It gets its own \`api_key\`, and
+   no key of the environment.
+4. Any other name stops the start, and the message shows the prefix to write. The proxy never sends a
+   key to a provider that it only guesses.
 
-Entries of a provider that has an API of its own are a warning, and a request for their model is a 400 that says why:
+Entries of a provider with another API cause a warning, and requests for their models answer 400 with
+the reason:
 ${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.
 
-**Several entries of one name** are one group, of which each request meets one, by \`weight\`. A request may also name a deployment by its id. **Wildcards**:
-\`openai/*\` with \`model: openai/*\` takes every name of that form and asks the upstream for what the star stood for; the most specific pattern
-wins. A \`model_name\` that stands in the file, served or not, is never taken by a wildcard. \`model: "*"\` asks the provider that a name begins with
-for the rest of it: \`groq/llama-3\` at Groq for \`llama-3\`, with that provider's address and key. A name without a provider goes where the
-name tells, so \`gpt-4o\` goes to OpenAI. Any other name is an unknown model. An \`api_key\` of such an entry goes to the provider whose variable
-it comes from; any other key stops the start. With an \`api_base\` of its own the entry asks there, whatever the name, with its own key.
+**Groups.** Entries with the same name are one group. The proxy selects one of them for each request, by
+\`weight\`. A request may also name a deployment by its id.
 
-**Time bounds** are apart for what they bound. \`timeout\` is for a whole plain answer and, since a stream may last, for the first byte of a stream;
-\`stream_timeout\` is for that first byte alone; \`idle_timeout\` for the silence between two chunks; \`connect_timeout\` for the connection. LiteLLM has one
-that is all of these, and a pause of ten minutes in a long stream ends it there.
+**Wildcards.** \`openai/*\` with \`model: openai/*\` accepts every name of that form, and sends the text
+that the star matched to the upstream. The most specific pattern wins. A wildcard never matches a
+\`model_name\` of the file, whether it is served or not.
+
+\`model: "*"\` uses the provider in the prefix of the requested name: \`groq/llama-3\` goes to Groq as
+\`llama-3\`, with that provider's address and key. A name without a prefix goes to the provider that the
+name identifies: \`gpt-4o\` goes to OpenAI. Any other name is an unknown model. An \`api_key\` of such an
+entry goes to the provider of the variable that contains it; any other key stops the start. With an
+\`api_base\`, the entry sends all names to that address, with its own key.
+
+**Time limits.** \`timeout\` limits a whole plain answer, and the first byte of a stream, because the
+total time of a stream is not limited. \`stream_timeout\` limits only the first byte of a stream,
+\`idle_timeout\` the pause between two chunks, and \`connect_timeout\` the connection. LiteLLM has one
+limit for all of these, so a pause of ten minutes ends a long stream there.
 
 ## \`litellm_settings\`
 
@@ -169,56 +188,74 @@ ${settings(credentialTable)}
 
 ## Settings that stop the start
 
-These settings of LiteLLM's restrict access and are not implemented. Without them the proxy would be more open than the file says, so it does
-not start. The message names file, line and key. To start without one of them, remove it, or name it:
+These LiteLLM settings restrict access and are not implemented. Without them the proxy would be more open
+than the file says, so it does not start. The message names file, line and key. To start without such a
+setting, remove it, or name it:
 
 \`\`\`yaml
 general_settings:
   start_without: [tpm, guardrails]
 \`\`\`
 
-${settingsThatAre('refused', 'What they do')}
+${settingsThatAre('refused', 'Purpose')}
 
-Some settings are refused by their value:
+Some settings stop the start only with certain values:
 
-- \`guardrails\`, if one has \`default_on: true\`. A guardrail that a request has to ask for is ignored.
-- \`callbacks\`, if one rejects or changes requests (\`detect_prompt_injection\`), or is code of your own (\`my_module.handler\`).
+- \`guardrails\`, if one has \`default_on: true\`. A guardrail that a request must enable is ignored.
+- \`callbacks\`, if one rejects or changes requests (\`detect_prompt_injection\`), or is custom code (\`my_module.handler\`).
 - \`optional_pre_call_checks\` with \`router_budget_limiting\`.
 
 ## Settings that are ignored
 
-These settings of LiteLLM's add a feature that is not implemented. The log names them in one warning for each file.
+These LiteLLM settings add features that are not implemented. The proxy logs one warning for each file
+that lists them.
 
-${settingsThatAre('ignored', 'What they do')}
+${settingsThatAre('ignored', 'Purpose')}
 
 ## Settings that change nothing
 
-These settings of LiteLLM's are accepted without a warning: the proxy already does what they ask for, or has nothing that they could restrict.
+These LiteLLM settings are accepted without a warning. The proxy already does what they request, or has
+nothing that they could restrict.
 
-${settingsThatAre('fulfilled', 'Why')}
+${settingsThatAre('fulfilled', 'Reason')}
 
 ## Flags
 
 ${flags()}
 
-A flag wins over the environment, the environment over the file. Flags are \`--flag value\` or \`--flag=value\`. LiteLLM's other flags are accepted and do
-nothing, with a warning each that says what does: parameters of requests (\`--temperature\`, \`--max_tokens\`), which LiteLLM puts over every request, stand
-among the params of a model here. The level of the log is \`LITELLM_LOG\` (\`ERROR\`, \`WARNING\`, \`INFO\`, \`DEBUG\`; default \`INFO\`), its form \`JSON_LOGS\`. \`HTTPS_PROXY\`,
-\`HTTP_PROXY\` and \`NO_PROXY\` lead to upstreams through a forward proxy; they are read at the start.
+A flag overrides the environment, and the environment overrides the file. Write \`--flag value\` or
+\`--flag=value\`. The proxy accepts LiteLLM's other flags without effect, and a warning for each explains
+the alternative. LiteLLM applies request parameters (\`--temperature\`, \`--max_tokens\`) to every request;
+here they belong into the params of a model.
+
+- \`LITELLM_LOG\` sets the log level: \`ERROR\`, \`WARNING\`, \`INFO\` or \`DEBUG\`; the default is \`INFO\`.
+- \`JSON_LOGS\` sets the log format.
+- \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` set a forward proxy to upstreams. They are read at the start.
 
 ## Signals and changed files
 
-| What happens | What it does |
+| Event | Effect |
 | --- | --- |
-| The file, one that it includes, a CA bundle, a certificate or a key has changed | Everything is read again, within two seconds. Requests under way end as they began. The proxy reports a new configuration that has a fault, or none of whose models can be served, and the old one stays. |
-| SIGHUP | The same, at once. |
-| SIGTERM, SIGINT | \`/health/readiness\` answers 503, after \`--drain_delay\` there are no more connections, requests under way may end (\`--drain_timeout\`), then they are cut off; exit code 0. A second signal ends at once. |
+| A file of the configuration changes | The proxy reloads within two seconds. |
+| SIGHUP | The proxy reloads at once. |
+| SIGTERM, SIGINT | The proxy shuts down with exit code 0. |
+| A second SIGTERM or SIGINT | The proxy ends at once. |
 
-Without \`--drain_delay\` the port closes at once, and a probe on a new connection is refused, which counts as unready everywhere. Where a balancer
-goes on sending until its next probe (HAProxy, nginx, Traefik, a Kubernetes Service for a second or two), let the delay be longer than the time
-between probes: what comes is served, with \`connection: close\`. Delay and time-out together have to be less than what the platform waits
-before it kills: 10 s of \`docker stop\`, 30 s of Kubernetes, \`TimeoutStopSec\` of systemd.
+**Reload.** The proxy watches the file, included files, CA bundles, certificates and keys. Requests in
+progress keep their settings. If the new configuration has a fault, or if none of its models can be
+served, the proxy logs this and the old one stays in use.
 
-Address, port, certificate paths and the log's settings hold from the start to the end.
+**Shutdown.** \`/health/readiness\` answers 503 for \`--drain_delay\`. Then the proxy accepts no more
+connections, and requests in progress may finish within \`--drain_timeout\`. Then the proxy closes them.
+
+Without \`--drain_delay\` the port closes at once. A probe on a new connection is refused, which load
+balancers treat as not ready. Some balancers send requests until their next probe (HAProxy, nginx,
+Traefik, a Kubernetes Service for a second or two). For these, set a delay that is longer than the time
+between probes. The proxy still serves requests during the delay, with \`connection: close\`.
+
+Delay and time-out together must be shorter than the time after which the platform kills the process:
+10 s for \`docker stop\`, 30 s in Kubernetes, \`TimeoutStopSec\` in systemd.
+
+Address, port, certificate paths and log settings change only with a restart.
 `;
 }

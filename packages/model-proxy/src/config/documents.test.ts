@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 
 describe('include', () => {
-  it('adds the models of other files, relative to the one that names them, each file once (C3)', () => {
+  it('adds the models of other files, relative to the one that names them, each file once', () => {
     const config = load(
       oneModel(
         ['api_key: os.environ/A'],
@@ -29,13 +29,13 @@ describe('include', () => {
     expect(config.proxy.deployments.map(({ modelName }) => modelName)).toEqual(['chat', 'vllm', 'more']);
     expect(config.watchedFiles).toEqual([at('config.yaml'), at('models/vllm.yaml'), at('more.yaml')]);
     const [chat] = config.proxy.deployments;
-    // What the file says itself wins over what it includes.
+    // Settings of the file itself win over those of included files.
     expect([chat?.timeouts.totalMs, chat?.dropParams, chat?.apiKey]).toEqual([5000, true, 'main']);
     expect(config.environment).toEqual({ A: 'main', B: 'more' });
     expect(config.warnings).toEqual([]);
   });
 
-  it('is at fault by the file that is (C3)', () => {
+  it('reports a fault with the name of the faulty file', () => {
     expect(faults(oneModel([], 'include: broken.yaml\n'))).toEqual([
       'broken.yaml:3: model_list[0].params.api_base: must be a URL such as https://host/v1, without user and query, not the number 5',
       'broken.yaml:3: model_list[0].params: model is missing: what the upstream calls it, such as hosted_vllm/gpt-oss-120b',

@@ -5,7 +5,7 @@ const { at, load, makeCertificate } = configurationFixture();
 
 beforeAll(() => makeCertificate('ca'));
 
-describe('OpenAI by the environment', () => {
+describe('OpenAI from the environment', () => {
   const of = (environment: Readonly<Record<string, string>>, text = oneModel()) =>
     load(text, { environment }).proxy.environmentDeployment ?? null;
   const placeOf = (environment: Readonly<Record<string, string>>) => {
@@ -13,7 +13,7 @@ describe('OpenAI by the environment', () => {
     return deployment === null ? null : [deployment.apiBase, deployment.apiKey];
   };
 
-  it('is there with a key, at its own address or at that of the environment (C13)', () => {
+  it("exists if there is a key, at OpenAI's address or at that of the environment", () => {
     expect(placeOf({ OPENAI_API_KEY: ' sk-1 ' })).toEqual(['https://api.openai.com/v1', 'sk-1']);
     expect(placeOf({ OPENAI_API_KEY: 'sk-1', OPENAI_API_BASE: 'https://mine/v1/' })).toEqual([
       'https://mine/v1',
@@ -21,7 +21,7 @@ describe('OpenAI by the environment', () => {
     ]);
   });
 
-  it('is not there without a key, or with an address that is none, which is no fault of the file (C13)', () => {
+  it('does not exist without a key or with an invalid address, and this is no fault', () => {
     expect([{}, { OPENAI_API_KEY: '' }, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'mine' }].map(placeOf)).toEqual([
       null,
       null,
@@ -29,7 +29,7 @@ describe('OpenAI by the environment', () => {
     ]);
   });
 
-  it('is asked with the certificates and time-outs of the settings (C8, C13)', () => {
+  it('uses the certificates and time-outs of the settings', () => {
     const text = `${oneModel()}litellm_settings: {ssl_verify: ca.pem, request_timeout: 7}\n`;
     const deployment = of({ OPENAI_API_KEY: 'sk-1' }, text);
     expect(deployment?.tls).toEqual({ verify: at('ca.pem'), clientCertificate: null });

@@ -32,15 +32,15 @@ const changed = (count: number) =>
     () => `${changes} changes were noticed, not ${count}`,
   );
 
-/** Changes another file that is watched too, and so knows when the watch has looked twice. */
+/** Changes a second watched file. When its change is reported, the watch has polled twice. */
 async function noMoreThan(count: number, name: string): Promise<void> {
   writeFileSync(at(name), String(Math.random()).repeat(3));
   await changed(count + 1);
   expect(changes).toBe(count + 1);
 }
 
-describe('a changed file is noticed', () => {
-  it('when it is written in place, and once (C3)', async () => {
+describe('a changed file is reported', () => {
+  it('once, when it is written in place', async () => {
     writeFileSync(at('b'), '1');
     start('a', 'b');
     writeFileSync(at('a'), '2 and more');
@@ -48,7 +48,7 @@ describe('a changed file is noticed', () => {
     await noMoreThan(1, 'b');
   });
 
-  it('when another file takes its place, again and again, even of the same size (C3)', async () => {
+  it('each time another file replaces it, even with the same size', async () => {
     start('a');
     for (let round = 1; round <= 3; round += 1) {
       writeFileSync(at('next'), '2');
@@ -57,7 +57,7 @@ describe('a changed file is noticed', () => {
     }
   });
 
-  it('when links lead elsewhere, as Kubernetes swaps a ConfigMap (C3)', async () => {
+  it('when a link to it changes, as when Kubernetes updates a ConfigMap', async () => {
     for (const version of ['..v1', '..v2', '..v3']) {
       mkdirSync(at(version));
       writeFileSync(at(`${version}/config.yaml`), 'same');
@@ -72,7 +72,7 @@ describe('a changed file is noticed', () => {
     }
   });
 
-  it('when it goes and when it comes, watched before it is there (C3)', async () => {
+  it('when it disappears and when it appears, even if it did not exist at first', async () => {
     start('a', 'later');
     rmSync(at('a'));
     await changed(1);
@@ -82,7 +82,7 @@ describe('a changed file is noticed', () => {
 });
 
 describe('a watch', () => {
-  it('says nothing of what changed before it was told to begin anew, or in files that it was told to forget (C3)', async () => {
+  it('does not report changes before mark, or changes of removed files', async () => {
     writeFileSync(at('b'), '1');
     writeFileSync(at('c'), '1');
     const started = start('a', 'b');
@@ -94,7 +94,7 @@ describe('a watch', () => {
     await noMoreThan(1, 'b');
   });
 
-  it('keeps what it knows of a file across a replacement: a change meanwhile is none too few (C3)', async () => {
+  it('does not miss a change while its list of files is replaced', async () => {
     const started = start('a');
     started.mark();
     writeFileSync(at('a'), 'while the old text is being read');

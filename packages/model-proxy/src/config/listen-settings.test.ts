@@ -14,7 +14,7 @@ const listen = (flags: Flags, environment: Environment = {}, blocks = '') =>
   load(oneModel([], blocks), { flags, environment }).listen;
 
 describe('flags and environment', () => {
-  it('say where to listen, a flag before the environment (C2)', () => {
+  it('set the address and port, and flags override the environment', () => {
     const environment = { HOST: '::1', PORT: '5000', DRAIN_TIMEOUT: '1.5', DRAIN_DELAY: '5' };
     write('config.yaml', oneModel());
     const { host, port, drainDelayMs, drainMs } = loadConfig({ file: at('config.yaml'), environment }).listen;
@@ -47,17 +47,17 @@ describe('flags and environment', () => {
     [{}, { LITELLM_LOG: 'error' }, '', 'error', false],
     [{}, { LITELLM_LOG: 'WARNING' }, '', 'warn', false],
     [{}, {}, 'litellm_settings: {set_verbose: True}\n', 'debug', false],
-  ])('%j, %j and %j log at %s, bodies: %s (C2, C12)', (flags, environment, blocks, logLevel, detailedDebug) => {
+  ])('%j, %j and %j log at %s, bodies: %s', (flags, environment, blocks, logLevel, detailedDebug) => {
     const { logLevel: level, detailedDebug: detailed } = listen(flags, environment, blocks);
     expect([level, detailed]).toEqual([logLevel, detailedDebug]);
   });
 
-  it('choose the form of the log (C2)', () => {
+  it('set the format of the log', () => {
     expect(listen({}, { JSON_LOGS: 'True' }).jsonLogs).toBe(true);
     expect(listen({}, {}, 'litellm_settings: {json_logs: false}\n').jsonLogs).toBe(false);
   });
 
-  it('that are wrong stop the start, all at once (C2)', () => {
+  it('that are invalid stop the start with all faults at once', () => {
     expect(
       faults(oneModel(), {
         flags: { host: '', port: '70000', drain_delay: '-1', drain_timeout: 'long', ssl_keyfile_path: 'one.key' },
@@ -77,7 +77,7 @@ describe('flags and environment', () => {
     ]);
   });
 
-  it('name certificate and key, which are looked at (C2)', () => {
+  it('name certificate and key, which are checked', () => {
     const files = { ssl_certfile_path: 'one.pem', ssl_keyfile_path: 'one.key' };
     expect(listen(files).tls).toEqual({ certFile: at('one.pem'), keyFile: at('one.key') });
     expect(listen({}, { SSL_CERTFILE_PATH: 'one.pem', SSL_KEYFILE_PATH: 'one.key' }).tls).not.toBeNull();
@@ -90,10 +90,10 @@ describe('flags and environment', () => {
   });
 });
 
-describe('a proxy that everybody reaches', () => {
+describe('a proxy on a public address', () => {
   const open = 'no general_settings.master_key: everybody who reaches 0.0.0.0 port 4000 may use every model';
 
-  it('is warned of where no key is needed, and only there (C9)', () => {
+  it('causes a warning only without a key', () => {
     const flags = { host: '0.0.0.0' };
     expect(warnings(oneModel(), { flags })).toEqual([open]);
     expect(warnings(oneModel(), { flags: { host: 'localhost' } })).toEqual([]);
@@ -101,7 +101,7 @@ describe('a proxy that everybody reaches', () => {
     expect(warnings(oneModel(), { flags, environment: { LITELLM_MASTER_KEY: 'k' } })).toEqual([]);
   });
 
-  it('has the key of the file, else that of the environment; an empty one is none that anybody means (C9)', () => {
+  it('uses the key of the file, then of the environment; an empty key is a fault', () => {
     const keys = (blocks: string, environment = {}) => load(oneModel([], blocks), { environment }).proxy.clientKeys;
     const environment = { LITELLM_MASTER_KEY: 'env' };
     expect(keys('general_settings: {master_key: file}\n', environment)).toEqual(new Set(['file']));
@@ -117,7 +117,7 @@ describe('without a file', () => {
   const single = (flags: Flags, environment: Environment = {}) =>
     loadConfig({ flags: { host: '127.0.0.1', ...flags }, environment });
 
-  it('flags name the one model that there is, whatever clients ask for (C2)', () => {
+  it('flags name the only model, which serves every requested name', () => {
     const { proxy } = single({
       model: 'hosted_vllm/oss',
       alias: 'chat',
@@ -140,7 +140,7 @@ describe('without a file', () => {
     expect(proxy.hiddenAliases).toEqual(new Set(['*']));
   });
 
-  it('flags win over a file that is there (C2)', () => {
+  it('flags override the file', () => {
     const given = { flags: { request_timeout: '3', drop_params: true } };
     const { timeouts, dropParams } = deployment(
       oneModel([], 'litellm_settings: {request_timeout: 9, drop_params: false}\n'),
@@ -157,7 +157,7 @@ describe('without a file', () => {
     ],
     [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object of names and strings'],
     [{ alias: 'x' }, 'command line: --alias needs --model beside it'],
-  ])('%j is not enough (C2)', (flags, fault) => {
+  ])('%j is not enough', (flags, fault) => {
     try {
       single(flags);
       throw new Error('it was enough');

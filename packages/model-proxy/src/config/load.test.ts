@@ -8,8 +8,8 @@ beforeAll(() => {
   write('text', 'no PEM');
 });
 
-describe('a configuration of the specification', () => {
-  it('comes to a deployment with everything resolved (C3)', () => {
+describe('a configuration', () => {
+  it('becomes a deployment with all values resolved', () => {
     const config = load(
       [
         'model_list:',
@@ -82,7 +82,7 @@ describe('a configuration of the specification', () => {
     expect(config.watchedFiles).toEqual([at('config.yaml'), at('ca.pem')]);
   });
 
-  it('is the same with the short names of the blocks (C3)', () => {
+  it('is the same with the short names of the blocks', () => {
     const long = oneModel(
       ['drop_params: false'],
       'litellm_settings: {ssl_verify: false}\ngeneral_settings: {master_key: k}\nrouter_settings: {timeout: 5}\n',
@@ -100,7 +100,7 @@ describe('a configuration of the specification', () => {
     expect(warnings(short)).toEqual([]);
   });
 
-  it('may call its blocks anything: their contents tell them, and a warning their names (C3)', () => {
+  it('may use any block names: the content identifies a block, and a warning shows its name', () => {
     const text = oneModel([], 'my_settings: {drop_params: true}\n').replace('litellm_params', 'upstream');
     expect(deployment(text).dropParams).toBe(true);
     expect(deployment(text).apiBase).toBe('https://up/v1');
@@ -110,13 +110,13 @@ describe('a configuration of the specification', () => {
     ]);
   });
 
-  it('may keep what is used by its anchor under x-… and .… (C3)', () => {
+  it('may define anchors under x-… and .…', () => {
     const text = oneModel([], 'x-one: &one {ssl_verify: false}\n.two: {drop_params: true}\n');
     expect(warnings(text)).toEqual([]);
     expect(deployment(text).tls.verify).toBe(true);
   });
 
-  it('does not guess between two blocks that could be the params (C3)', () => {
+  it('does not guess if two blocks could be the params', () => {
     const text = oneModel([], '')
       .replace('litellm_params', 'a')
       .concat('    b: {model: x/y, api_base: https://b/v1}\n');
@@ -127,7 +127,7 @@ describe('a configuration of the specification', () => {
 });
 
 describe('os.environ/NAME', () => {
-  it('is read anywhere, also nested, and by the type that is wanted there (C3)', () => {
+  it('is resolved at any depth and converted to the type of the setting', () => {
     const text = oneModel([
       'api_key: os.environ/KEY',
       'timeout: os.environ/SECONDS',
@@ -148,7 +148,7 @@ describe('os.environ/NAME', () => {
     });
   });
 
-  it('that is not set stops the start, each with file, line and key (C3)', () => {
+  it('stops the start if the variable is not set, with file, line and key', () => {
     expect(
       faults(oneModel(['api_key: os.environ/KEY', 'extra_body: {a: [os.environ/B, 1]}', 'seed: os.environ/'])),
     ).toEqual([
@@ -158,7 +158,7 @@ describe('os.environ/NAME', () => {
     ]);
   });
 
-  it('may name what environment_variables sets, which wins over the process (C3)', () => {
+  it('may name a variable of environment_variables, which overrides the process', () => {
     const text = oneModel(
       ['api_key: os.environ/KEY'],
       'environment_variables: {KEY: os.environ/OTHER, NUMBER: 6379, HOST: "::1", OPENAI_API_KEY: x}\n',
@@ -174,7 +174,7 @@ describe('os.environ/NAME', () => {
     });
   });
 
-  it('never shows what a variable holds (C3)', () => {
+  it('never shows the value of a variable', () => {
     const text = oneModel(['timeout: os.environ/SECRET', 'weight: os.environ/SECRET']);
     expect(faults(text, { environment: { SECRET: 'sk-secret' } })).toEqual([
       'config.yaml:6: model_list[0].litellm_params.timeout: must be a number of seconds from 0 (no bound) to 2000000, not what the environment variable SECRET holds',
@@ -183,8 +183,8 @@ describe('os.environ/NAME', () => {
   });
 });
 
-describe('what is wrong', () => {
-  it('is said at once, a line each (C3)', () => {
+describe('faults', () => {
+  it('are reported together, with one line each', () => {
     const text = [
       'model_list:',
       '  - model_name: 4',

@@ -19,23 +19,23 @@ describe('a configuration without models', () => {
       `litellm_settings:\n  model_list:\n${entry.replaceAll(/^/gm, '  ')}`,
       'config.yaml:2: litellm_settings.model_list: is not read, and there is no model_list: move it to the top level of the file',
     ],
-  ])('is refused, with the key that was meant: %j', (text, fault) => {
+  ])('is rejected with the key that was probably meant: %j', (text, fault) => {
     expect(faults(text)).toEqual([fault]);
   });
 
-  it('is refused when the misspelled key is in an included file', () => {
+  it('is rejected if the misspelled key is in an included file', () => {
     write('more.yaml', `model_lits:\n${entry}`);
     expect(faults('include: more.yaml\n')).toEqual([
       'more.yaml:1: model_lits: is not read, and there is no model_list: rename it to model_list',
     ]);
   });
 
-  it('is none when a file that it includes has models', () => {
+  it('is accepted if an included file has models', () => {
     write('more.yaml', oneModel());
     expect(load('include: more.yaml\n').proxy.deployments).toHaveLength(1);
   });
 
-  it('is none when its models cannot be served yet: a warning says so', () => {
+  it('is accepted with a warning if none of its models can be served', () => {
     expect(warnings('model_list:\n  - {model_name: a, litellm_params: {model: bedrock/titan}}\n')).toContain(
       'config.yaml: no entry of model_list can be served: /health/readiness answers 503',
     );

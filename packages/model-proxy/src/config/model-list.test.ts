@@ -3,7 +3,7 @@ import { configurationFixture, oneModel } from '../../test/support/configuration
 
 const { deployment, faults, load, warnings } = configurationFixture();
 
-/** Some members of the first deployment. */
+/** Returns some members of the first deployment. */
 function members(params: readonly string[], ...names: readonly (keyof ReturnType<typeof deployment>)[]) {
   const all = deployment(oneModel(params));
   return Object.fromEntries(names.map((name) => [name, all[name]]));
@@ -13,7 +13,7 @@ const entry = (name: string, params: string, more = '') =>
   `  - model_name: ${JSON.stringify(name)}\n    litellm_params: ${params}\n${more}`;
 
 describe('params', () => {
-  it('that are parameters of requests become defaults, OpenAI or upstream (C10)', () => {
+  it('that are request parameters become defaults, including parameters that OpenAI lacks', () => {
     expect(
       members(
         [
@@ -38,7 +38,7 @@ describe('params', () => {
     expect(warnings(oneModel(['temperature: 0.2', 'top_k: 20']))).toEqual([]);
   });
 
-  it('that nobody knows go upstream as LiteLLM sends them, unless they look misspelled; both are said (C3, C10)', () => {
+  it('that are unknown go upstream as with LiteLLM, unless they look misspelled; both cause warnings', () => {
     const text = oneModel([
       'my_gateway_option: [1]',
       'temprature: 1',
@@ -56,7 +56,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may be everything that the table has (C3, C8, C10)', () => {
+  it('may be all settings of the table', () => {
     expect(
       members(
         [
@@ -107,14 +107,14 @@ describe('params', () => {
     ['api_base: https://u:p@up/v1', 'the string "https://up/v1"'],
     ['api_base: https://up/v1?key=secret', 'the string "https://up/v1?******"'],
     ['api_base: 5', 'the number 5'],
-  ])('with %s stop the start without telling secrets (C3)', (line, found) => {
+  ])('with %s stop the start without showing secrets', (line, found) => {
     const text = oneModel([line]).replace('      api_base: https://up/v1/\n', '');
     expect(faults(text)).toEqual([
       `config.yaml:5: model_list[0].litellm_params.api_base: must be a URL such as https://host/v1, without user and query, not ${found}`,
     ]);
   });
 
-  it('name a credential, whose values hold where they have none themselves (C3)', () => {
+  it('may name a credential, whose values apply where the params have none', () => {
     const credentials =
       'credential_list:\n  - credential_name: team\n    credential_values: {api_key: k, organization: o, weight: 2}\n';
     const text = oneModel(['litellm_credential_name: team', 'weight: 7'], credentials);
@@ -133,7 +133,7 @@ describe('params', () => {
     ]);
   });
 
-  it('may spell api_base as base_url, but not both (C3)', () => {
+  it('may name the address base_url, but not api_base as well', () => {
     expect(deployment(oneModel().replace('api_base', 'base_url')).apiBase).toBe('https://up/v1');
     expect(faults(oneModel(['base_url: https://b/v1']))).toEqual([
       'config.yaml:6: model_list[0].litellm_params.base_url: is the same setting as model_list[0].litellm_params.api_base on line 5: keep one',
@@ -147,7 +147,7 @@ describe('timeouts', () => {
     return [timeouts.totalMs, streamTimeouts.firstByteMs, timeouts.idleMs];
   };
 
-  it('of a deployment win over those of the router, those over the general ones, those over the environment (C11)', () => {
+  it('of a deployment override the router, the router overrides the general settings, those override the environment', () => {
     const general = 'litellm_settings: {request_timeout: 40, idle_timeout: 5}\n';
     const router = `router_settings: {timeout: 30, stream_timeout: 3}\n${general}`;
     const environment = { REQUEST_TIMEOUT: '50' };
@@ -158,7 +158,7 @@ describe('timeouts', () => {
     expect(times(['timeout: 0', 'idle_timeout: 0'], router)).toEqual([null, 3000, null]);
   });
 
-  it('that are no numbers stop the start (C3)', () => {
+  it('that are not numbers stop the start', () => {
     expect(faults(oneModel(), { environment: { REQUEST_TIMEOUT: '1m' } })).toEqual([
       'environment: REQUEST_TIMEOUT must be a number of seconds from 0 to 86400, not "1m"',
     ]);
@@ -221,11 +221,11 @@ describe('a provider', () => {
       {},
       ['openai', 'a', 'http://v/v1', 'k'],
     ],
-  ])('of %s with %j is found with its address and key (C5, C9)', (params, environment, expected) => {
+  ])('of %s with %j is found with its address and key', (params, environment, expected) => {
     expect(target(params, environment)).toEqual(expected);
   });
 
-  it('that has no address, or a wrong one in the environment, stops the start (C3)', () => {
+  it('without an address, or with an invalid one in the environment, stops the start', () => {
     const text = `model_list:\n${entry('m', '{model: hosted_vllm/a}')}`;
     expect(faults(text)).toEqual([
       'config.yaml:3: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
@@ -235,7 +235,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is warned of where it is not known, has no key, or its address names the route (C3)', () => {
+  it('causes a warning if it is unknown, has no key, or its address ends in a route', () => {
     const text = `model_list:\n${entry('a', '{model: my_llm/a, api_base: "http://v/v1"}')}${entry('b', '{model: gpt-4o}')}${entry('c', '{model: openai/a, api_base: "http://v/v1/embeddings", api_key: k}')}`;
     expect(warnings(text)).toEqual([
       "config.yaml:3: model_list[0].litellm_params.model: my_llm is no known provider: taken as one that speaks OpenAI's API, asked for a",
@@ -244,7 +244,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is never guessed: a name that tells nothing stops the start, and the message has the prefix', () => {
+  it('is never guessed: a name without a known provider stops the start, and the message has the prefix', () => {
     const environment = { OPENAI_API_KEY: 'e', OPENAI_BASE_URL: 'http://gateway/v1' };
     const fault = (model: string) =>
       faults(`model_list:\n${entry('m', `{model: ${model}, api_key: k}`)}`, { environment });
@@ -254,7 +254,7 @@ describe('a provider', () => {
     expect(fault('my-model')).toEqual([sentence('such as hosted_vllm/my-model')]);
   });
 
-  it('gets no key of another vendor: its model is not served here', () => {
+  it('gets no key of another vendor: its model is not served', () => {
     const text = `model_list:\n${entry('opus', '{model: claude-opus-4-1, api_key: k}')}${entry('flash', '{model: gemini-2.5-flash, api_key: k}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments).toEqual([]);
@@ -264,7 +264,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is warned of when a key of the environment goes elsewhere, or does not', () => {
+  it('causes a warning if a key of the environment goes to another server, or is not sent', () => {
     const text = `model_list:\n${entry('a', '{model: openai/a, api_base: "http://v/v1"}')}${entry('b', '{model: b, api_base: "http://v/v1"}')}`;
     expect(warnings(text, { environment: { OPENAI_API_KEY: 'e' } })).toEqual([
       'config.yaml:3: model_list[0].litellm_params: OPENAI_API_KEY is sent to http://v/v1: set api_key if that server has another key',
@@ -272,7 +272,7 @@ describe('a provider', () => {
     ]);
   });
 
-  it('that we do not speak is a warning with the name of the model, not the end (C3, C14)', () => {
+  it('that is not implemented causes a warning with the name of the model, not a fault', () => {
     const text = `model_list:\n${entry('a', '{model: bedrock/x}')}${entry('b', '{model: azure/y, api_base: "https://z"}')}${entry('b', '{model: gpt-4o, api_key: k}')}${entry('c', '{model: org/z}')}`;
     const { proxy } = load(text);
     expect(proxy.deployments.map(({ modelName }) => modelName)).toEqual(['b']);
@@ -291,7 +291,7 @@ describe('a provider', () => {
 });
 
 describe('rpm of a deployment', () => {
-  it('is that of its params, or of its entry', () => {
+  it('comes from its params, or from its entry', () => {
     const rpm = (text: string) => load(text).proxy.deployments.map((one) => one.rpm);
     expect(rpm(oneModel(['rpm: 6'], '    rpm: 7\n'))).toEqual([6]);
     expect(rpm(oneModel([], '    rpm: "7"\n'))).toEqual([7]);
@@ -307,7 +307,7 @@ describe('the id of a deployment', () => {
     load(`model_list:\n${entries.join('')}`).proxy.deployments.map(({ id }) => id);
   const vllm = (model: string, more = '') => `{model: hosted_vllm/${model}, api_base: "http://v/v1"${more}}`;
 
-  it('is that of model_info, and no two are equal (C12)', () => {
+  it('comes from model_info and is unique', () => {
     expect(
       ids(entry('a', vllm('x'), '    model_info: {id: mine}\n'), entry('b', vllm('x'), '    model_info: {id: 7}\n')),
     ).toEqual(['mine', '7']);
@@ -315,7 +315,7 @@ describe('the id of a deployment', () => {
     expect(faults(twice)).toEqual(['config.yaml:5: model_list[1].model_info.id: is also that of line 2']);
   });
 
-  it('is a digest that stays, differs between deployments and has no key in it (C12)', () => {
+  it('is otherwise a stable, unique digest that does not depend on the key', () => {
     const once = ids(
       entry('a', vllm('x', ', api_key: one')),
       entry('a', vllm('x', ', api_key: two')),

@@ -17,7 +17,7 @@ import {
 
 const given = { name: 'setting', doc: 'A setting.' };
 
-/** The value, or the paths of what is wrong. */
+/** Returns the value, or the paths of the faults. */
 function outcome({ type }: SettingDefinition<unknown>, value: unknown): unknown {
   const result = type.safeParse(value);
   return result.success ? result.data : { wrong: result.error.issues.map(({ path }) => path) };
@@ -64,7 +64,7 @@ describe('a setting', () => {
     ['a verification', verification(given), 'False', false],
     ['a verification', verification(given), 'ca.pem', 'ca.pem'],
     ['a verification', verification(given), '', wrong],
-  ])('that is %s takes what is right and names what is wrong (C3)', (_kind, definition, value, expected) => {
+  ])('of type %s accepts valid values and reports invalid ones', (_kind, definition, value, expected) => {
     expect(outcome(definition, value)).toEqual(expected);
   });
 });

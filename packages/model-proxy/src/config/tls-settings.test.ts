@@ -23,7 +23,7 @@ const verify = (params: readonly string[], settings = '', environment = {}) => {
 };
 
 describe('ssl_verify', () => {
-  it("is the deployment's own, then the environment's, then the general one, then true (C8)", () => {
+  it('comes from the deployment, then the environment, then the general settings, then is true', () => {
     const environment = { SSL_VERIFY: 'other.pem' };
     expect(verify(['ssl_verify: ca.pem'], 'ssl_verify: false', environment)).toBe('ca.pem');
     expect(verify([], 'ssl_verify: false', environment)).toBe('other.pem');
@@ -38,11 +38,11 @@ describe('ssl_verify', () => {
     ['"false"', false],
     ['FALSE', false],
     ['off', false],
-  ])('of %s is a boolean (C8)', (text, expected) => {
+  ])('of %s is a boolean', (text, expected) => {
     expect(verify([`ssl_verify: ${text}`], 'ssl_verify: ca.pem')).toBe(expected);
   });
 
-  it('true is SSL_CERT_FILE where that is set, a path or false is not (C8)', () => {
+  it('uses SSL_CERT_FILE if it is true, but not if it is a path or false', () => {
     const environment = { SSL_CERT_FILE: at('ca.pem') };
     expect(verify([], '', environment)).toBe('ca.pem');
     expect(verify(['ssl_verify: true'], 'ssl_verify: other.pem', environment)).toBe('ca.pem');
@@ -57,7 +57,7 @@ describe('ssl_verify', () => {
     ['text', 'there is no PEM certificate in it'],
     ['ca.key', 'there is no PEM certificate in it'],
     ['damaged.pem', 'certificate 2 of 2 in it is damaged'],
-  ])('of %s stops the start, naming file, line and key (C3, C8)', (name, reason) => {
+  ])('of %s stops the start with file, line and key', (name, reason) => {
     const sentence = `the CA bundle ${name} can not be used: ${reason}`;
     expect(faults(oneModel([`ssl_verify: ${name}`]))).toEqual([
       `config.yaml:6: model_list[0].litellm_params.ssl_verify: ${sentence}`,
@@ -71,7 +71,7 @@ describe('ssl_verify', () => {
       ]);
   });
 
-  it.each(['5', '""', '[ca.pem]'])('of %s is refused (C3)', (value) => {
+  it.each(['5', '""', '[ca.pem]'])('of %s is rejected', (value) => {
     expect(faults(oneModel([`ssl_verify: ${value}`]))).toEqual([
       expect.stringContaining('ssl_verify: must be true, false, or the path of a CA bundle, not '),
     ]);
@@ -83,7 +83,7 @@ describe('the client certificate', () => {
     deployment(oneModel(params, settings === '' ? '' : `litellm_settings: {${settings}}\n`), { environment }).tls
       .clientCertificate;
 
-  it('is a pair of files, or one file with both, from the same places as ssl_verify (C8)', () => {
+  it('is a pair of files, or one file with both, from the same places as ssl_verify', () => {
     const pair = { certFile: at('client.pem'), keyFile: at('client.key') };
     expect(certificate(['ssl_certificate: client.pem', 'ssl_certificate_key: client.key'])).toEqual(pair);
     expect(certificate([], 'ssl_certificate: client.pem, ssl_certificate_key: client.key')).toEqual(pair);
@@ -97,7 +97,7 @@ describe('the client certificate', () => {
     expect(certificate([])).toBeNull();
   });
 
-  it('that can not be used stops the start (C3, C8)', () => {
+  it('stops the start if it cannot be used', () => {
     const at5 = 'config.yaml:6: model_list[0].litellm_params.ssl_certificate: can not be used:';
     expect(faults(oneModel(['ssl_certificate: client.pem']))).toEqual([
       `${at5} using the key client.pem: it is not a PEM key`,
@@ -114,7 +114,7 @@ describe('the client certificate', () => {
   });
 });
 
-it('every file that was looked at is watched (C3)', () => {
+it('every checked file is watched', () => {
   const text = oneModel(['ssl_verify: ca.pem', 'ssl_certificate: client.pem', 'ssl_certificate_key: client.key']);
   expect(load(text).watchedFiles.map((file) => path.basename(file))).toEqual([
     'config.yaml',

@@ -1,21 +1,21 @@
 /**
- * LiteLLM's settings that this proxy does not implement, and what a configuration with them comes
- * to. One table: the faults, the warnings and docs/model-proxy-configuration.md follow from it. The
- * names are those of LiteLLM 1.109.
+ * LiteLLM's settings that this proxy does not implement, and how it treats each of them. The
+ * faults, the warnings and docs/model-proxy-configuration.md come from this table. The names are
+ * those of LiteLLM 1.109.
  */
 
 /**
- * Refused: stops the start, as the proxy would be more open than the file says. Ignored: a warning.
- * Fulfilled: nothing to say.
+ * How a setting is treated. `refused` stops the start, because the proxy would be more open than
+ * the file says. `ignored` logs a warning. `fulfilled` needs no message.
  */
 export type Treatment = 'refused' | 'ignored' | 'fulfilled';
 
-/** Settings that are treated alike for the same reason. */
+/** Settings with the same treatment for the same reason. */
 export interface SettingGroup {
   readonly treatment: Treatment;
   /**
-   * Their purpose; for fulfilled ones, why nothing is missing. For messages and the documentation,
-   * without a period.
+   * The purpose of the settings; for fulfilled settings, why nothing is missing. Used in messages
+   * and in the documentation, without a period.
    */
   readonly what: string;
   readonly names: ReadonlySet<string>;
@@ -43,7 +43,7 @@ const top: readonly SettingGroup[] = [
     `callback_settings mcp_servers mcp_tools prompts vector_store_registry search_tools agent_list files_settings finetune_settings
     worker_registry mcp_aliases tools`,
   ),
-  ignored('gives models parameters', 'default_litellm_params'),
+  ignored('sets parameters of models', 'default_litellm_params'),
 ];
 
 const entry: readonly SettingGroup[] = [
@@ -68,7 +68,7 @@ const params: readonly SettingGroup[] = [
     azure_password azure_scope tenant_id client_id client_secret watsonx_region_name s3_bucket_name gcs_bucket_name hf_model_name`,
   ),
   ignored(
-    'gives prices',
+    'sets prices',
     `input_cost_per_token output_cost_per_token input_cost_per_second output_cost_per_second input_cost_per_character
     output_cost_per_character cache_read_input_token_cost cache_creation_input_token_cost`,
   ),
@@ -131,7 +131,7 @@ const settings: readonly SettingGroup[] = [
     disable_add_user_agent_to_request_tags global_disable_no_log_param standard_logging_payload_excluded_fields`,
   ),
   fulfilled('the proxy fetches no address of a request', 'user_url_validation user_url_allowed_hosts'),
-  fulfilled('it is so', 'return_response_headers forward_traceparent_to_llm_provider'),
+  fulfilled('the proxy already does this', 'return_response_headers forward_traceparent_to_llm_provider'),
 ];
 
 const general: readonly SettingGroup[] = [
@@ -158,14 +158,14 @@ const general: readonly SettingGroup[] = [
     'reads keys from a secret store',
     'key_management_system key_management_settings use_google_kms use_azure_key_vault',
   ),
-  ignored('tells people', 'alerting alerting_threshold alert_types alert_to_webhook_url alerting_args otel'),
+  ignored('sends notifications', 'alerting alerting_threshold alert_types alert_to_webhook_url alerting_args otel'),
   ignored(
-    'checks upstreams beforehand',
+    'checks upstreams in the background',
     `background_health_checks health_check_interval health_check_details health_check_concurrency enable_health_check_routing
     health_check_staleness_threshold health_check_ignore_transient_errors use_shared_health_check`,
   ),
   ignored(
-    'opens paths or ways in, which stay closed',
+    'opens paths or other access, which stays closed',
     `pass_through_endpoints public_routes litellm_key_header_name user_header_name user_header_mappings enable_client_side_credentials
     allow_client_side_credentials forward_llm_provider_auth_headers forward_openai_org_id enable_public_model_hub
     mcp_client_side_auth_header_name infer_model_from_keys`,

@@ -3,7 +3,7 @@ import { configurationFixture, oneModel } from '../../test/support/configuration
 
 const { faults, load, warnings } = configurationFixture();
 
-describe('a key that is no setting', () => {
+describe('a key that is not a setting', () => {
   it.each([
     ['modle_list: []', 'modle_list: is not known; the nearest known name is model_list'],
     ['something: 1', 'something: is not known'],
@@ -21,11 +21,11 @@ describe('a key that is no setting', () => {
       'router_settings: {model_group_aliases: {}}',
       'router_settings.model_group_aliases: is not known; the nearest known name is model_group_alias',
     ],
-  ])('%s is a warning with the nearest name, or its block (C3)', (line, warning) => {
+  ])('%s causes a warning with the nearest name, or the right block', (line, warning) => {
     expect(warnings(oneModel([], `${line}\n`))).toEqual([`config.yaml:6: ${warning}`]);
   });
 
-  it('of an entry is one, too (C3)', () => {
+  it('in an entry causes one as well', () => {
     const text = oneModel([], '    model_inf: {}\n    api_key: x\n    what: 1\n');
     expect(warnings(text)).toEqual([
       'config.yaml:6: model_list[0].model_inf: is not known; the nearest known name is model_info',
@@ -35,8 +35,8 @@ describe('a key that is no setting', () => {
   });
 });
 
-describe("LiteLLM's settings that are not built yet", () => {
-  it('are said in one line for each file (C2, C3)', () => {
+describe("LiteLLM's settings that are ignored", () => {
+  it('are listed in one line for each file', () => {
     const text = oneModel(
       ['api_version: 5', 'max_retries: 2'],
       [
@@ -52,7 +52,7 @@ describe("LiteLLM's settings that are not built yet", () => {
     ]);
   });
 
-  it('are not worth a word where they ask for nothing, or for what is so anyway (C3)', () => {
+  it('cause no warning if they request nothing, or what the proxy does anyway', () => {
     const text = oneModel(
       ['max_retries: 0'],
       [
@@ -103,7 +103,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ]);
   });
 
-  it('stop the start at the top of the file and in an entry, too', () => {
+  it('stop the start at the top of the file and in an entry as well', () => {
     const fault = (text: string) => faults(text).map((line) => line.replace(/, and this is not implemented.*/, ''));
     const guard = (mode: string) => oneModel([], `guardrails:\n  - {guardrail_name: g, litellm_params: {${mode}}}\n`);
     expect(fault(guard('default_on: true'))).toEqual([
@@ -117,7 +117,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ]);
   });
 
-  it('are looked for among the variables, which the file may set', () => {
+  it('are also found among the environment variables, including those of the file', () => {
     const origins = 'LITELLM_CORS_ORIGINS: restricts which web pages may ask';
     const environment = { LITELLM_CORS_ORIGINS: 'https://app.example', DATABASE_URL: 'postgres://u:p@h/d' };
     expect(faults(oneModel(), { environment })).toEqual([expect.stringContaining(`environment: ${origins}`)]);
@@ -127,7 +127,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
     ).toEqual(['environment: not implemented, ignored: LITELLM_CORS_ORIGINS, DATABASE_URL']);
   });
 
-  it('cannot be dispensed with by a name that is never refused', () => {
+  it('are not allowed in start_without if they never stop the start', () => {
     expect(faults(oneModel([], 'general_settings: {start_without: [rmp, tpm, master_key]}\n'))).toEqual([
       'config.yaml:6: general_settings.start_without[0]: "rmp" is no setting that stops the start',
       'config.yaml:6: general_settings.start_without[2]: "master_key" is no setting that stops the start',
@@ -155,13 +155,13 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
       'litellm_settings',
     ],
     ['router_settings: {max_parallel_requests: 4}', 'router_settings.max_parallel_requests', 'general_settings'],
-  ])('stop the start in a block where they do nothing: %s', (line, place, block) => {
+  ])('stop the start in a block where they have no effect: %s', (line, place, block) => {
     expect(faults(oneModel([], `${line}\n`))).toEqual([
       `config.yaml:6: ${place}: restricts access only in ${block}: move it there`,
     ]);
   });
 
-  it('may stand in a wrong block if the key comes from the variable that holds anyway', () => {
+  it('may be in a wrong block if the key comes from the variable that applies anyway', () => {
     const text = oneModel([], 'litellm_settings: {master_key: os.environ/LITELLM_MASTER_KEY}\n');
     const environment = { LITELLM_MASTER_KEY: 'k' };
     expect(warnings(text, { environment })).toEqual([
@@ -174,7 +174,7 @@ describe("LiteLLM's settings that restrict access and are not implemented", () =
 describe('model_group_alias', () => {
   const aliases = (value: string) => load(oneModel([], `router_settings:\n  model_group_alias: ${value}\n`)).proxy;
 
-  it('has two forms, one of which can hide it (C4)', () => {
+  it('has two forms, and one of them can hide the alias', () => {
     const { modelGroupAlias, hiddenAliases } = aliases(
       '{a: chat, b: {model: chat, hidden: true}, c: {model: chat, hidden: false}}',
     );
@@ -188,7 +188,7 @@ describe('model_group_alias', () => {
     expect(hiddenAliases).toEqual(new Set(['b']));
   });
 
-  it('of a group that is not there is a warning, of something else a fault (C3)', () => {
+  it('of an unknown group causes a warning, of another value a fault', () => {
     expect(warnings(oneModel([], 'router_settings: {model_group_alias: {a: chta}}\n'))).toEqual([
       'config.yaml:6: router_settings.model_group_alias.a: there is no "chta" in model_list',
     ]);

@@ -2,19 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { parseYaml } from './yaml-document.js';
 import { nodeAt, toPlain } from './yaml-node.js';
 
-/** The value, or each fault as `line: message`. */
+/** Returns the value, or each fault as `line: message`. */
 function read(text: string): unknown {
   const { root, faults } = parseYaml(text, 'config.yaml');
   return root === undefined ? faults.map(({ line, message }) => `${line ?? '-'}: ${message}`) : toPlain(root);
 }
 
-/** The line of the value at a path. */
+/** Returns the line of the value at a path. */
 function lineOf(text: string, ...path: readonly (string | number)[]): number | undefined {
   const { root } = parseYaml(text, 'config.yaml');
   return root === undefined ? undefined : nodeAt(root, path).line;
 }
 
-describe('YAML as LiteLLM reads it', () => {
+describe('parsing YAML like LiteLLM', () => {
   it.each<[string, unknown]>([
     ['a: yes\nb: Off\nc: on\nd: NO\n', { a: true, b: false, c: true, d: false }],
     ['a: 010\nb: 0x1f\nc: 1_000\nd: 0b11\ne: 1:30\n', { a: 8, b: 31, c: 1000, d: 3, e: 90 }],
@@ -27,11 +27,11 @@ describe('YAML as LiteLLM reads it', () => {
     ['a: {b: [1, {c: d}]}\r\n', { a: { b: [1, { c: 'd' }] } }],
     ['%YAML 1.1\n---\na: 1\n...\n', { a: 1 }],
     ['__proto__: {a: 1}\nconstructor: 2\n', JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}') as unknown],
-  ])('%j (C3)', (text, expected) => {
+  ])('reads %j', (text, expected) => {
     expect(read(text)).toEqual(expected);
   });
 
-  it('merges with <<, its own keys first, then the earlier mapping (C3)', () => {
+  it('merges with <<: own keys win, then the earlier mapping', () => {
     const text = [
       'x: &x {a: 1, b: 1}',
       'y: &y',
@@ -57,7 +57,7 @@ describe('YAML as LiteLLM reads it', () => {
     expect(lineOf(text, 'two')).toBe(6);
   });
 
-  it('knows the line of every value: that of its key, or its own in a list (C3)', () => {
+  it('reports the line of every value: the line of its key, or of the item in a list', () => {
     const text = '# first\nmodel_list:\n  - model_name: a\n    params:\n      model: |\n        x\n\n  - *none_yet\n';
     expect(lineOf(text)).toBeUndefined();
     const whole = text
@@ -70,7 +70,7 @@ describe('YAML as LiteLLM reads it', () => {
   });
 });
 
-describe('what is no configuration', () => {
+describe('text that is not a configuration', () => {
   it.each([
     ['', ['-: the file is empty']],
     ['# nothing\n\n', ['-: the file is empty']],
@@ -94,11 +94,11 @@ describe('what is no configuration', () => {
         '4: a stands twice in the same mapping, the first time on line 1',
       ],
     ],
-  ])('%j is refused with its line (C3)', (text, faults) => {
+  ])('%j is rejected with its line', (text, faults) => {
     expect(read(text)).toEqual(faults);
   });
 
-  it('is not filled into memory by aliases of aliases (C3)', () => {
+  it('cannot fill the memory with aliases of aliases', () => {
     const lines = Array.from({ length: 12 }, (_, index) => {
       const values = Array.from({ length: 10 }, () => (index === 0 ? 'x' : `*a${index - 1}`));
       return `a${index}: &a${index} [${values.join(', ')}]`;
