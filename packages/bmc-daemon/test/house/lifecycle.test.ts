@@ -140,6 +140,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['operation: 409 OperationFailed', () => reset('insertFailed')],
   ['operation: 400 ActionNotSupported', () => reset('unsupported')],
   ['operation: 502 CouldNotEstablishConnection', () => reset('mediaUnreachable')],
+  ['operation: 400 CreateLimitReachedForResource', () => reset('noPlace')],
   ['operation: 507 InsufficientStorage', () => reset('storageFull')],
   ['operation: 500 InternalError', () => reset('internal')],
 ];
