@@ -23,7 +23,10 @@ const consoleArgs = {
 const NOTHING = Buffer.alloc(0);
 const CONTENT = 'a part in the middle';
 
-/** What libvirtd sends for a small download: `D`ata, its `E`nd, an e`X`ception; `R` is the answer to the call itself. */
+/**
+ * Messages of libvirtd for a small download: `D` data, `E` end, `X` error, `R` the reply to the
+ * call.
+ */
 type Message = 'R' | 'D' | 'E' | 'X';
 
 let fake: FakeLibvirtd;
@@ -78,8 +81,8 @@ function cutInto(size: number): OpenTransport {
 
 const download20 = async (): Promise<string> => (await buffer(await link.openStream(download, transfer))).toString();
 
-// Found with libvirtd 9.0: a thread of its own sends a stream's data, and may do so before the call is answered. What came first
-// was dropped: a download was empty, or had no end.
+// A separate thread of libvirtd 9.0 sends stream data, perhaps before the reply to the call. If the
+// client dropped these messages, a download would be empty or would not end.
 describe('a download with messages before the reply', () => {
   const orders: readonly (readonly Message[])[] = [
     ['R', 'D', 'E'],

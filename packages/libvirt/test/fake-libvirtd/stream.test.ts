@@ -234,7 +234,8 @@ describe('a download', () => {
       peer.client.stream(download, peer.serial, MessageStatus.continue, NOTHING);
     };
     send();
-    // Longer than keepalive is patient, measured by the control connection's pings (every second interval, it being answered).
+    // Longer than the keepalive limit, measured by the PINGs of the control connection (one per two
+    // intervals).
     const pings = (): number => fake.clients[0]?.pings ?? 0;
     const before = pings();
     await until('time to pass', () => pings() > before + 15);

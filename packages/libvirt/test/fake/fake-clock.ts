@@ -6,11 +6,11 @@ interface Waiting {
   readonly delayMs: number;
 }
 
-/** A clock that goes on only when told. */
+/** A clock that stands still until a test calls `advance`. */
 export class FakeClock implements Clock {
   #now = 0;
   readonly #waiting = new Set<Waiting>();
-  /** The delay of every timer that was ever asked for, in order. */
+  /** Delays of all timers so far, in order. */
   readonly delays: number[] = [];
 
   now(): number {
@@ -24,17 +24,17 @@ export class FakeClock implements Clock {
     return { cancel: () => void this.#waiting.delete(waiting) };
   }
 
-  /** How many timers wait. */
+  /** Number of running timers. */
   get pending(): number {
     return this.#waiting.size;
   }
 
-  /** Milliseconds until each waiting timer, soonest first. */
+  /** Remaining milliseconds of each running timer, sorted. */
   get upcoming(): readonly number[] {
     return [...this.#waiting].map((each) => each.at - this.#now).sort((a, b) => a - b);
   }
 
-  /** Lets `ms` pass: timers fire in order, those included that are set meanwhile. */
+  /** Advances the time. Timers fire in order, including new timers. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {

@@ -17,10 +17,10 @@ import { MessageSplitter } from '../../src/protocol/message-splitter.js';
 import { type EventProcedure, type Procedure, PROGRAM } from '../../src/protocol/procedure.js';
 import { type Codec, type Value, XdrReader, XdrWriter } from '../../src/xdr.js';
 
-/** What a handler returns to answer nothing, now or ever. */
+/** Result of a handler that never answers. */
 export const HANG = Symbol('hang');
 
-/** What a handler throws to answer with an error of libvirt. */
+/** Error that a handler throws to answer with a libvirt error. */
 export class Refusal extends Error {
   constructor(
     readonly code: number,
@@ -31,14 +31,14 @@ export class Refusal extends Error {
   }
 }
 
-/** One call that has come in. */
+/** A received call. */
 export interface FakeCall {
   readonly client: FakeClient;
   readonly serial: number;
   readonly number: number;
 }
 
-/** A stream message that has come in. */
+/** A received stream message. */
 export interface StreamMessage {
   readonly serial: number;
   readonly status: number;
@@ -47,7 +47,7 @@ export interface StreamMessage {
 
 type Handler = (body: XdrReader, call: FakeCall) => Promise<Buffer | null>;
 
-/** The bytes of one message. */
+/** Encodes a message. */
 export function message<T>(header: Header, codec: Codec<T>, value: T): Buffer {
   const writer = new XdrWriter();
   openMessage(writer, header);
@@ -56,7 +56,7 @@ export function message<T>(header: Header, codec: Codec<T>, value: T): Buffer {
   return writer.finish();
 }
 
-/** The bytes of a successful reply. */
+/** Encodes a successful reply. */
 export function replyTo<A, R>(procedure: Procedure<A, R>, serial: number, result: R): Buffer {
   const { program, number } = procedure;
   return message(
@@ -66,7 +66,7 @@ export function replyTo<A, R>(procedure: Procedure<A, R>, serial: number, result
   );
 }
 
-/** The bytes of an event. */
+/** Encodes an event. */
 export function eventMessage<E>(event: EventProcedure<E>, value: E): Buffer {
   const { program, number } = event;
   return message(
@@ -76,7 +76,7 @@ export function eventMessage<E>(event: EventProcedure<E>, value: E): Buffer {
   );
 }
 
-/** A virError as libvirtd sends it. */
+/** Creates a virError as libvirtd sends it. */
 export function virError(code: number, domain: number, text: string): Value<typeof remoteError> {
   return {
     code,
@@ -93,14 +93,14 @@ export function virError(code: number, domain: number, text: string): Value<type
   };
 }
 
-/** One client of the fake, from its side. */
+/** A client connection of the fake. */
 export class FakeClient {
-  /** Numbers of the calls that came in, in order; keepalive not among them. */
+  /** Procedure numbers of the received calls, in order, without keepalive. */
   readonly calls: number[] = [];
   readonly streamMessages: StreamMessage[] = [];
   pings = 0;
   pongs = 0;
-  /** Bytes of stream data that came in. */
+  /** Number of received bytes of stream data. */
   streamBytes = 0;
 
   constructor(readonly socket: Socket) {}
@@ -109,7 +109,7 @@ export class FakeClient {
     this.socket.write(bytes);
   }
 
-  /** Closes the connection without a word. */
+  /** Closes the connection without a message. */
   drop(): void {
     this.socket.destroy();
   }
@@ -128,7 +128,10 @@ export class FakeClient {
     this.write(writer.finish());
   }
 
-  /** Sends one message of the stream that `procedure` opened. @returns false when the socket's buffer is full. */
+  /**
+   * Sends a message of the stream that `procedure` opened.
+   * @returns false if the socket's buffer is full.
+   */
   stream(
     procedure: { readonly program: number; readonly number: number },
     serial: number,
@@ -149,15 +152,15 @@ export class FakeClient {
 }
 
 /**
- * A libvirtd that does what a test tells it, speaking with the client's own codecs over a real socket. Untold, it lets everybody
- * in and answers every other call with libvirtd's error for unknown procedures.
+ * A fake libvirtd on a real socket, with the codecs of the client. It accepts every client. Tests
+ * add handlers for procedures; other calls get libvirtd's error for unknown procedures.
  */
 export class FakeLibvirtd {
   readonly clients: FakeClient[] = [];
-  /** Every client that ever came, the gone ones too. */
+  /** All clients so far, including disconnected clients. */
   readonly everyClient: FakeClient[] = [];
   answersPings = true;
-  /** Called with each stream message that comes in. */
+  /** Called with each received stream message. */
   onStream: (message: StreamMessage, client: FakeClient) => void = () => undefined;
   readonly #handlers = new Map<string, Handler>();
   #server: Server | null = null;
@@ -175,7 +178,7 @@ export class FakeLibvirtd {
     return `test+unix:///default?socket=${this.socket}`;
   }
 
-  /** Listens on `name` in a directory of its own. */
+  /** Starts a fake that listens on the socket `name` in a new folder. */
   static async start(name = 'fake-sock'): Promise<FakeLibvirtd> {
     const dir = await mkdtemp(join(tmpdir(), 'rackless-fake-'));
     const fake = new FakeLibvirtd(dir, join(dir, name));
@@ -183,7 +186,7 @@ export class FakeLibvirtd {
     return fake;
   }
 
-  /** Answers a procedure; replaces what answered it before. */
+  /** Sets the handler of a procedure. */
   on<A, R>(procedure: Procedure<A, R>, handler: (args: A, call: FakeCall) => R | Promise<R> | typeof HANG): void {
     this.#handlers.set(`${procedure.program}/${procedure.number}`, async (body, call) => {
       const result = await handler(procedure.args.decode(body), call);
@@ -201,7 +204,7 @@ export class FakeLibvirtd {
     });
   }
 
-  /** Stops listening and drops every client: what a daemon that ends looks like. */
+  /** Stops listening and disconnects all clients, like a daemon that exits. */
   async refuse(): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -227,7 +230,7 @@ export class FakeLibvirtd {
       return true;
     });
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));
-    socket.on('error', () => undefined); // The client went away while it was written to: `close` follows.
+    socket.on('error', () => undefined); // The client disconnected during a write. `close` follows.
     socket.on('close', () => {
       const at = this.clients.indexOf(client);
       if (at >= 0) this.clients.splice(at, 1);
@@ -261,7 +264,7 @@ export class FakeLibvirtd {
     const failed = { program, procedure, type: MessageType.reply, serial, status: MessageStatus.error };
     const handler = this.#handlers.get(`${program}/${procedure}`);
     try {
-      // VIR_ERR_RPC from VIR_FROM_RPC, as a real libvirtd says it.
+      // VIR_ERR_RPC from VIR_FROM_RPC, as in libvirtd.
       if (handler === undefined) throw new Refusal(39, 7, `unknown procedure: ${procedure}`);
       const bytes = await handler(body, { client, serial, number: procedure });
       if (bytes !== null) client.write(bytes);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `probe` is true, looking every few milliseconds. @throws {Error} after `timeoutMs`. */
+/** Waits until `probe` returns true. It polls every 2 ms. @throws {Error} after `timeoutMs`. */
 export async function until(what: string, probe: () => boolean, timeoutMs = 120_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!probe()) {
@@ -9,12 +9,12 @@ export async function until(what: string, probe: () => boolean, timeoutMs = 120_
   }
 }
 
-/** What a promise that must fail fails with. @throws {Error} when it succeeds. */
+/** Returns the error of a promise that must reject. @throws {Error} if it resolves. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
   } catch (error) {
     return error;
   }
-  throw new Error('it succeeded');
+  throw new Error('the promise did not reject');
 }

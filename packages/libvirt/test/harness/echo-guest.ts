@@ -2,16 +2,17 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A boot sector that sends back what comes over the first serial port:
- * `sti; again: mov dx,0x3fd; poll: in al,dx; test al,1; jnz ready; hlt; jmp poll; ready: mov dl,0xf8; in al,dx; out dx,al; jmp again`.
- * It halts between timer ticks, so that a guest costs next to nothing.
+ * Boot sector that echoes the input of the first serial port:
+ * `sti; again: mov dx,0x3fd; poll: in al,dx; test al,1; jnz ready; hlt; jmp poll;
+ * ready: mov dl,0xf8; in al,dx; out dx,al; jmp again`.
+ * It halts between timer ticks, so a guest uses almost no CPU time.
  */
 const ECHO = Buffer.from(
   'fb' + 'bafd03' + 'ec' + 'a801' + '7503' + 'f4' + 'ebf8' + 'b2f8' + 'ec' + 'ee' + 'ebef',
   'hex',
 );
 
-/** Writes a disk image of 1 MiB that boots into the echo. @returns its path. */
+/** Writes a bootable disk image of 1 MiB with the echo program. @returns its path. */
 export async function writeEchoDisk(dir: string, name = 'echo.img'): Promise<string> {
   const disk = Buffer.alloc(1_048_576);
   ECHO.copy(disk);
@@ -21,7 +22,7 @@ export async function writeEchoDisk(dir: string, name = 'echo.img'): Promise<str
   return path;
 }
 
-/** What the machine of {@link echoGuestXml} has besides its disk. */
+/** Options of {@link echoGuestXml}. */
 export interface EchoGuest {
   readonly name: string;
   readonly disk: string;
@@ -31,7 +32,10 @@ export interface EchoGuest {
   readonly extra?: string;
 }
 
-/** A machine of 16 MiB without acceleration: a virtio disk, an empty cdrom drive, a USB controller, a serial port. */
+/**
+ * Returns the XML of a domain without acceleration: 16 MiB, virtio disk, empty CD drive, USB
+ * controller, serial port.
+ */
 export function echoGuestXml({ name, disk, devices = '', extra = '' }: EchoGuest): string {
   return `<domain type='qemu'>
   <name>${name}</name>

@@ -2,15 +2,15 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { Hypervisor } from '../../src/index.js';
 import { type LibvirtdOptions, type PrivateLibvirtd, startLibvirtd } from './libvirtd.js';
 
-/** A libvirtd that nobody else sees, and a connection to it. */
+/** A private libvirtd and a connection to it. */
 export interface Host {
   readonly daemon: PrivateLibvirtd;
   readonly hypervisor: Hypervisor;
 }
 
 /**
- * Gives the tests of a file one host: made before the first of them, ended after the last, also where making it failed half-way.
- * @param ready is handed the host, before the `beforeAll` hooks that come after this call.
+ * Starts a host before the tests of a file and stops it afterwards, even if the start fails.
+ * @param ready receives the host before later `beforeAll` hooks run.
  */
 export function withHost(driver: LibvirtdOptions['driver'], ready: (host: Host) => void): void {
   let daemon: PrivateLibvirtd | undefined;

@@ -13,12 +13,12 @@ describe('private libvirtd', () => {
   });
   afterAll(() => daemon.stop());
 
-  it('answers a client that nobody here wrote', async () => {
+  it('answers virsh', async () => {
     const { stdout } = await run('virsh', ['-c', daemon.uri, 'list', '--name']);
     expect(stdout.trim()).toBe('test');
   });
 
-  it('comes back under another process id after a restart', async () => {
+  it('has another process id after a restart', async () => {
     const before = daemon.pid;
     await daemon.end();
     await daemon.start();
@@ -27,7 +27,7 @@ describe('private libvirtd', () => {
     expect(stdout.trim()).toBe('test');
   });
 
-  it('leaves no process and no directory behind', async () => {
+  it('leaves no process and no folder behind', async () => {
     const other = await startLibvirtd({ driver: 'qemu' });
     await other.stop();
     expect(() => process.kill(other.pid, 0)).toThrow('ESRCH');

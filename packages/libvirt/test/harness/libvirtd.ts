@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What {@link startLibvirtd} can be told. */
+/** Options of {@link startLibvirtd}. */
 export interface LibvirtdOptions {
-  /** Which driver the `uri` names; the daemon itself serves both. */
+  /** Driver of the `uri`. The daemon has both drivers. */
   readonly driver: 'test' | 'qemu';
   /** Further lines of libvirtd.conf, e.g. `keepalive_interval = 1`. */
   readonly libvirtdConf?: readonly string[];
@@ -16,25 +16,28 @@ export interface LibvirtdOptions {
   readonly qemuConf?: readonly string[];
 }
 
-/** A libvirtd that nobody else sees. */
+/** A libvirtd that is isolated from the host. */
 export interface PrivateLibvirtd {
-  /** A connection URI that names the private socket, so that it can never reach the host's daemon. */
+  /** Connection URI with the private socket, so that it never connects to the host's daemon. */
   readonly uri: string;
   /** Path of the read-write unix socket. */
   readonly socket: string;
-  /** Process id of the running libvirtd, as seen from here; changes with a restart. */
+  /** Process id of libvirtd outside of its namespace. Changes with a restart. */
   readonly pid: number;
-  /** Everything it owns: `etc`, `run`, `lib`, `log`, `cache`, and a `tmp` for images. Removed by `stop()`. */
+  /**
+   * Folder of all its files: `etc`, `run`, `lib`, `log`, `cache`, and a `tmp` for images. `stop()`
+   * removes it.
+   */
   readonly dir: string;
   /** Sends libvirtd a signal. */
   signal(signal: NodeJS.Signals): void;
-  /** Process id of a running QEMU guest, as seen from here. */
+  /** Returns the process id of a running QEMU guest outside of its namespace. */
   guestPid(domainName: string): Promise<number>;
-  /** Ends libvirtd and waits until it is gone; its guests go on running. */
+  /** Stops libvirtd and waits until it has exited. Its guests continue to run. */
   end(signal?: NodeJS.Signals): Promise<void>;
   /** Starts libvirtd after `end()` and waits until it listens. */
   start(): Promise<void>;
-  /** Ends libvirtd and every guest, and removes `dir`; idempotent. */
+  /** Stops libvirtd and all guests, and removes `dir`. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -44,13 +47,14 @@ const bindings = {
   lib: '/var/lib/libvirt',
   log: '/var/log/libvirt',
   cache: '/var/cache/libvirt',
-  // Locks of consoles are files named after a terminal and a process id, which are others in each namespace.
+  // Console locks contain terminal names and process ids, which differ between namespaces.
   lock: '/run/lock',
 } as const;
 
-// The shell lives as long as its stdin: when the test process dies, however it dies, the pipe closes, the shell ends, tini
-// (process 1 of the namespace) ends, and the kernel kills libvirtd and every guest. libvirtd is started in a subshell of
-// its own so that tini is its parent: a slow reaper makes libvirt wait seconds for each dead QEMU.
+// The shell runs as long as its stdin is open. If the test process dies, the pipe closes, the shell
+// exits, tini (process 1 of the namespace) exits, and the kernel kills libvirtd and all guests.
+// A subshell starts libvirtd, so that tini is its parent: with a slow reaper, libvirt waits seconds
+// for each dead QEMU.
 const holder = `
 set -e
 for pair in ${Object.entries(bindings)
@@ -66,7 +70,7 @@ while read -r line; do
 done
 `;
 
-/** Waits for what a busy machine takes minutes for: the limit is for what hangs. */
+/** Waits until `probe` returns a value. The time-out is long because a loaded host is slow. */
 async function until<T>(what: string, probe: () => Promise<T | undefined>, timeoutMs = 240_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -83,7 +87,10 @@ const readable = (path: string): Promise<string | undefined> =>
     () => undefined,
   );
 
-/** The process that has `inner` as its id inside the namespace held by `holderPid`. */
+/**
+ * Returns the outer process id of the process that has the id `inner` inside the namespace of
+ * `holderPid`.
+ */
 async function outerPid(holderPid: number, inner: number): Promise<number | undefined> {
   const children = (await readable(`/proc/${holderPid}/task/${holderPid}/children`)) ?? '';
   for (const child of children.split(' ').filter(Boolean).map(Number)) {
@@ -157,7 +164,8 @@ class Holder implements PrivateLibvirtd {
     await until('libvirtd to end', async () =>
       (await readable(`/proc/${pid}/status`)) === undefined ? true : undefined,
     );
-    // A killed daemon leaves its socket behind; nothing must connect to it before the next one listens.
+    // A killed daemon leaves its socket behind. No client may connect to it before the next daemon
+    // listens.
     await rm(this.socket, { force: true });
   }
 
@@ -176,14 +184,15 @@ class Holder implements PrivateLibvirtd {
 }
 
 /**
- * Starts a libvirtd of our own in private mount and process namespaces (root, or a user who may make user namespaces): about 0.1 s.
- * It shares only the network with the host. When this process ends, it and its guests are killed by the kernel.
- * @throws {Error} with the end of its output, when it does not listen within four minutes.
+ * Starts a private libvirtd in its own mount and process namespaces, in about 0.1 s. This needs
+ * root, or a user who may create user namespaces. The daemon shares only the network with the host.
+ * When this process exits, the kernel kills the daemon and its guests.
+ * @throws {Error} with the end of its output if it does not listen within four minutes.
  */
 export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLibvirtd> {
   const dir = await mkdtemp(join(tmpdir(), 'rackless-libvirtd-'));
   for (const name of [...Object.keys(bindings), 'tmp']) await mkdir(join(dir, name));
-  // The first of two equal settings wins in libvirt, so the caller's come first.
+  // libvirt uses the first of two equal settings, so the caller's settings come first.
   const configure = (name: string, lines: readonly string[]): Promise<void> =>
     writeFile(join(dir, 'etc', name), `${lines.join('\n')}\n`);
   await configure('libvirtd.conf', [
@@ -199,7 +208,8 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
     'cgroup_controllers = []',
     'namespaces = []',
     'remember_owner = 0',
-    // virtlogd is not in the namespace, and it loses a serial log that is closed and opened again quickly.
+    // virtlogd is not in the namespace. It also loses a serial log that is quickly closed and
+    // reopened.
     'stdio_handler = "file"',
   ]);
   const asRoot = process.getuid?.() === 0;
@@ -221,7 +231,7 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`preparing a private libvirtd: exit ${String(code)}: ${output}`)));
   });
-  child.stdin.on('error', () => undefined); // The holder ended first: whoever waits for it sees that.
+  child.stdin.on('error', () => undefined); // The holder has exited. Its 'exit' event reports the error.
   try {
     await ready;
     if (child.pid === undefined) throw new Error('preparing a private libvirtd: no process');

@@ -1,6 +1,6 @@
 import { LibvirtError } from '../../src/index.js';
 
-/** The code of the error that a call fails with; undefined when it does not fail. */
+/** Returns the error code of a call; undefined if the call succeeds. */
 export const codeOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => undefined,

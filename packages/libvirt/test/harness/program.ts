@@ -8,26 +8,32 @@ import { transformFile } from '@swc/core';
 
 const packageDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The client and one suite's programs as JavaScript, for tests that need a process of their own. */
+/**
+ * The client and the programs of a test suite, compiled to JavaScript, for tests that need their
+ * own process.
+ */
 export interface CompiledPrograms {
-  /** Starts a program: a file of the suite's `programs/`, without its ending. */
+  /** Starts a program. @param name file in the suite's `programs/`, without its extension. */
   run(name: string, args: readonly string[], options?: RunOptions): RunningProgram;
   /** Removes the compiled files. */
   remove(): Promise<void>;
 }
 
-/** How a program runs. */
+/** Options of {@link CompiledPrograms.run}. */
 export interface RunOptions {
   readonly nodeFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** User and group id; needs root. */
+  /** User and group id. Needs root. */
   readonly uid?: number;
 }
 
-/** A program that runs. */
+/** A running program. */
 export interface RunningProgram {
   readonly process: ChildProcessByStdio<null, Readable, Readable>;
-  /** Its standard output when it has ended; rejects with its standard error when it failed or took over 60 s. */
+  /**
+   * Resolves with the standard output at the end. Rejects with the standard error after a failure
+   * or 240 s.
+   */
   readonly output: Promise<string>;
 }
 
@@ -39,10 +45,10 @@ async function* sources(dir: string): AsyncGenerator<string> {
   }
 }
 
-/** Compiles `src`, the fake and `test/<suite>/programs`, so that no build has to come before the tests. */
+/** Compiles `src`, the fake and `test/<suite>/programs`, so that the tests need no build. */
 export async function compilePrograms(suite: string): Promise<CompiledPrograms> {
   const out = await mkdtemp(join(tmpdir(), 'rackless-programs-'));
-  // Programs may run as another user.
+  // Another user may run the programs.
   await chmod(out, 0o755);
   await writeFile(join(out, 'package.json'), '{"type":"module"}');
   for (const dir of ['src', join('test', 'fake'), join('test', suite, 'programs')]) {
@@ -58,7 +64,7 @@ export async function compilePrograms(suite: string): Promise<CompiledPrograms> 
       await writeFile(target, code);
     }
   }
-  // So may Node itself, which another user does not reach where it was unpacked below root's home.
+  // Another user cannot execute a Node in root's home folder.
   const node = join(out, 'node');
   await link(process.execPath, node).catch(() => copyFile(process.execPath, node));
   return {
@@ -71,7 +77,7 @@ function run(node: string, path: string, args: readonly string[], options: RunOp
   const { uid, nodeFlags = [], env = {} } = options;
   const child = spawn(node, [...nodeFlags, path, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // jest's own flags (--experimental-vm-modules) are not for others.
+    // Without the flags of jest (--experimental-vm-modules).
     env: { PATH: process.env['PATH'], ...env },
     timeout: 240_000,
     killSignal: 'SIGKILL',

@@ -4,7 +4,7 @@ import type { PrivateLibvirtd } from './libvirtd.js';
 
 const run = promisify(execFile);
 
-/** What virsh prints, without the line feeds around it: the other client that these tests compare with. */
+/** Runs virsh and returns its output, trimmed. Tests compare this client with virsh. */
 export async function virsh(daemon: PrivateLibvirtd, ...args: readonly string[]): Promise<string> {
   const { stdout } = await run('virsh', ['-c', daemon.uri, ...args], { maxBuffer: 16_777_216 });
   return stdout.trim();

@@ -39,7 +39,7 @@ beforeAll(async () => {
 const { VALIDATE } = DomainDefineFlags;
 
 describe('the QEMU host', () => {
-  it('tells what its domains can have', async () => {
+  it('returns the capabilities of its domains', async () => {
     const query = { virtType: 'qemu', arch: 'x86_64', machine: 'q35', emulatorBinary: '/usr/bin/qemu-system-x86_64' };
     const xml = await hypervisor.getDomainCapabilities(query);
     expect(xml.trim()).toBe(
@@ -48,14 +48,14 @@ describe('the QEMU host', () => {
     expect(await codeOf(hypervisor.getDomainCapabilities({ arch: 'pdp11' }))).toBe('INVALID_ARG');
   });
 
-  it('tells the version of QEMU', async () => {
+  it('returns the version of QEMU', async () => {
     const version = await hypervisor.getVersion();
     const printed = `${Math.trunc(version / 1e6)}.${Math.trunc(version / 1e3) % 1e3}.${version % 1e3}`;
     expect(await virsh(daemon, 'version')).toContain(`Running hypervisor: QEMU ${printed}`);
   });
 });
 
-describe('a running machine', () => {
+describe('a running domain', () => {
   let domain: Domain;
   beforeAll(async () => {
     const defined = await hypervisor.domainDefineXml(echoGuestXml({ name: 'echo', disk }), VALIDATE);
@@ -66,14 +66,14 @@ describe('a running machine', () => {
     await domain.undefineFlags(DomainUndefineFlags.MANAGED_SAVE);
   });
 
-  it('was started paused', async () => {
+  it('starts paused', async () => {
     expect(await domain.getState()).toEqual({ state: DomainState.PAUSED, reason: DomainPausedReason.USER });
     await domain.resume();
     expect((await domain.getState()).state).toBe(DomainState.RUNNING);
     expect(await codeOf(domain.create())).toBe('OPERATION_INVALID');
   });
 
-  it('answers on its console', async () => {
+  it('echoes on its console', async () => {
     const console = await domain.openConsole();
     const answer = new Promise<string>((resolve, reject) => {
       let text = '';
@@ -84,7 +84,7 @@ describe('a running machine', () => {
       console.once('error', reject);
       console.once('close', () => reject(new Error('closed')));
     });
-    // The firmware drains the port before the boot sector runs: send until the echo is up.
+    // The firmware discards input before the boot sector runs, so send until the echo comes.
     const timer = setInterval(() => console.write('rackless'), 250);
     try {
       expect(await answer).toContain('rackless');
@@ -95,9 +95,9 @@ describe('a running machine', () => {
     expect(await codeOf(domain.openConsole('absent0'))).toBe('INTERNAL_ERROR');
   });
 
-  it('takes monitor commands and gives the answers as they are', async () => {
+  it('executes monitor commands and returns raw replies', async () => {
     const qmp = JSON.parse(await domain.qemuMonitorCommand('{"execute":"query-status"}')) as unknown;
-    // QEMU 9 has no `singlestep` any more.
+    // QEMU 9 has removed `singlestep`.
     expect(qmp).toMatchObject({
       return: { status: 'running', running: true },
       id: expect.stringMatching(/^libvirt-\d+$/),
@@ -108,7 +108,7 @@ describe('a running machine', () => {
     expect(line).toContain('VM status: running');
   });
 
-  it('changes and ejects a medium, live and for good, and tells of the tray', async () => {
+  it('changes and ejects a medium, live and persistent, with tray events', async () => {
     const image = join(daemon.dir, 'tmp', 'medium.iso');
     await copyFile(disk, image);
     const drive = (source: string): string =>
@@ -137,7 +137,7 @@ describe('a running machine', () => {
     subscription.remove();
   });
 
-  it('gets and loses a device, with an event for each', async () => {
+  it('attaches and detaches a device, with an event for each', async () => {
     const stick = join(daemon.dir, 'tmp', 'stick.img');
     await copyFile(disk, stick);
     const device = `<disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='${stick}'/><target dev='sda' bus='usb'/></disk>`;
@@ -157,7 +157,7 @@ describe('a running machine', () => {
     expect(await codeOf(domain.detachDeviceFlags(device, CONFIG))).toBe('DEVICE_MISSING');
   });
 
-  it('tells the sizes and counters of its disks', async () => {
+  it('returns the sizes and counters of its disks', async () => {
     expect(await domain.getBlockInfo('vda')).toEqual({
       capacityBytes: 1_048_576,
       allocationBytes: expect.any(Number),
@@ -170,7 +170,7 @@ describe('a running machine', () => {
     expect(await codeOf(domain.blockStats('vdz'))).toBe('INVALID_ARG');
   });
 
-  it('gives statistics of every group with their types', async () => {
+  it('returns statistics of every group with their types', async () => {
     const { STATE, CPU_TOTAL, VCPU, BLOCK } = DomainStatsTypes;
     const [stats] = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL | VCPU | BLOCK);
     expect(stats?.domain).toEqual(domain);
@@ -184,7 +184,7 @@ describe('a running machine', () => {
     });
   });
 
-  it('tells of resets, NMI and requests to shut down', async () => {
+  it('handles resets, NMI and shutdown requests', async () => {
     const events = hypervisor.events.iterate('reboot');
     await events.ready;
     await domain.reset();
@@ -192,15 +192,15 @@ describe('a running machine', () => {
     expect(event.value).toEqual({ kind: 'reboot', domain });
     await events.return?.();
     await domain.injectNmi();
-    // The guest ignores the button; that it was pressed is all that libvirt promises.
+    // The guest ignores the request. libvirt only confirms that it sent it.
     await domain.shutdownFlags(DomainShutdownFlags.ACPI_POWER_BTN);
     expect(await codeOf(domain.shutdownFlags(DomainShutdownFlags.GUEST_AGENT))).toBe('ARGUMENT_UNSUPPORTED');
     expect((await domain.getState()).state).toBe(DomainState.RUNNING);
   });
 });
 
-describe('a machine whose state is saved', () => {
-  it('tells what it was, whatever its definition says by now', async () => {
+describe('a domain with a saved state', () => {
+  it('returns the saved XML, even if the definition changes', async () => {
     const xml = echoGuestXml({ name: 'saved', disk });
     const defined = await hypervisor.domainDefineXml(xml, VALIDATE);
     expect(await codeOf(defined.managedSaveGetXmlDesc())).toBe('OPERATION_INVALID');
@@ -215,8 +215,8 @@ describe('a machine whose state is saved', () => {
   });
 });
 
-describe('a machine with a guest agent channel', () => {
-  it('tells when the agent comes and goes', async () => {
+describe('a domain with a guest agent channel', () => {
+  it('reports when the agent connects and disconnects', async () => {
     const channel = `<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>`;
     const events = hypervisor.events.iterate('agentLifecycle');
     await events.ready;

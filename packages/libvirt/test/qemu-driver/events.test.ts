@@ -18,10 +18,11 @@ let hypervisor: Hypervisor;
 withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
 /**
- * A boot sector that does what libvirt tells events of, in this order:
- * - clock: register 4 of the CMOS (hours) is set to 0;
- * - balloon: the word `actual`, 24 bytes into the configuration of the virtio balloon in PCI slot 6, is set to 1,024 pages;
- * - watchdog: the ib700 is armed with its shortest time-out.
+ * Boot sector that causes these events, in this order:
+ * - clock: sets register 4 of the CMOS (hours) to 0
+ * - balloon: sets `actual`, at byte 24 of the configuration of the virtio balloon in PCI slot 6, to
+ *   1,024 pages
+ * - watchdog: starts the ib700 with its shortest time-out
  */
 const TROUBLE = Buffer.from(
   [
@@ -43,13 +44,13 @@ const TROUBLE = Buffer.from(
     'ba4304', // mov dx,0x443
     'ee', // out dx,al
     'f4', // hlt
-    'ebfd', // jmp to the hlt
+    'ebfd', // jmp to hlt
   ].join(''),
   'hex',
 );
 
-describe('what a guest does', () => {
-  it('to its clock, balloon and watchdog comes as events', async () => {
+describe('an action of the guest', () => {
+  it('on its clock, balloon and watchdog causes an event', async () => {
     const disk = Buffer.alloc(1_048_576);
     TROUBLE.copy(disk);
     disk.writeUInt16LE(0xaa55, 510);
@@ -65,7 +66,7 @@ describe('what a guest does', () => {
     const clock = await events.next();
     expect(clock.value).toEqual({ kind: 'rtcChange', domain, utcOffsetSeconds: expect.any(Number) });
     const balloon = await events.next();
-    // 16 MiB of memory less 1,024 pages of 4 KiB in the balloon: `actual` counts the pages that the guest has given back.
+    // 16 MiB minus 1,024 pages of 4 KiB. `actual` is the number of pages in the balloon.
     expect(balloon.value).toEqual({ kind: 'balloonChange', domain, actualKiB: 12_288 });
     const watchdog = await events.next();
     expect(watchdog.value).toEqual({ kind: 'watchdog', domain, action: DomainEventWatchdogAction.NONE });
@@ -74,8 +75,8 @@ describe('what a guest does', () => {
   });
 });
 
-describe('what happens to a disk', () => {
-  it('that is missing at start is told', async () => {
+describe('a disk', () => {
+  it('that is missing at the start causes an event', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
     const missing = join(daemon.dir, 'tmp', 'missing.iso');
     const drive = `<disk type='file' device='cdrom'><source file='${missing}' startupPolicy='optional'/><target dev='hdb' bus='ide'/><readonly/></disk>`;
@@ -95,7 +96,7 @@ describe('what happens to a disk', () => {
     await domain.destroy();
   });
 
-  it('in a block job is told by its target', async () => {
+  it('with a block job causes an event with its target', async () => {
     const disk = await writeEchoDisk(join(daemon.dir, 'tmp'), 'base.img');
     const defined = await hypervisor.domainDefineXml(echoGuestXml({ name: 'layered', disk }));
     const domain = await defined.create();

@@ -17,8 +17,8 @@ beforeAll(async () => {
   disk = await writeEchoDisk(join(daemon.dir, 'tmp'));
 });
 
-describe('a machine with UEFI variables', () => {
-  it('keeps them or gives them up as the flags say', async () => {
+describe('a domain with UEFI variables', () => {
+  it('keeps or deletes them, according to the flags', async () => {
     const variables = join(daemon.dir, 'tmp', 'VARS.fd');
     const xml = echoGuestXml({ name: 'uefi', disk }).replace(
       "<boot dev='hd'/>",
@@ -48,8 +48,8 @@ describe('a machine with UEFI variables', () => {
   });
 });
 
-describe('a machine that was started with AUTODESTROY', () => {
-  it('ends with the hypervisor that started it', async () => {
+describe('a domain with AUTODESTROY', () => {
+  it('stops when the hypervisor that started it is closed', async () => {
     const starter = await Hypervisor.open(daemon.uri);
     const domain = await starter.domainCreateXml(
       echoGuestXml({ name: 'leased', disk }),

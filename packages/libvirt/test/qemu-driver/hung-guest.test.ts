@@ -33,11 +33,11 @@ beforeAll(async () => {
   process.kill(guestPid, 'SIGSTOP');
 });
 
-/** Longer than a loaded machine needs to open a connection for the calls. */
+/** Long enough to open a connection on a loaded host. */
 const timeoutMs = 10_000;
 
-describe('with one guest’s QEMU stopped', () => {
-  it('everything that goes over the control connection answers', async () => {
+describe('with a stopped QEMU process', () => {
+  it('all calls on the control connection succeed', async () => {
     const reads = {
       state: hung.getState(),
       info: hung.getInfo(),
@@ -61,7 +61,7 @@ describe('with one guest’s QEMU stopped', () => {
     expect(await reads.metadata).toBe('NO_DOMAIN_METADATA');
   });
 
-  it('what waits for it fails at its time-out, and holds neither the other guest nor the reads up', async () => {
+  it('calls that wait for it time out, and block neither other domains nor reads', async () => {
     const stuck = Promise.all([
       codeOf(hung.reset({ timeoutMs })),
       codeOf(hung.getBlockInfo('vda', { timeoutMs })),
@@ -74,7 +74,7 @@ describe('with one guest’s QEMU stopped', () => {
     expect(await stuck).toEqual(['CALL_TIMEOUT', 'CALL_TIMEOUT', 'CALL_TIMEOUT']);
   });
 
-  it('its power is still pulled within the default time-out', async () => {
+  it('destroy succeeds within the default time-out', async () => {
     await hung.destroy();
     expect(await hung.getState()).toEqual({ state: DomainState.SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });

@@ -10,9 +10,9 @@ let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 withHost('qemu', (host) => void ({ daemon, hypervisor } = host));
 
-// Starting a network would make a bridge on the host: the private daemon shares its interfaces.
-describe('a network that is stopped', () => {
-  it('reads as virsh prints it', async () => {
+// A started network would create a bridge on the host, because the private daemon shares the network namespace.
+describe('a stopped network', () => {
+  it('has the same XML as in virsh', async () => {
     const network = await hypervisor.networkDefineXml(
       `<network><name>idle</name><bridge name='rlidle0'/><ip address='192.0.2.1' netmask='255.255.255.0'/></network>`,
     );
@@ -22,7 +22,7 @@ describe('a network that is stopped', () => {
     await network.undefine();
   });
 
-  it('tells the leases that dnsmasq has written down, all or those of one address', async () => {
+  it('returns the DHCP leases, all or those of a MAC address', async () => {
     const network = await hypervisor.networkDefineXml(
       `<network><name>leased</name><bridge name='rlleas0'/>
         <ip address='192.0.2.1' netmask='255.255.255.0'><dhcp><range start='192.0.2.2' end='192.0.2.9'/></dhcp></ip>

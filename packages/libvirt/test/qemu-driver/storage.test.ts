@@ -32,7 +32,7 @@ const volumeXml = (name: string, bytes: number): string =>
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('a directory pool', () => {
-  it('is built with its directory, and found by it', async () => {
+  it('creates its directory, and is found by its path', async () => {
     const pool = await hypervisor.storagePoolDefineXml(poolXml('built'));
     await pool.build(StoragePoolBuildFlags.NEW);
     await pool.create(StoragePoolCreateFlags.NORMAL);
@@ -46,7 +46,7 @@ describe('a directory pool', () => {
     await pool.undefine();
   });
 
-  it('is built when it is created with that flag', async () => {
+  it('is built by its start with the flag WITH_BUILD', async () => {
     const pool = await hypervisor.storagePoolCreateXml(poolXml('transient'), StoragePoolCreateFlags.WITH_BUILD);
     expect([await pool.isActive(), await pool.isPersistent()]).toEqual([true, false]);
     await pool.destroy();
@@ -67,7 +67,7 @@ describe('a volume', () => {
   });
   afterAll(() => pool.destroy());
 
-  it('takes an upload to the last byte', async () => {
+  it('accepts an upload', async () => {
     expect(await codeOf(pool.storageVolCreateXml(volumeXml('disk.raw', size)))).toBe('STORAGE_VOL_EXIST');
     await pipeline(Readable.from([content.subarray(0, 1_000_000), content.subarray(1_000_000)]), await volume.upload());
     expect(digestOf(await readFile(path))).toBe(digestOf(content));
@@ -80,11 +80,11 @@ describe('a volume', () => {
     expect(physical.allocationBytes).toBe(size);
   });
 
-  it('gives it back by download', async () => {
+  it('returns the same bytes in a download', async () => {
     expect(digestOf(await buffer(await volume.download()))).toBe(digestOf(content));
   });
 
-  it('is written and read in part', async () => {
+  it('is written and read partially', async () => {
     const part = Buffer.from('a part in the middle');
     const range = { offsetBytes: 2_000_000, lengthBytes: part.length };
     await pipeline(Readable.from([part]), await volume.upload(range));
@@ -93,30 +93,30 @@ describe('a volume', () => {
     expect(digestOf(whole.fill(content.subarray(2_000_000, 2_000_020), 2_000_000, 2_000_020))).toBe(digestOf(content));
   });
 
-  it('gives what there is of a range that reaches beyond its end', async () => {
+  it('returns the existing bytes of a range that exceeds it', async () => {
     const range = { offsetBytes: size - 5, lengthBytes: 20 };
     expect((await buffer(await volume.download(range))).equals(content.subarray(-5))).toBe(true);
   });
 
-  it('refuses what is beyond its range, on the stream', async () => {
+  it('rejects data after the end of its range', async () => {
     const upload = volume.upload({ offsetBytes: 0, lengthBytes: 4 });
     expect(await codeOf(pipeline(Readable.from([Buffer.alloc(1_000_000)]), await upload))).toBe('SYSTEM_ERROR');
   });
 
-  it('without a length grows where it is a file', async () => {
+  it('grows without a length if it is a file', async () => {
     const small = await pool.storageVolCreateXml(volumeXml('small.raw', 1000));
     await pipeline(Readable.from([Buffer.alloc(5000)]), await small.upload());
     expect((await readFile(await small.getPath())).length).toBe(5000);
     await small.delete();
   });
 
-  it('refuses an offset that is not exact before it reaches libvirtd', async () => {
+  it('rejects an offset that is not an exact integer', async () => {
     const error: unknown = await volume.upload({ offsetBytes: 2 ** 53 }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
     expect(String(error)).toContain('9007199254740992 is not an exact integer');
   });
 
-  it('grows, and shrinks only when told to', async () => {
+  it('grows, and shrinks only with SHRINK', async () => {
     await volume.resize(4_194_304);
     expect((await volume.getInfo()).capacityBytes).toBe(4_194_304);
     expect(await codeOf(volume.resize(3_500_000))).toBe('INVALID_ARG');
@@ -124,7 +124,7 @@ describe('a volume', () => {
     expect((await volume.getInfo()).capacityBytes).toBe(3_500_000);
   });
 
-  it('that came behind the back of libvirtd is seen after a refresh', async () => {
+  it('that libvirtd did not create is visible after a refresh', async () => {
     await virsh(daemon, 'vol-create-as', 'images', 'other.raw', '4096');
     expect((await pool.listAllVolumes()).map(({ name }) => name).sort()).toEqual(['disk.raw', 'other.raw']);
     await pipeline(Readable.from([Buffer.alloc(16)]), await volume.upload());

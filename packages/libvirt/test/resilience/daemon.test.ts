@@ -26,7 +26,7 @@ describe('concurrent failures', () => {
     await daemon.stop();
   });
 
-  it('of 50 calls each bring their own error, code and domain by name', async () => {
+  it('of 50 calls have the right errors, codes and domains', async () => {
     const hypervisor = await connect(daemon);
     const names = Array.from({ length: 50 }, (_, number) => `absent-${number}`);
     const errors = await Promise.all(
@@ -73,7 +73,7 @@ describe('a stopped libvirtd', () => {
     await daemon.stop();
   });
 
-  it('fails calls at their time-out while the process stays responsive, and works on afterwards', async () => {
+  it('fails calls at their time-out, blocks nothing else, and works afterwards', async () => {
     const hypervisor = await connect(daemon);
     const [domain] = await hypervisor.listAllDomains();
     daemon.signal('SIGSTOP');
@@ -87,7 +87,7 @@ describe('a stopped libvirtd', () => {
       return Promise.all(calls.map((call) => failureOf(call).finally(() => (pending -= 1))));
     };
 
-    // Everything that a blocked thread or event loop would stop, done while calls wait that no time-out ends.
+    // Work that a blocked thread or event loop would stop, while calls without a time-out wait.
     const giveUp = new AbortController();
     const givenUp = callInVain({ signal: giveUp.signal, timeoutMs: Infinity });
     const server = createServer((_request, response) => response.end('alive'));
@@ -107,7 +107,7 @@ describe('a stopped libvirtd', () => {
     expect(errors.slice(0, 8)).toEqual(
       Array.from({ length: 8 }, () => expect.objectContaining({ code: 'CALL_TIMEOUT', mayHaveRun: true })),
     );
-    // The work connection did not stand yet; nothing was sent on it.
+    // The work connection was not open, so nothing was sent.
     expect(errors.slice(8)).toEqual(
       Array.from({ length: 4 }, () => expect.objectContaining({ code: 'NOT_CONNECTED', mayHaveRun: false })),
     );
@@ -118,18 +118,18 @@ describe('a stopped libvirtd', () => {
     await domain?.resume();
   });
 
-  it('is not blamed when this process was held up itself: the answer is in the socket', async () => {
+  it('causes no time-out if only this process stalled: the reply is in the socket', async () => {
     const hypervisor = await connect(daemon);
     const timeoutMs = 2_000;
     const call = hypervisor.getHostname({ timeoutMs });
-    // The request leaves, then nothing runs here until long after the deadline.
+    // Sends the request, then blocks this process until long after the deadline.
     process.nextTick(() => {
       for (const end = performance.now() + 2 * timeoutMs; performance.now() < end;);
     });
     expect(await call).not.toBe('');
   });
 
-  it('fails everybody who waits once keepalive gives it up, and is reached again afterwards', async () => {
+  it('fails all calls when keepalive detects it, and is connected again afterwards', async () => {
     const hypervisor = await connect(daemon, { keepalive: { intervalMs: 1000, count: 3 } });
     daemon.signal('SIGSTOP');
     const errors = await Promise.all(
@@ -152,7 +152,7 @@ describe('a restarted libvirtd', () => {
     await daemon.stop();
   });
 
-  it('is connected to again and sends every kind of event that was asked for, however it ended', async () => {
+  it('is connected again and sends all registered events, however it ended', async () => {
     const hypervisor = await connect(daemon);
     const lifecycle: DomainEvent<'lifecycle'>[] = [];
     const metadata: DomainEvent<'metadataChange'>[] = [];
@@ -164,7 +164,7 @@ describe('a restarted libvirtd', () => {
       await until('the loss to be noticed', () => hypervisor.state === 'connecting');
       await daemon.start();
       await hypervisor.connected();
-      // Whatever another client does is seen from here on.
+      // From here on, changes by another client are visible.
       await virsh(daemon, 'suspend', 'test');
       await virsh(daemon, 'desc', 'test', '--live', `round ${round}`);
       await until('the events', () => lifecycle.length > round && metadata.length > round);
@@ -173,7 +173,7 @@ describe('a restarted libvirtd', () => {
     expect(metadata).toHaveLength(signals.length);
   });
 
-  it('rejects the calls that were under way, and serves the next ones', async () => {
+  it('rejects the running calls, and serves later calls', async () => {
     const hypervisor = await connect(daemon);
     daemon.signal('SIGSTOP');
     const calls = Array.from({ length: 50 }, () => failureOf(hypervisor.getHostname()));

@@ -4,7 +4,7 @@ import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 import { compilePrograms, type CompiledPrograms } from '../harness/program.js';
 
 let daemon: PrivateLibvirtd;
-/** The same daemon's QEMU driver: the test driver knows no uploads. */
+/** The QEMU driver of the same daemon, because the test driver has no uploads. */
 let uploadUri: string;
 let programs: CompiledPrograms;
 beforeAll(async () => {
@@ -21,22 +21,22 @@ afterAll(async () => {
   await Promise.all([daemon.stop(), programs.remove()]);
 });
 
-/** @returns what a process says when it leaves; it has ended then. */
-async function leave(state: string, way: string): Promise<string> {
+/** Runs a process to its end and returns its output. */
+async function exitFrom(state: string, ending: string): Promise<string> {
   const uri = state === 'uploading' ? uploadUri : daemon.uri;
-  const said = await programs.run('leave', [state, way, uri, String(daemon.pid)]).output;
+  const output = await programs.run('exit', [state, ending, uri, String(daemon.pid)]).output;
   daemon.signal('SIGCONT');
-  return said;
+  return output;
 }
 
-const states = ['idle', 'listening', 'hung', 'uploading', 'away'];
+const states = ['idle', 'listening', 'hung', 'uploading', 'disconnected'];
 
-describe('a process leaves at once', () => {
-  it.each(states)('when its client is %s, by close: nothing keeps the process alive', async (state) => {
-    expect(JSON.parse(await leave(state, 'close'))).toEqual([]);
+describe('a process exits immediately', () => {
+  it.each(states)('when its client is %s, after close()', async (state) => {
+    expect(JSON.parse(await exitFrom(state, 'close'))).toEqual([]);
   });
 
-  it.each(states)('when its client is %s, by exit', async (state) => {
-    expect(await leave(state, 'exit')).toBe('');
+  it.each(states)('when its client is %s, after process.exit()', async (state) => {
+    expect(await exitFrom(state, 'exit')).toBe('');
   });
 });

@@ -12,7 +12,7 @@ afterAll(async () => {
 });
 
 describe('a listener that throws', () => {
-  it('is an uncaught exception of its own, and hurts neither other listeners nor the connection', async () => {
+  it('causes an uncaught exception, and affects neither other listeners nor the connection', async () => {
     expect(JSON.parse(await programs.run('throw', [daemon.uri]).output)).toEqual([
       'second listener',
       'state: connected',
@@ -23,8 +23,8 @@ describe('a listener that throws', () => {
 });
 
 describe('a stream’s reader and a warning handler that throw', () => {
-  it('are uncaught exceptions of their own: stream and connection go on', async () => {
-    expect(JSON.parse(await programs.run('throw-aside', []).output)).toEqual({
+  it('cause uncaught exceptions, and the stream and the connection continue', async () => {
+    expect(JSON.parse(await programs.run('throw-in-callbacks', []).output)).toEqual({
       uncaught: ['from the reader', 'from the warning'],
       received: 'onetwo',
       failure: 'null',
@@ -34,7 +34,7 @@ describe('a stream’s reader and a warning handler that throw', () => {
 });
 
 describe('a signal that many calls and iterators share', () => {
-  it('brings no warning of a leak', async () => {
+  it('causes no leak warning', async () => {
     expect(JSON.parse(await programs.run('share', [daemon.uri]).output)).toEqual({
       failures: 100,
       ended: 20,

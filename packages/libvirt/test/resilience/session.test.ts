@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '../fake/until.js';
 import { compilePrograms, type CompiledPrograms, type RunOptions } from '../harness/program.js';
 
-/** Any user but root: a libvirtd that root starts is the system's. */
+/** Not root, because a libvirtd that root starts is the system daemon. */
 const NOBODY = 65_534;
 
 let programs: CompiledPrograms;
@@ -33,7 +33,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 describe('qemu:///session', () => {
-  it('starts the user’s own libvirtd where there is none, and finds it the next time', async () => {
+  it('starts the user’s own libvirtd if there is none, and uses it the next time', async () => {
     const reached = { type: 'QEMU', uri: 'qemu:///session' };
     expect(JSON.parse(await programs.run('session', ['qemu:///session'], options).output)).toEqual(reached);
     const pidFile = join(home, 'libvirt', 'libvirtd.pid');

@@ -5,8 +5,8 @@ import { failureOf } from '../fake/until.js';
 import { echoGuestXml, writeEchoDisk } from '../harness/echo-guest.js';
 import { startLibvirtd, type PrivateLibvirtd } from '../harness/libvirtd.js';
 
-/** More than libvirtd admits of one client at a time. */
-const GIVEN_UP = 6;
+/** More than the limit of libvirtd per client. */
+const TIMED_OUT_CALLS = 6;
 
 let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
@@ -29,11 +29,11 @@ afterAll(async () => {
   await daemon.stop();
 });
 
-describe('jobs that hang in libvirtd', () => {
-  it('more of them than it admits per client, starve neither reads, other machines nor keepalive', async () => {
+describe('calls that hang in libvirtd', () => {
+  it('block neither reads, other domains nor keepalive, even if they exceed the limit per client', async () => {
     const states: LinkState[] = [];
     hypervisor.onStateChange((state) => states.push(state));
-    for (let count = 0; count < GIVEN_UP; count += 1) {
+    for (let count = 0; count < TIMED_OUT_CALLS; count += 1) {
       const error = await failureOf(hung.reset({ timeoutMs: 5_000 }));
       expect(error).toMatchObject({ code: 'CALL_TIMEOUT', mayHaveRun: true });
       await healthy.suspend();

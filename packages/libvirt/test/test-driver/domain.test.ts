@@ -33,7 +33,7 @@ const xmlOf = (name: string, extra = ''): string => `<domain type='test'>
 </domain>`;
 
 describe('a definition', () => {
-  it('is made, checked against the schema, replaced and removed', async () => {
+  it('is created, validated, replaced and removed', async () => {
     const domain = await hypervisor.domainDefineXml(xmlOf('defined'), DomainDefineFlags.VALIDATE);
     expect(domain).toEqual({ name: 'defined', uuid: await virsh(daemon, 'domuuid', 'defined'), id: -1 });
     expect(await domain.isPersistent()).toBe(true);
@@ -47,7 +47,7 @@ describe('a definition', () => {
     expect(await codeOf(domain.getXmlDesc())).toBe('NO_DOMAIN');
   });
 
-  it('with an unknown element is refused with VALIDATE only', async () => {
+  it('with an unknown element is rejected only with VALIDATE', async () => {
     const odd = xmlOf('odd', '<unheardof/>');
     expect(await codeOf(hypervisor.domainDefineXml(odd, DomainDefineFlags.VALIDATE))).toBe('XML_INVALID_SCHEMA');
     const domain = await hypervisor.domainDefineXml(odd);
@@ -55,7 +55,7 @@ describe('a definition', () => {
     expect(await codeOf(hypervisor.domainLookupByName('odd'))).toBe('NO_DOMAIN');
   });
 
-  it('reads as virsh prints it: live, inactive, with passwords', async () => {
+  it('has the same XML as in virsh: live, inactive, with passwords', async () => {
     const vnc = `<devices><graphics type='vnc' port='5999' passwd='secret'/></devices>`;
     const domain = await hypervisor.domainDefineXml(xmlOf('described', vnc));
     await domain.create();
@@ -78,7 +78,7 @@ describe('power', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('goes through its states, each with its reason', async () => {
+  it('changes the state, with a reason', async () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.UNKNOWN });
     const started = await domain.create();
     expect(started).toMatchObject({ name: 'powered', uuid: domain.uuid });
@@ -90,7 +90,7 @@ describe('power', () => {
     expect(await domain.getState()).toEqual({ state: RUNNING, reason: DomainRunningReason.UNPAUSED });
     await domain.reset();
     await domain.injectNmi();
-    // Guests of this driver have no agent to ask.
+    // This driver has no guest agent.
     await expect(domain.pmSuspendForDuration(NodeSuspendTarget.DISK)).rejects.toThrow('virDomainPMSuspendForDuration');
     await expect(domain.pmWakeup()).rejects.toThrow('virDomainPMWakeup');
     await domain.reboot();
@@ -102,12 +102,12 @@ describe('power', () => {
     expect(await domain.getState()).toEqual({ state: SHUTOFF, reason: DomainShutoffReason.DESTROYED });
   });
 
-  it('refuses what its state does not allow by name', async () => {
+  it('rejects operations that the state does not allow', async () => {
     expect(await codeOf(domain.destroy())).toBe('OPERATION_INVALID');
     expect(await codeOf(domain.reset())).toBe('OPERATION_INVALID');
   });
 
-  it('tells memory, CPUs and CPU time with their units', async () => {
+  it('reports memory, CPUs and CPU time', async () => {
     await domain.create();
     const info = await domain.getInfo();
     expect(info).toEqual({
@@ -120,7 +120,7 @@ describe('power', () => {
     await domain.destroy();
   });
 
-  it('goes on from a saved state, or forgets it', async () => {
+  it('reports a saved state and deletes it', async () => {
     await domain.create();
     expect(await domain.hasManagedSaveImage()).toBe(false);
     await virsh(daemon, 'managedsave', 'powered');
@@ -129,7 +129,7 @@ describe('power', () => {
     expect(await domain.hasManagedSaveImage()).toBe(false);
   });
 
-  it('starts with the host when told to', async () => {
+  it('sets autostart', async () => {
     expect(await domain.getAutostart()).toBe(false);
     await domain.setAutostart(true);
     expect(await domain.getAutostart()).toBe(true);
@@ -138,7 +138,7 @@ describe('power', () => {
     expect(await domain.getAutostart()).toBe(false);
   });
 
-  it('of a transient domain leaves nothing behind', async () => {
+  it('off removes a transient domain', async () => {
     const transient = await hypervisor.domainCreateXml(xmlOf('transient'));
     expect(transient.id).toBeGreaterThan(1);
     expect(await transient.isPersistent()).toBe(false);
@@ -157,7 +157,7 @@ describe('metadata', () => {
   });
   afterAll(() => domain.undefine());
 
-  it('keeps one element per namespace, until it is removed', async () => {
+  it('stores one element per namespace', async () => {
     const { ELEMENT } = DomainMetadataType;
     expect(await codeOf(domain.getMetadata(ELEMENT, uri))).toBe('NO_DOMAIN_METADATA');
     await domain.setMetadata(ELEMENT, '<state led="lit"/>', 'r', uri, CONFIG);
@@ -167,7 +167,7 @@ describe('metadata', () => {
     expect(await codeOf(domain.getMetadata(ELEMENT, uri))).toBe('NO_DOMAIN_METADATA');
   });
 
-  it('keeps title and description', async () => {
+  it('stores title and description', async () => {
     const { TITLE, DESCRIPTION } = DomainMetadataType;
     await domain.setMetadata(TITLE, 'Ein Titel – ümlaut', null, null, CONFIG);
     await domain.setMetadata(DESCRIPTION, 'two\nlines', null, null, CONFIG);
@@ -194,7 +194,7 @@ describe('interface addresses', () => {
 });
 
 describe("a guest's name", () => {
-  it('comes from the hypervisor, and from nobody where it can not be asked', async () => {
+  it('comes from the hypervisor; the test driver has no guest agent', async () => {
     const domain = await hypervisor.domainCreateXml(xmlOf('named'));
     expect(await domain.getHostname()).toBe((await virsh(daemon, 'domhostname', 'named')).trim());
     expect(await codeOf(domain.getHostname(DomainGetHostnameFlags.AGENT))).toBe('INVALID_ARG');

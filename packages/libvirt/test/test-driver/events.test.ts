@@ -28,7 +28,7 @@ afterEach(() => hypervisor.close());
 const xmlOf = (name: string): string =>
   `<domain type='test'><name>${name}</name><memory>65536</memory><os><type>hvm</type></os></domain>`;
 
-/** The next `count` events. */
+/** Returns the next `count` events. */
 const take = async <T>(iterator: AsyncIterator<T>, count: number): Promise<readonly T[]> => {
   const taken: T[] = [];
   while (taken.length < count) {
@@ -69,7 +69,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('name the domain as a value that can be called', async () => {
+  it('contain the domain with its methods', async () => {
     const events = hypervisor.events.iterate('lifecycle');
     await events.ready;
     const domain = await hypervisor.domainDefineXml(xmlOf('valued'));
@@ -118,7 +118,7 @@ describe('events', () => {
     await events.return?.();
   });
 
-  it('come once after the last listener went and a new one came', async () => {
+  it('arrive once after the last listener is removed and another is added', async () => {
     const seen: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       // Removed before libvirtd has answered, and after.
@@ -127,18 +127,18 @@ describe('events', () => {
       await brief.ready;
       brief.remove();
     }
-    const kept = hypervisor.events.on('lifecycle', ({ event }) => seen.push(event));
+    const second = hypervisor.events.on('lifecycle', ({ event }) => seen.push(event));
     const events = hypervisor.events.iterate('lifecycle');
-    await Promise.all([kept.ready, events.ready]);
+    await Promise.all([second.ready, events.ready]);
     const domain = await hypervisor.domainDefineXml(xmlOf('once'));
     await domain.undefine();
     await take(events, 2);
     expect(seen).toEqual([DomainEventType.DEFINED, DomainEventType.UNDEFINED]);
-    kept.remove();
+    second.remove();
     await events.return?.();
   });
 
-  it('go on after libvirtd was restarted, for listeners and iterators', async () => {
+  it('continue after a restart of libvirtd, for listeners and iterators', async () => {
     const seen: string[] = [];
     const subscription = hypervisor.events.on('lifecycle', ({ domain, event }) => seen.push(`${domain.name} ${event}`));
     const events = hypervisor.events.iterate('lifecycle');

@@ -15,14 +15,14 @@ let daemon: PrivateLibvirtd;
 let hypervisor: Hypervisor;
 withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
-/** `9.0.0` as libvirt counts versions. */
+/** Converts `9.0.0` to libvirt's version number. */
 const versionOf = (text: string): number => {
   const [major = 0, minor = 0, release = 0] = text.split('.').map(Number);
   return major * 1_000_000 + minor * 1_000 + release;
 };
 
 describe('the host', () => {
-  it('tells its type, versions, name, URI and capabilities as virsh sees them', async () => {
+  it('returns the same type, versions, name, URI and capabilities as virsh', async () => {
     const version = await virsh(daemon, 'version', '--daemon');
     expect(await hypervisor.getType()).toBe('TEST');
     expect(await hypervisor.getVersion()).toBe(2);
@@ -34,7 +34,7 @@ describe('the host', () => {
     expect((await hypervisor.getCapabilities()).trim()).toBe(await virsh(daemon, 'capabilities'));
   });
 
-  it('refuses what its driver does not have by name', async () => {
+  it('rejects calls that its driver does not support', async () => {
     const domain = await hypervisor.domainLookupByName('test');
     const error: unknown = await domain.detachDeviceFlags('<disk/>', 0).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
@@ -57,7 +57,7 @@ describe('the host', () => {
     expect(await hypervisor.domainLookupById(1)).toEqual(byName);
   });
 
-  it('answers NO_DOMAIN for a name, UUID and id that it does not have', async () => {
+  it('fails with NO_DOMAIN for an unknown name, UUID and id', async () => {
     const missing = [
       hypervisor.domainLookupByName('absent'),
       hypervisor.domainLookupByUuid('00000000-0000-0000-0000-000000000000'),
@@ -67,7 +67,7 @@ describe('the host', () => {
     expect(codes).toEqual(['NO_DOMAIN', 'NO_DOMAIN', 'NO_DOMAIN']);
   });
 
-  it('gives statistics of every domain, and of chosen ones', async () => {
+  it('returns statistics of all domains and of given domains', async () => {
     const { STATE, CPU_TOTAL } = DomainStatsTypes;
     const states = await hypervisor.getAllDomainStats(STATE);
     expect(states.map(({ domain, parameters }) => [domain.name, parameters])).toEqual([
@@ -75,7 +75,7 @@ describe('the host', () => {
     ]);
     const chosen = await hypervisor.domainListGetStats([await hypervisor.domainLookupByName('test')], STATE);
     expect(chosen).toEqual(states);
-    // Bit 31 of the flags makes `|` negative: it must arrive as the same word, and be answered by name.
+    // With bit 31, `|` returns a negative number. libvirtd must receive the same word.
     const enforced = ConnectGetAllDomainStatsFlags.ENFORCE_STATS | ConnectGetAllDomainStatsFlags.ACTIVE;
     const error: unknown = await hypervisor.getAllDomainStats(STATE | CPU_TOTAL, enforced).catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'ARGUMENT_UNSUPPORTED', procedure: 'connectGetAllDomainStats' });

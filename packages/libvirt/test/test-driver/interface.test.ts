@@ -10,14 +10,14 @@ let hypervisor: Hypervisor;
 withHost('test', (host) => void ({ daemon, hypervisor } = host));
 
 describe('a network interface of the host', () => {
-  it('is found by name and by MAC address, and described', async () => {
+  it('is found by name and by MAC address, with its XML', async () => {
     const found = await hypervisor.interfaceLookupByName('eth1');
     expect(found).toEqual({ name: 'eth1', mac: (await virsh(daemon, 'iface-mac', 'eth1')).trim() });
     expect(await hypervisor.interfaceLookupByMacString(found.mac)).toEqual(found);
     expect((await found.getXmlDesc()).trim()).toBe((await virsh(daemon, 'iface-dumpxml', 'eth1')).trim());
   });
 
-  it('says NO_INTERFACE where there is none', async () => {
+  it('fails with NO_INTERFACE if it does not exist', async () => {
     expect(await codeOf(hypervisor.interfaceLookupByName('absent0'))).toBe('NO_INTERFACE');
   });
 });

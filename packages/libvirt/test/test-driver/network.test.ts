@@ -32,14 +32,14 @@ describe('a network', () => {
     expect(await codeOf(network.getXmlDesc())).toBe('NO_NETWORK');
   });
 
-  it('is found by name and UUID, and says NO_NETWORK where it is not', async () => {
+  it('is found by name and UUID, else fails with NO_NETWORK', async () => {
     const network = await hypervisor.networkLookupByName('default');
     expect(await hypervisor.networkLookupByUuid(network.uuid)).toEqual(network);
     expect(await codeOf(hypervisor.networkLookupByName('absent'))).toBe('NO_NETWORK');
     expect(await codeOf(hypervisor.networkLookupByUuid('00000000-0000-0000-0000-000000000000'))).toBe('NO_NETWORK');
   });
 
-  it('is transient when it was created from XML', async () => {
+  it('is transient if it is created from XML', async () => {
     const network = await hypervisor.networkCreateXml(networkXml('short'));
     expect([await network.isActive(), await network.isPersistent()]).toEqual([true, false]);
     await network.destroy();

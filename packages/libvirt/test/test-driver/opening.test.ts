@@ -13,23 +13,23 @@ afterAll(() => daemon.stop());
 const absent = 'test+unix:///default?socket=/nonexistent/libvirt-sock';
 
 describe('opening a hypervisor', () => {
-  it('fails at once, with the reason, where nobody listens', async () => {
+  it('fails immediately with the reason if there is no daemon', async () => {
     const error: unknown = await Hypervisor.open(absent).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LibvirtError);
     expect(error).toMatchObject({ code: 'NOT_CONNECTED', domain: 'CLIENT', mayHaveRun: false });
     expect(String(error)).toContain('/nonexistent/libvirt-sock');
   });
 
-  it('refuses a URI that it does not understand', async () => {
+  it('rejects an unsupported URI', async () => {
     expect(await codeOf(Hypervisor.open('esx://host/'))).toBe('INVALID_URI');
     expect(() => Hypervisor.connect('not a uri')).toThrow(LibvirtError);
   });
 
-  it('is given up by a signal', async () => {
+  it('is aborted by a signal', async () => {
     expect(await codeOf(Hypervisor.open(daemon.uri, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');
   });
 
-  it('in the background goes on until the host is there', async () => {
+  it('in the background retries until there is a daemon', async () => {
     await daemon.end();
     const hypervisor = Hypervisor.connect(daemon.uri, { backoff: { firstMs: 20, maxMs: 50 } });
     const states: LinkState[] = [];
@@ -37,7 +37,7 @@ describe('opening a hypervisor', () => {
     expect(hypervisor.state).toBe('connecting');
     await until('a failed attempt', () => hypervisor.lastError !== null);
     expect(await codeOf(hypervisor.getHostname({ timeoutMs: 200 }))).toBe('NOT_CONNECTED');
-    // Asked before the host is up, answered after.
+    // Sent before the daemon starts, answered after.
     const type = hypervisor.getType({ timeoutMs: 240_000 });
     await daemon.start();
     expect(await type).toBe('TEST');
@@ -50,7 +50,7 @@ describe('opening a hypervisor', () => {
 });
 
 describe('a call', () => {
-  it('takes a signal and a time-out, and is refused after the end', async () => {
+  it('accepts a signal and a time-out, and is rejected after close', async () => {
     const hypervisor = await Hypervisor.open(daemon.uri);
     const domain = await hypervisor.domainLookupByName('test');
     expect(await codeOf(domain.getXmlDesc(0, { signal: AbortSignal.abort() }))).toBe('CALL_ABORTED');

@@ -42,7 +42,7 @@ describe('a storage pool', () => {
     expect(await codeOf(pool.getInfo())).toBe('NO_STORAGE_POOL');
   });
 
-  it('is found by name and UUID, and says NO_STORAGE_POOL where it is not', async () => {
+  it('is found by name and UUID, else fails with NO_STORAGE_POOL', async () => {
     const pool = await hypervisor.storagePoolLookupByName('default-pool');
     expect(await hypervisor.storagePoolLookupByUuid(pool.uuid)).toEqual(pool);
     expect(await codeOf(hypervisor.storagePoolLookupByName('absent'))).toBe('NO_STORAGE_POOL');
@@ -51,14 +51,14 @@ describe('a storage pool', () => {
     );
   });
 
-  it('is transient when it was created from XML', async () => {
+  it('is transient if it is created from XML', async () => {
     const pool = await hypervisor.storagePoolCreateXml(poolXml('short'));
     expect([await pool.isActive(), await pool.isPersistent()]).toEqual([true, false]);
     await pool.destroy();
     expect(await codeOf(hypervisor.storagePoolLookupByName('short'))).toBe('NO_STORAGE_POOL');
   });
 
-  it('tells its sizes in bytes', async () => {
+  it('reports its sizes in bytes', async () => {
     const pool = await hypervisor.storagePoolLookupByName('default-pool');
     const info = await pool.getInfo();
     expect(info.state).toBe(StoragePoolState.RUNNING);
@@ -73,7 +73,7 @@ describe('a storage volume', () => {
     pool = await hypervisor.storagePoolLookupByName('default-pool');
   });
 
-  it('is made, found in every way, described and deleted', async () => {
+  it('is created, found by name, key and path, and deleted', async () => {
     const volume = await pool.storageVolCreateXml(volumeXml('disk.img'));
     expect(volume).toEqual({ pool: 'default-pool', name: 'disk.img', key: '/default-pool/disk.img' });
     expect((await pool.listAllVolumes()).map(({ name }) => name)).toEqual(['disk.img']);

@@ -1,4 +1,7 @@
-/** Makes calls, every tenth of them failing, and prints the bytes in use before and after. Arguments: URI, number of calls. */
+/**
+ * Makes calls, a tenth of which fail, and prints the used memory in bytes before and after.
+ * Arguments: URI, number of calls.
+ */
 import { Hypervisor, isLibvirtError } from '../../../src/index.js';
 
 const [, , uri = '', count = ''] = process.argv;

@@ -1,4 +1,4 @@
-/** Opens the URI, prints what it reached, and closes. Argument: URI. */
+/** Connects to the URI and prints the type and the URI of the hypervisor. Argument: URI. */
 import { Hypervisor } from '../../../src/index.js';
 
 const [, , uri = ''] = process.argv;

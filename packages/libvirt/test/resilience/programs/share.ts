@@ -1,4 +1,7 @@
-/** Many calls and iterators with one AbortSignal; prints how many it ended and what Node warned of. Argument: URI. */
+/**
+ * Makes many calls and iterators with one AbortSignal. Prints how many it ended, and Node's
+ * warnings. Argument: URI.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Hypervisor, isLibvirtError } from '../../../src/index.js';
 
@@ -11,7 +14,7 @@ const [domain] = await hypervisor.listAllDomains();
 if (domain === undefined) throw new Error('there is no domain');
 const controller = new AbortController();
 const { signal } = controller;
-// Before the calls, which would spare them the warning.
+// Before the calls, because a call disables the warning for the signal.
 const iterators = Array.from({ length: 20 }, () => hypervisor.events.iterate('lifecycle', { signal }).next());
 const calls = Array.from({ length: 100 }, (_, number) =>
   number % 2 === 0 ? hypervisor.getHostname({ signal }) : domain.suspend({ signal }),
@@ -20,7 +23,7 @@ controller.abort();
 const results = await Promise.allSettled(calls);
 const ended = (await Promise.allSettled(iterators)).filter(({ status }) => status === 'rejected').length;
 const failures = results.filter((result) => result.status === 'rejected' && isLibvirtError(result.reason)).length;
-// A warning is emitted on the next tick of whoever caused it.
+// Node emits warnings on the next tick.
 await nextTurn();
 process.stdout.write(JSON.stringify({ failures, ended, warnings }));
 await hypervisor.close();

@@ -1,4 +1,7 @@
-/** A listener that throws, and one after it. Prints what arrives where. Argument: URI. */
+/**
+ * Throws in listeners. Prints the uncaught errors and the calls of a second listener. Argument:
+ * URI.
+ */
 import { Hypervisor } from '../../../src/index.js';
 
 const [, , uri = ''] = process.argv;

@@ -1,6 +1,6 @@
 /**
- * Against a fake daemon: a stream's reader and a warning handler that throw. Prints what was uncaught, what the stream gave all the
- * same, and the client's state after each.
+ * Throws in a stream reader and in a warning handler, with a fake daemon. Prints the uncaught
+ * errors, the received data and the state of the client.
  */
 import { openLink } from '../../../src/link.js';
 import { domainEvents } from '../../../src/protocol/event.js';
@@ -42,7 +42,7 @@ stream.destroy();
 
 link.onEvent(domainEvents.reboot, () => undefined);
 const event = eventMessage(domainEvents.reboot, { callbackId: 0, domain: { name: 'vm', uuid: '0'.repeat(32), id: 1 } });
-// One byte of the name's length says that more follows than there is.
+// The length of the name exceeds the message.
 event.writeUInt32BE(1_000_000, 32);
 fake.clients[0]?.write(event);
 await until('the warning', () => uncaught.length === 2 || link.state !== 'connected');

@@ -1,20 +1,20 @@
 /**
- * Brings a client into some state and leaves in one of two ways. Says what still keeps the process alive after `close`.
- * Arguments: state, way, URI, pid of the daemon.
+ * Brings a client into a state, then exits or closes it. After `close`, prints the resources that
+ * keep the process alive. Arguments: state, `exit` or `close`, URI, pid of the daemon.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Hypervisor } from '../../../src/index.js';
 
-const [, , state = '', way = '', uri = '', pid = ''] = process.argv;
+const [, , state = '', ending = '', uri = '', pid = ''] = process.argv;
 
-/** Calls of every kind that nobody will answer. */
-function callInVain(hypervisor: Hypervisor): void {
+/** Makes calls that libvirtd will not answer. */
+function makeHangingCalls(hypervisor: Hypervisor): void {
   const ignore = (): undefined => undefined;
   for (let count = 0; count < 8; count += 1) hypervisor.getHostname().catch(ignore);
   hypervisor.connected().catch(ignore);
 }
 
-/** @returns what `close` is called on. */
+/** Brings a client into the state. */
 async function enter(): Promise<Hypervisor> {
   switch (state) {
     case 'idle':
@@ -30,14 +30,14 @@ async function enter(): Promise<Hypervisor> {
       const [domain] = await hypervisor.listAllDomains();
       await domain?.getState();
       process.kill(Number(pid), 'SIGSTOP');
-      callInVain(hypervisor);
+      makeHangingCalls(hypervisor);
       domain?.reset().catch(() => undefined);
       await sleep(20);
       return hypervisor;
     }
-    case 'away': {
+    case 'disconnected': {
       const hypervisor = Hypervisor.connect('test+unix:///default?socket=/nonexistent/libvirt-sock');
-      callInVain(hypervisor);
+      makeHangingCalls(hypervisor);
       while (hypervisor.lastError === null) await sleep(5);
       return hypervisor;
     }
@@ -47,7 +47,7 @@ async function enter(): Promise<Hypervisor> {
       const stream = await (await pool.storageVolLookupByName('disk')).upload();
       stream.on('error', () => undefined);
       process.kill(Number(pid), 'SIGSTOP');
-      // More than the operating system takes for a daemon that does not read.
+      // More than the socket buffers can hold.
       stream.write(Buffer.alloc(16_777_216));
       await sleep(20);
       return hypervisor;
@@ -57,12 +57,12 @@ async function enter(): Promise<Hypervisor> {
   }
 }
 
-// Reading them opens the pipes of this process's output, which stay.
+// The first access opens the output pipes, which remain open.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const own = process.getActiveResourcesInfo().length;
 const hypervisor = await enter();
-if (way === 'exit') process.exit(0);
+if (ending === 'exit') process.exit(0);
 await hypervisor.close();
-// Closed sockets are gone some turns later.
+// Node removes closed sockets a few event loop iterations later.
 for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 process.stdout.write(JSON.stringify(process.getActiveResourcesInfo().slice(own)));
