@@ -219,7 +219,13 @@ describe('on a running machine', () => {
     return answer;
   };
   /** A floppy drive has its number on its controller. */
-  const placeOf = async (name: string, { qomPath, floppyUnit }: BootIndex) => {
+  const placeOf = async (name: string, { qomPath, floppyUnit, isUsbCdrom }: BootIndex) => {
+    if (isUsbCdrom === true) {
+      const [second, property] = [`${qomPath}-device`, 'bootindex'];
+      const answer = await qom(name, { execute: 'qom-get', arguments: { path: second, property } });
+      const { return: value } = answer as { return?: number };
+      return { path: value === undefined ? qomPath : second, property };
+    }
     if (floppyUnit === undefined) return { path: qomPath, property: 'bootindex' };
     const answer = await qom(name, { execute: 'qom-get', arguments: { path: qomPath, property: 'parent_bus' } });
     const { return: bus } = answer as { return: string };

@@ -83,7 +83,7 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. For one that libvirt did not answer for, it returns the last reading within 0.1 s. The new reading then goes on,
+   * Reads a machine. For one that libvirt did not answer for, it returns the last reading after 0.1 s. The new reading then goes on,
    * one for each machine, and later readers get its result.
    * @throws {DriverError} notFound, unavailable.
    */
