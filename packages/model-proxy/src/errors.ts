@@ -7,7 +7,7 @@
  */
 
 /** The body of every error answer. */
-export interface ErrorBody {
+interface ErrorBody {
   readonly error: {
     readonly message: string;
     /** `invalid_request_error`, `authentication_error`, …; derived from the status by default. */
@@ -22,7 +22,7 @@ export interface ErrorBody {
 }
 
 /** Options of {@link ProxyError}. */
-export interface ProxyErrorOptions {
+interface ProxyErrorOptions {
   /** HTTP status of the answer. */
   readonly status: number;
   readonly message: string;
@@ -74,7 +74,7 @@ export class ProxyError extends Error {
 }
 
 /** Returns OpenAI's error type for a status. */
-export function typeOfStatus(status: number): string {
+function typeOfStatus(status: number): string {
   switch (status) {
     case 401:
       return 'authentication_error';

@@ -18,7 +18,7 @@ export interface RequestRecord {
   readonly status: number;
   readonly errorKind: ErrorKind | null;
   readonly totalMs: number;
-  /** Time that the upstream took; null if no request was sent upstream, as for the values below. */
+  /** Time that the upstream took. Null, like `overheadMs`, if no request was sent upstream. */
   readonly upstreamMs: number | null;
   /** Time until the first byte of a streamed answer; null for other answers. */
   readonly firstTokenMs: number | null;

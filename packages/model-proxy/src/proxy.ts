@@ -13,7 +13,7 @@ import type { Upstream } from './upstream/upstream.js';
 import { version } from './version.js';
 
 /** Options of {@link startProxy}. */
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly config: LoadedConfig;
   /** Loads the configuration again from the same files. @throws {ConfigError} */
   readonly load: () => LoadedConfig;

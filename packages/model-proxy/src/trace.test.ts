@@ -34,13 +34,16 @@ describe('the trace', () => {
   });
 
   it('shows the raw answer with the id of the request, without secrets', () => {
-    const told: unknown[] = [];
-    const call = createTrace({ debug: (message, fields) => told.push([message, fields]) }).sending('r1', request('{}'));
+    const logged: unknown[] = [];
+    const call = createTrace({ debug: (message, fields) => logged.push([message, fields]) }).sending(
+      'r1',
+      request('{}'),
+    );
     call.head(200, ['content-type', 'text/plain', 'set-cookie', 'a=b']);
     call.data(Buffer.from(`your key ${key}\n`));
     call.data(Buffer.from('is "token": "geheim"'));
     call.end();
-    expect(told.slice(1)).toEqual([
+    expect(logged.slice(1)).toEqual([
       [
         `RAW RESPONSE: 200 [content-type: text/plain; set-cookie: ****] your key sk****ij\nis "token": "****"`,
         { id: 'r1' },
@@ -49,20 +52,20 @@ describe('the trace', () => {
   });
 
   it('also hides secrets of other headers wherever the upstream repeats them', () => {
-    const told: string[] = [];
+    const logged: string[] = [];
     const headers = ['x-api-key', 'geheim', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
-    const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', asked);
+    const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', asked);
     call.head(401, []);
     call.data(Buffer.from('no key: geheim, dXNlcjpwdw==, blue'));
     call.end();
-    expect(told.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
+    expect(logged.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
   });
 
   it('shows an incomplete answer and why it is incomplete', () => {
-    const told: string[] = [];
-    const call = createTrace({ debug: (message) => told.push(message) }).sending('r1', request('{}'));
+    const logged: string[] = [];
+    const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', request('{}'));
     call.fail(new ProxyError({ status: 500, kind: 'connection', message: 'refused' }));
-    expect(told.at(-1)).toBe('RAW RESPONSE broke off, connection: refused: ');
+    expect(logged.at(-1)).toBe('RAW RESPONSE broke off, connection: refused: ');
   });
 });

@@ -42,7 +42,7 @@ export async function serve({ warnings, ...options }: StartOptions): Promise<num
   const notify = createNotify({ environment: options.environment, log });
   startWatchdog({ environment: options.environment, notify, pid: process.pid });
   const stopped = handleSignals({ running: proxy, notify, log });
-  // What was said so far is for somebody who waits for it.
+  // READY=1 unblocks other units, so write the log of the start first.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${proxy.addresses.join(' ')}`);
   await stopped;

@@ -12,7 +12,7 @@ import type { generalTable, settingsTable } from './settings.js';
 import { nodeAt } from './yaml-node.js';
 
 /** Input of {@link readAccess}. */
-export interface AccessInput {
+interface AccessInput {
   readonly general: Block<typeof generalTable>;
   readonly settings: Block<typeof settingsTable>;
   readonly hasMasterKey: boolean;

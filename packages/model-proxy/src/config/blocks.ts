@@ -9,7 +9,7 @@ export interface FoundBlock {
 }
 
 /** How to find a block. */
-export interface BlockSearch {
+interface BlockSearch {
   /** Accepted names; the canonical name is first. */
   readonly names: readonly [canonical: string, ...others: string[]];
   /** Recognizes the block by its content; undefined if only the name counts. */

@@ -21,7 +21,10 @@ export function noteEnvironment(environment: Environment, notes: Notes): void {
     }
 }
 
-/** Reads `start_without`. A name without effect there is a fault, so that nobody relies on it. */
+/**
+ * Reads `start_without`. A name without effect there is a fault, because an operator could rely on
+ * it.
+ */
 export function readStartWithout(
   { values, places }: Block<typeof generalTable>,
   { findings, ignoredSettings }: Notes,

@@ -82,8 +82,9 @@ export class Findings {
   }
 }
 
-/** Places that are not files. Their messages come before those of all files. */
+/** The command line as a place. Its messages come before those of all files. */
 export const COMMAND_LINE = { file: 'command line', line: 0 };
+/** The environment as a place. Its messages follow those of the command line. */
 export const ENVIRONMENT = { file: 'environment', line: 0 };
 
 function finding(node: YamlNode, path: KeyPath, sentence: string): Finding {

@@ -8,7 +8,7 @@ import { statSync, type BigIntStats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
 /** Options of {@link watchFiles}. */
-export interface FileWatchOptions {
+interface FileWatchOptions {
   /** Absolute paths. */
   readonly files: readonly string[];
   /**

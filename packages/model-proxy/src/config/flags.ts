@@ -2,7 +2,7 @@
 import { defaults } from './defaults.js';
 
 /** A flag of the command line. */
-export interface FlagDefinition {
+interface FlagDefinition {
   /** In commander's syntax: `--port <number>`. */
   readonly flags: string;
   /** Environment variable with the same meaning; the flag wins. */

@@ -21,7 +21,7 @@ export function fromEnvironment(environment: Environment, variable: string): Giv
 }
 
 /** Rules for {@link readNumber}. */
-export interface NumberRules {
+interface NumberRules {
   /** Format of the string. */
   readonly pattern: RegExp;
   readonly most: number;

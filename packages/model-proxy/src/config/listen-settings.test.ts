@@ -65,7 +65,7 @@ describe('flags and environment', () => {
     ).toEqual([
       'command line: --host must be an address',
       'command line: --port must be a port from 0 to 65535, not "70000"',
-      'command line: --ssl_keyfile_path needs --ssl_certfile_path beside it: HTTPS needs both',
+      'command line: --ssl_keyfile_path needs --ssl_certfile_path as well: HTTPS needs both',
       'command line: --drain_delay must be a number of seconds from 0 to 86400, not "-1"',
       'command line: --drain_timeout must be a number of seconds from 0 to 86400, not "long"',
     ]);
@@ -156,7 +156,7 @@ describe('without a file', () => {
       'command line: model_list[0].litellm_params: api_base is missing: hosted_vllm has no address of its own, and HOSTED_VLLM_API_BASE is not set',
     ],
     [{ model: 'x', headers: '[1]' }, 'command line: --headers must be a JSON object of names and strings'],
-    [{ alias: 'x' }, 'command line: --alias needs --model beside it'],
+    [{ alias: 'x' }, 'command line: --alias needs --model as well'],
   ])('%j is not enough', (flags, fault) => {
     try {
       single(flags);

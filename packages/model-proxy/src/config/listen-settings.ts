@@ -31,7 +31,7 @@ export interface Flags {
 }
 
 /** Input of {@link readListenSettings}. */
-export interface ListenInput {
+interface ListenInput {
   readonly flags: Flags;
   readonly environment: Environment;
   readonly settings: Block<typeof settingsTable>;
@@ -88,7 +88,7 @@ function readTls(
   if (key === undefined || certificate === undefined) {
     const [present, missing] =
       certificate === undefined ? [key, '--ssl_certfile_path'] : [certificate, '--ssl_keyfile_path'];
-    findings.faultAt(COMMAND_LINE, `${present?.place ?? ''} needs ${missing} beside it: HTTPS needs both`);
+    findings.faultAt(COMMAND_LINE, `${present?.place ?? ''} needs ${missing} as well: HTTPS needs both`);
     return null;
   }
   const certFile = path.resolve(workingDirectory, certificate.text);

@@ -35,7 +35,7 @@ export type { Flags } from './listen-settings.js';
 export { ConfigError } from './faults.js';
 
 /** Options of {@link loadConfig}. */
-export interface LoadOptions {
+interface LoadOptions {
   /** Path of the file as given; undefined if the flags name the only model. */
   readonly file?: string | undefined;
   readonly flags?: Flags;

@@ -8,13 +8,13 @@ import { entryNames, reportUnknownKeys } from './unknown-keys.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 
 /** What entries inherit or refer to. */
-export interface ListInherited extends Inherited {
+interface ListInherited extends Inherited {
   /** The mapping `credential_values` by `credential_name`. */
   readonly credentials: ReadonlyMap<string, YamlMapping>;
 }
 
 /** The result of reading `model_list`. */
-export interface ModelList {
+interface ModelList {
   readonly deployments: readonly Deployment[];
   /** Public names that cannot be served, with the reason. */
   readonly unserved: ReadonlyMap<string, string>;

@@ -29,7 +29,7 @@ export interface Unserved {
 }
 
 /** Input of {@link readParams}. */
-export interface ParamsInput {
+interface ParamsInput {
   readonly modelName: string;
   readonly modelInfo: Readonly<Record<string, unknown>>;
   /** `rpm` of the entry; `rpm` of the params wins. */

@@ -7,7 +7,7 @@ import { toPlain, type YamlNode } from './yaml-node.js';
 /**
  * A part of a setting's value that is rejected, with the reason. The rest of the value is ignored.
  */
-export interface ProtectiveValue {
+interface ProtectiveValue {
   readonly node: YamlNode;
   /** Path below the setting. */
   readonly path: readonly (string | number)[];

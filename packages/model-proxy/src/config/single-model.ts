@@ -32,7 +32,7 @@ export function singleModelDocument(flags: Flags, findings: Findings): YamlMappi
   const hasSettings = settings.members.size > 0;
   if (flags.model === undefined) {
     for (const name of ['alias', 'api_base', 'headers'] as const)
-      if (flags[name] !== undefined) findings.faultAt(COMMAND_LINE, `${FILE}: --${name} needs --model beside it`);
+      if (flags[name] !== undefined) findings.faultAt(COMMAND_LINE, `${FILE}: --${name} needs --model as well`);
     return hasSettings ? mapping({ litellm_settings: settings }) : undefined;
   }
   const name = flags.alias ?? flags.model;

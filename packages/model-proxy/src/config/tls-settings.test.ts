@@ -106,7 +106,7 @@ describe('the client certificate', () => {
       `${at5} using the key other.key: it is not the key of the certificate`,
     ]);
     expect(faults(oneModel(['ssl_certificate_key: client.key']))).toEqual([
-      'config.yaml:6: model_list[0].litellm_params.ssl_certificate_key: needs ssl_certificate beside it',
+      'config.yaml:6: model_list[0].litellm_params.ssl_certificate_key: needs ssl_certificate as well',
     ]);
     expect(faults(oneModel(), { environment: { SSL_CERTIFICATE: 'none' } })).toEqual([
       'environment: SSL_CERTIFICATE: can not be used: reading the certificate none: there is no such file',

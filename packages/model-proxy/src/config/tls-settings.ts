@@ -14,7 +14,7 @@ import type { KeyPath, YamlNode } from './yaml-node.js';
 type TlsKey = 'sslVerify' | 'sslCertificate' | 'sslCertificateKey';
 
 /** A block with the three TLS settings. */
-export interface TlsBlock {
+interface TlsBlock {
   readonly values: Readonly<Record<TlsKey, string | boolean | undefined>>;
   readonly places: { get(key: TlsKey): { readonly node: YamlNode; readonly path: KeyPath } | undefined };
 }
@@ -27,7 +27,7 @@ interface Given<T> {
 }
 
 /** Options of {@link TlsResolver}. */
-export interface TlsOptions {
+interface TlsOptions {
   readonly environment: Environment;
   /** Base of relative paths in environment variables. */
   readonly workingDirectory: string;
@@ -81,7 +81,7 @@ export class TlsResolver {
     ];
     for (const [certificate, key] of sources) {
       if (certificate === undefined) {
-        key?.fault('needs ssl_certificate beside it');
+        key?.fault('needs ssl_certificate as well');
         continue;
       }
       const certFile = path.resolve(certificate.directory, String(certificate.value));

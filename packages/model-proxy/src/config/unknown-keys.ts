@@ -10,7 +10,7 @@ import { groupOf, unimplemented, type SettingGroup } from './unimplemented.js';
 import { formatPath, type KeyPath, type YamlNode } from './yaml-node.js';
 
 /** The names that are known in a block. */
-export interface BlockNames {
+interface BlockNames {
   readonly canonical: string;
   readonly settings: readonly string[];
   /** Names of settings that restrict access. */

@@ -23,14 +23,14 @@ import { readEvents } from './yaml-indentation.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
 /** A fault of a file's text. The message does not contain the place. */
-export interface YamlFault {
+interface YamlFault {
   /** Line number from 1; undefined for the file as a whole. */
   readonly line?: number;
   readonly message: string;
 }
 
 /** The result of parsing a file. */
-export interface YamlDocument {
+interface YamlDocument {
   /** The mapping at the top; undefined if there are faults. */
   readonly root?: YamlMapping;
   readonly faults: readonly YamlFault[];

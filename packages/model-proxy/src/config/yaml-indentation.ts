@@ -10,8 +10,8 @@
  */
 import { parseEvents, YAMLException, type Event } from 'js-yaml';
 
-export interface YamlEvents {
-  /** A parsed text. */
+/** A parsed text. */
+interface YamlEvents {
   /**
    * The text that the positions refer to: some of its lines are indented more, their numbers are
    * unchanged.

@@ -10,7 +10,7 @@ interface Place {
 }
 
 /** A string, number, boolean or null. */
-export interface YamlScalar extends Place {
+interface YamlScalar extends Place {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
   /**
@@ -26,7 +26,7 @@ export interface YamlScalar extends Place {
 }
 
 /** A list. */
-export interface YamlSequence extends Place {
+interface YamlSequence extends Place {
   readonly kind: 'sequence';
   readonly items: readonly YamlNode[];
 }

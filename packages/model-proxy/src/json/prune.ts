@@ -17,7 +17,7 @@ export type Fate<Context> = 'remove' | 'keep' | { readonly within: Context };
  * @param key a member's name with escapes resolved, or an element's index.
  * @param valueStart where the value begins in the bytes.
  */
-export type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Fate<Context>;
+type Chooser<Context> = (context: Context, key: string | number, valueStart: number) => Fate<Context>;
 
 /**
  * Removes what `choose` selects, with the commas that belong to it. All other bytes stay.

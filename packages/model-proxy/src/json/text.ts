@@ -50,8 +50,8 @@ export function valueOf(object: JsonObject, member: JsonMember): unknown {
 }
 
 /**
- * Returns whether a key is a name in another case. Go's `encoding/json` treats both as the same
- * name and takes the last.
+ * Returns whether a key differs from a name only in letter case. Go's `encoding/json` accepts such a
+ * key as the name, and uses the last of several.
  * @param name lower case.
  */
 export function isInOtherCase(key: string, name: string): boolean {

@@ -16,7 +16,7 @@ import { errorOfStatus } from '../upstream/classify.js';
 import type { Selection } from '../routing/router.js';
 
 /** The result for one deployment. */
-export interface HealthEntry {
+interface HealthEntry {
   readonly model: string;
   readonly api_base: string;
   readonly model_id: string;

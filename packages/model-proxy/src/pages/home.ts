@@ -2,7 +2,7 @@
 import { html, Html } from '@rackless/daemon/html.js';
 
 /** The content of the home page. */
-export interface HomePage {
+interface HomePage {
   /** Public model names; null hides them. */
   readonly models: readonly string[] | null;
   readonly version: string;

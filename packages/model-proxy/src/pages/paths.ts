@@ -4,7 +4,7 @@
  */
 
 /** A page that Express answers. */
-export interface PagePath {
+interface PagePath {
   /** Whether the page is available without a key, as in LiteLLM. Such pages show no secrets. */
   readonly open: boolean;
 }

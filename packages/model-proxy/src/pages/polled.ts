@@ -8,7 +8,7 @@ import { decode } from '../endpoints/paths.js';
 import { describeModel, listModels } from './models.js';
 
 /** A page that is answered without Express. */
-export interface PolledPage {
+interface PolledPage {
   /** Path template for the metrics, such as `/v1/models/{id}`. */
   readonly label: string;
   /** Whether the page is available without a key, which probes do not have. */

@@ -4,7 +4,7 @@ import type { ProxySettings } from '../settings.js';
 import type { Router } from './router.js';
 
 /** The configuration in use. */
-export interface ModelLookup {
+interface ModelLookup {
   readonly settings: Pick<ProxySettings, 'unserved'>;
   readonly router: Pick<Router, 'modelNames'>;
 }

@@ -55,7 +55,7 @@ describe('the command line', () => {
     [
       'a certificate without a key',
       ['-c', 'config.yaml', '--host', '::1', '--ssl_certfile_path', 'cert.pem'],
-      'command line: --ssl_certfile_path needs --ssl_keyfile_path beside it: HTTPS needs both',
+      'command line: --ssl_certfile_path needs --ssl_keyfile_path as well: HTTPS needs both',
     ],
   ])('%s stops the start with one line and exit code 78', async (_what, args, line) => {
     write('config.yaml', NOWHERE);
