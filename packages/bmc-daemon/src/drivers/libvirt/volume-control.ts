@@ -5,7 +5,7 @@ import { DriverError, type IndicatorState, type OperationOptions } from '../driv
 import type { NewVolume, PoolVolume } from '../volume-control.js';
 import { forgetDone, machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
 import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
-import { attempt } from './failure.js';
+import { attempt, isUnavailable } from './failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
@@ -13,7 +13,7 @@ import { beneathOverride } from './kept-override.js';
 import { savedXml } from './saved-state.js';
 import { UnattachedVolumes } from './unattached-volumes.js';
 import { namesVolume, volumeNames } from './volume-names.js';
-import { diskLines, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
+import { diskLines, diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
 import { diskRecord, withDiskRecord, withoutDiskRecord, type DiskRecord } from './xml/disk-record.js';
 import { freeDiskTarget } from './xml/disk-target.js';
 import type { Disk } from './xml/device.js';
@@ -93,8 +93,13 @@ export class LibvirtVolumes {
       const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
       await this.#refuseIfNeeded(volume, machine, doing);
       const place = { pool: volume.pool, volume: volume.name };
-      await this.#detach(machine, definition, target, place);
-      await attempt(doing, () => deleteVolume(volume));
+      const to = await this.#detach(machine, definition, target, place);
+      try {
+        await attempt(doing, () => deleteVolume(volume));
+      } catch (error) {
+        if (!isUnavailable(error)) await this.#putBack(machine, { definition, to }, target);
+        throw error;
+      }
       await forgetDone(this.#host, machine, (record) => ({
         ...record,
         unattached: withoutUnattached(record.unattached, place),
@@ -102,13 +107,31 @@ export class LibvirtVolumes {
     });
   }
 
-  /** Takes the disk out of the definition, then out of the guest. The record names the volume until it is deleted. */
+  /** Gives a machine the disk again whose volume libvirt refuses to delete. Never rejects. */
+  async #putBack(
+    machine: Machine,
+    { definition: { xml, instance }, to }: { readonly definition: Definition; readonly to: string },
+    target: string,
+  ): Promise<void> {
+    const markup = diskMarkup(xml, target);
+    try {
+      await this.#save(machine, to, xml);
+      if (instance !== null && markup !== undefined) await this.#guestDisks.plugIn(machine, markup);
+    } catch (error) {
+      this.#host.log.warn(`putting disk ${target} of machine ${machine.name} back failed`, { error });
+    }
+  }
+
+  /**
+   * Takes the disk out of the definition, then out of the guest. The record names the volume until it is deleted.
+   * @returns the definition without the disk.
+   */
   async #detach(
     machine: Machine,
     { xml: from }: Definition,
     target: string,
     place: Pick<UnattachedRecord, 'pool' | 'volume'>,
-  ): Promise<void> {
+  ): Promise<string> {
     const record = readMetadata(from);
     const without = machine.persistent ? beneathOverride(from, (own) => withoutDisk(own, target)) : from;
     const to = withMetadata(without, {
@@ -123,6 +146,7 @@ export class LibvirtVolumes {
       await this.#save(machine, to, from);
       throw error;
     }
+    return to;
   }
 
   /** @see VolumeControl.setDriveIndicator */
