@@ -140,6 +140,12 @@ describe('what settings name', () => {
     expect(inspect('EMULATOR_ALLOWED_INSTANCES = []').warnings).toEqual([
       'bmc.conf:2: EMULATOR_ALLOWED_INSTANCES is empty: no machine is served',
     ]);
+    expect(inspect('EMULATOR_VMEDIA_ALLOWED_HOSTS = []').warnings).toEqual([
+      'bmc.conf:2: EMULATOR_VMEDIA_ALLOWED_HOSTS is empty: no image can be inserted; None allows every host',
+    ]);
+    expect(inspect('EMULATOR_VMEDIA_DEVICES = {}').warnings).toEqual([
+      'bmc.conf:2: EMULATOR_VMEDIA_DEVICES is empty: no machine has a virtual media drive',
+    ]);
   });
 
   it.each([

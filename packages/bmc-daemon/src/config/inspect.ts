@@ -49,6 +49,10 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
   if ((settings.fakeSystems ?? []).length > 0 && !settings.fakeDriver && known('fakeDriver'))
     warnings.push(at('fakeSystems', 'has no effect without EMULATOR_FAKE_DRIVER or --fake'));
   if (settings.allowedInstances?.length === 0) warnings.push(at('allowedInstances', 'is empty: no machine is served'));
+  if (settings.vmediaAllowedHosts?.length === 0)
+    warnings.push(at('vmediaAllowedHosts', 'is empty: no image can be inserted; None allows every host'));
+  if (Object.keys(settings.vmediaDevices).length === 0)
+    warnings.push(at('vmediaDevices', 'is empty: no machine has a virtual media drive'));
   if (known('storage')) {
     for (const key of ['drives', 'volumes'] as const) {
       for (const orphan of withoutStorage(settings, key)) warnings.push(at(key, orphan));

@@ -119,6 +119,18 @@ describe('the effective settings', () => {
     });
   });
 
+  it('are None where they are empty, as in sushy-tools, with a warning: a shell variable may not be set', () => {
+    const { settings, faults, warnings } = load("EMULATOR_SSL_CERT = ''\nEMULATOR_STORAGE_POOL = None\n", {
+      flags: { sslKey: '' },
+      environment: { EMULATOR_VMEDIA_CA_FILE: '' },
+    });
+    expect([settings.sslCert, settings.sslKey, settings.vmediaCaFile, faults]).toEqual([null, null, null, []]);
+    expect(warnings).toEqual([
+      'bmc.conf:1: EMULATOR_SSL_CERT is empty, which is the same as None',
+      'command line: --ssl-key is empty, which is the same as None',
+    ]);
+  });
+
   it('are printed as a file that reads back the same, with origins, and without passwords (B12)', () => {
     const text = `EMULATOR_LISTEN_IP = "it's \\"quoted\\" \\\\ ä"\nEMULATOR_BOOT_LOADER_MAP = {'UEFI': {'x86_64': '/fw'}}\nEMULATOR_ALLOWED_INSTANCES = ['a']\n`;
     const first = load(text, { flags: { listenPort: '99' } });

@@ -91,6 +91,9 @@ class Loader {
       return undefined;
     }
     const result = row.type.safeParse(this.respelled(row, candidate));
+    // sushy-tools takes an empty string for None. It may also be a shell variable that is not set, and then there is no HTTPS.
+    if (result.success && candidate.value === '' && result.data === null)
+      this.warnings.push(`${candidate.place([])}: ${candidate.name} is empty, which is the same as None`);
     if (result.success)
       return { value: row.path === true ? resolvePaths(result.data, candidate.directory) : result.data };
     const [issue] = result.error.issues;

@@ -37,7 +37,7 @@ export const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
   default: null,
   form: 'literal',
   group: 'media',
-  doc: "Hosts that images may come from, redirections included: names, everything below a domain, addresses, networks (a name is also allowed where it resolves into one of them). With it images come by `Upload` only. None: every host. Link-local and multicast addresses, and the addresses where clouds serve credentials, are rejected in every notation of IPv6 too. An entry for such an address or network opens it; a wider one such as `'0.0.0.0/0'` does not.",
+  doc: "Hosts that images may come from, redirections included: names, everything below a domain, addresses, networks (a name is also allowed where it resolves into one of them). With it images come by `Upload` only. None: every host. An empty list: no host, with a warning. Link-local and multicast addresses, and the addresses where clouds serve credentials, are rejected in every notation of IPv6 too. An entry for such an address or network opens it; a wider one such as `'0.0.0.0/0'` does not.",
 };
 
 export const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {

@@ -59,7 +59,7 @@ export const settingsTable = {
     default: null,
     flag: '--ssl-certificate',
     group: 'spec',
-    doc: 'PEM file with the certificate and its chain. With `EMULATOR_SSL_KEY` the daemon speaks HTTPS (TLS 1.2 and up) instead of HTTP; one without the other does not start. Read again on SIGHUP.',
+    doc: 'PEM file with the certificate and its chain. With `EMULATOR_SSL_KEY` the daemon speaks HTTPS (TLS 1.2 and up) instead of HTTP; one without the other does not start. An empty string is None, with a warning: HTTP. Read again on SIGHUP.',
   }),
   sslKey: optionalPath({
     name: 'EMULATOR_SSL_KEY',
