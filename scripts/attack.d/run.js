@@ -11,6 +11,7 @@ import { images } from './bmc-images.js';
 import { loads } from './bmc-loads.js';
 import { certificates } from './bmc-certificates.js';
 import { hostileNames } from './bmc-names.js';
+import { network } from './bmc-network.js';
 import { services } from './bmc-services.js';
 import { rights } from './bmc-rights.js';
 import { bodyAttacks } from './bmc-bodies.js';
@@ -34,6 +35,7 @@ const attacks = {
     ...rights,
     ...services,
     ...certificates,
+    ...network,
     ...hostileNames,
     ...files,
     ...loads,

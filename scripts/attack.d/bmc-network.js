@@ -1,0 +1,115 @@
+/** Attacks from the network beside HTTP requests: floods of SSDP searches, and listeners for events that do not take them. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
+import { listen, repeat } from './wire.js';
+import { root } from './bmc-tree.js';
+
+const run = promisify(execFile);
+
+const ssdpAttack = {
+  name: 'a flood of SSDP searches: huge, malformed, and sent to the host alone',
+  holds: 'at most 20 answers a second, fewer bytes than were sent, none to a unicast search, and GETs are answered',
+  seconds: 90,
+  run: async (arena) => {
+    if (process.getuid() !== 0) return 'only root can make a network namespace';
+    // A network of its own: the daemon must not announce itself to the host's.
+    const script = 'ip link set lo up multicast on && ip route add 239.0.0.0/8 dev lo && exec "$@"';
+    const through = ['unshare', '--net', 'sh', '-c', script, 'sh'];
+    const daemon = await arena.startBmc({ settings: { EMULATOR_SSDP: true }, through });
+    try {
+      const flood = fileURLToPath(new URL('ssdp-flood.js', import.meta.url));
+      const inside = ['--target', String(daemon.pid), '--net', process.execPath, flood, String(daemon.port)];
+      const { stdout } = await run('nsenter', inside, { timeout: 80_000 });
+      const found = JSON.parse(stdout);
+      const told = JSON.stringify(found);
+      if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${told}`);
+      // What was saved up, and the answers of each second.
+      if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${told}`);
+      if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${told}`);
+      if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${told}`);
+      if (found.worstMs > 10_000) throw new Error(`a GET beside it took too long: ${told}`);
+    } finally {
+      await daemon.kill();
+    }
+  },
+};
+
+/** What listeners do with an event. */
+const listeners = {
+  'say nothing': () => undefined,
+  'close at once': (socket) => socket.destroy(),
+  'answer 101': (socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+  'send 103 without end': (socket) => repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 1),
+  'send a body without end': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    repeat(socket, 'x'.repeat(16_384), 1);
+  },
+  'send a head byte by byte': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nX: ');
+    repeat(socket, 'x', 20);
+  },
+  'answer twice': (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'.repeat(2)),
+};
+
+const listenerAttack = {
+  name: `${Object.keys(listeners).length + 1} kinds of hostile listeners for events`,
+  holds:
+    'GETs beside it are answered, memory grows by less than 150 MiB, another listener gets its events, no redirect is followed',
+  seconds: 90,
+  run: async (arena) => {
+    const daemon = await arena.startBmc();
+    let redirected = 0;
+    let delivered = 0;
+    const target = await listen(() => (redirected += 1));
+    const redirect = `HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:${target.port}/\r\nContent-Length: 0\r\n\r\n`;
+    const honest = await listen((socket) =>
+      socket.on('data', (piece) => {
+        if (String(piece).includes('the event of the attack')) delivered += 1;
+        // The end of a payload.
+        if (String(piece).endsWith('}')) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      }),
+    );
+    const servers = [];
+    try {
+      for (const serve of [...Object.values(listeners), (socket) => socket.write(redirect)]) {
+        servers.push(await listen((socket) => socket.on('data', () => serve(socket))));
+      }
+      const subscribe = async (port) => {
+        const body = {
+          Destination: `http://127.0.0.1:${port}/`,
+          Protocol: 'Redfish',
+          DeliveryRetryPolicy: 'RetryForever',
+        };
+        const { status } = await daemon.ask({ method: 'POST', path: `${root}/EventService/Subscriptions`, body });
+        if (status !== 201) throw new Error(`a subscription: ${status}`);
+      };
+      for (const { port } of servers)
+        for (let count = 0; count < arena.rounds(10, 20); count += 1) await subscribe(port);
+      await subscribe(honest.port);
+      const before = daemon.memoryMiB();
+      const event = { MessageId: 'Base.1.0.Success', Message: `the event of the attack ${'x'.repeat(1900)}` };
+      const path = `${root}/EventService/Actions/EventService.SubmitTestEvent`;
+      await daemon.beside(10, async () => {
+        for (let left = arena.rounds(50, 2000); left > 0; left -= 1) {
+          const { status } = await daemon.ask({ method: 'POST', path, body: event });
+          if (status >= 300) throw new Error(`the event: ${status}`);
+        }
+        for (let left = 300; delivered === 0 && left > 0; left -= 1) await delay(100);
+      });
+      if (delivered === 0) throw new Error('the honest listener got no event');
+      if (redirected > 0) throw new Error(`${redirected} redirects were followed`);
+      const grown = daemon.memoryMiB() - before;
+      if (grown > 150) throw new Error(`memory grew by ${grown.toFixed(0)} MiB`);
+      const code = await daemon.stop();
+      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
+    } finally {
+      await daemon.kill();
+      for (const server of [...servers, target, honest]) server.close();
+    }
+  },
+};
+
+export const network = [ssdpAttack, listenerAttack];
