@@ -10,7 +10,7 @@ import { attempt, isUnavailable } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { destroy, isActive, pressButton, reboot, sleep } from './power-steps.js';
+import { destroy, destroyStarted, isActive, pressButton, reboot, sleep } from './power-steps.js';
 import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { dropSavedState, hasSavedState } from './saved-state.js';
 import { Starts, switchedOff } from './starts.js';
@@ -190,7 +190,7 @@ export class PowerControl {
       await start(signal);
       if (!signal.aborted) return;
       // The request to go off came before the machine was on, and found nothing to do.
-      await destroy(machine, this.#host.timeoutMs);
+      await destroyStarted(machine, this.#host);
       signal.throwIfAborted();
     };
     await this.#starts.run(machine, (signal) => this.#host.edits.run(uuid, () => begin(signal)));

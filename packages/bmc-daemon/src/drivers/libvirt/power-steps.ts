@@ -7,9 +7,10 @@ import {
   type Domain,
 } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
-import { attempt } from './failure.js';
-import { DESTROY_TIMEOUT_MS } from './host.js';
+import { attempt, driverError } from './failure.js';
+import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
+import { NotSwitchedOffError } from './starts.js';
 
 /**
  * Suspends the guest to its disk.
@@ -58,6 +59,20 @@ export async function destroy(machine: Machine, timeoutMs: number): Promise<void
       throw error;
     }
   });
+}
+
+/** Switches off a machine that started after a client was told that it is off. @throws {NotSwitchedOffError} */
+export async function destroyStarted(
+  machine: Machine,
+  { log, timeoutMs }: Pick<Host, 'log' | 'timeoutMs'>,
+): Promise<void> {
+  try {
+    await destroy(machine, timeoutMs);
+  } catch (error) {
+    log.warn(`machine ${machine.name} still runs, though a client switched it off while it started`, { error });
+    const { kind, message } = driverError(`switching machine ${machine.name} off`, error);
+    throw new NotSwitchedOffError(kind, message, { cause: error });
+  }
 }
 
 /** Whether the machine runs; false where it is gone. @throws {LibvirtError} */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../driver.js';
-import { Starts, switchedOff } from './starts.js';
+import { NotSwitchedOffError, Starts, switchedOff } from './starts.js';
 
 const one = { uuid: 'a', name: 'web-1' };
 const other = { uuid: 'b', name: 'web-2' };
@@ -47,5 +47,16 @@ describe('a start that is under way', () => {
       cause,
     });
     await expect(starts.run(one, () => Promise.reject(cause))).rejects.toBe(cause);
+  });
+
+  it('reports that the machine still runs, if libvirt did not switch it off', async () => {
+    const starts = new Starts();
+    const error = new NotSwitchedOffError('unavailable', 'switching machine web-1 off: no answer');
+    const failed = starts.run(one, async (signal) => {
+      await aborted(signal);
+      throw error;
+    });
+    starts.switchOff(one, switchedOff(one));
+    await expect(failed).rejects.toBe(error);
   });
 });

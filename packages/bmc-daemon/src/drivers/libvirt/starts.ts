@@ -6,6 +6,9 @@ interface Named {
   readonly name: string;
 }
 
+/** A started machine that was to be off, and that libvirt did not switch off: it runs. */
+export class NotSwitchedOffError extends DriverError {}
+
 /** The starts of one host. A machine that is not being started costs no memory. */
 export class Starts {
   readonly #underWay = new Map<string, Set<AbortController>>();
@@ -13,7 +16,8 @@ export class Starts {
   /**
    * Runs a start.
    * @param start is given a signal that aborts with {@link switchOff}. It looks at the signal before it starts the machine.
-   * @throws {DriverError} conflict, where the machine was switched off and the start failed; else whatever the start throws.
+   * @throws {DriverError} conflict, if the machine was switched off and the start failed. Otherwise, and for a
+   * {@link NotSwitchedOffError}, throws what the start throws.
    */
   async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
@@ -24,7 +28,8 @@ export class Starts {
       await start(own.signal);
     } catch (error) {
       const { aborted, reason } = own.signal as { aborted: boolean; reason: unknown }; // `reason` is any.
-      throw aborted && error !== reason ? switchedOff(machine, error) : error;
+      const isOff = aborted && error !== reason && !(error instanceof NotSwitchedOffError);
+      throw isOff ? switchedOff(machine, error) : error;
     } finally {
       starts.delete(own);
       if (starts.size === 0) this.#underWay.delete(uuid);
