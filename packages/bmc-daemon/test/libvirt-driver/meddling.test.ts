@@ -223,6 +223,67 @@ describe('a machine that libvirt does not answer for', () => {
     await until('a reading', async () => (await reader.read(machine)).state === 'running');
   });
 
+  it('is still read at once, by one read, after a change that libvirt did not answer', async () => {
+    const { parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    await reader.read(machine);
+    const { asked, end } = silence(machine);
+    const last = await reader.read(machine);
+    expect(await reader.read(machine)).toBe(last);
+    reader.forgetUnlessSilent(machine.uuid);
+    expect(await reader.read(machine)).toBe(last);
+    expect(asked()).toBe(4);
+    end();
+    await until('a new reading', async () => (await reader.read(machine)).unansweredSince === undefined);
+  });
+
+  it('is read anew after a change, and a read from before the change stores nothing', async () => {
+    const { guest, parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    const first = await reader.read(machine);
+    const { domain } = machine;
+    const real = domain.getXmlDesc.bind(domain);
+    let fail = (): void => undefined;
+    const failed = new Promise<never>((_resolve, reject) => {
+      fail = () => reject(clientError('CALL_TIMEOUT', 'calling domainGetXmlDesc: no answer'));
+    });
+    const begun = new Promise<void>((resolve) => {
+      domain.getXmlDesc = () => {
+        resolve();
+        return failed;
+      };
+    });
+    const old = reader.read(machine);
+    await begun;
+    domain.getXmlDesc = real;
+    await host.virsh('desc', guest.name, '--config', 'mine');
+    reader.forget(machine.uuid);
+    expect(await reader.read(machine)).toMatchObject({ description: 'mine' });
+    fail();
+    const late = await old;
+    expect(late).toMatchObject({ uuid: first.uuid, unansweredSince: expect.any(Date) });
+    // A silence that begins now is a new one.
+    const { end } = silence(machine);
+    const silent = await reader.read(machine);
+    expect(silent).toMatchObject({ description: 'mine', unansweredSince: expect.any(Date) });
+    expect(silent).not.toBe(late);
+    end();
+  });
+
+  it('is reported as off after it was switched off elsewhere, though a read still waits', async () => {
+    const { guest, parts, machine } = await running();
+    const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });
+    await reader.read(machine);
+    const { end } = silence(machine);
+    await reader.read(machine);
+    expect(await reader.read(machine)).toMatchObject({ state: 'running' });
+    await host.virsh('destroy', guest.name);
+    await until('it to be off', async () => (await parts.inventory.state(machine)) === 'shutoff');
+    const after = Promise.all([reader.read(machine), reader.read(machine)]);
+    end();
+    expect((await after).map(({ state }) => state)).toEqual(['shutoff', 'shutoff']);
+  });
+
   it('is read anew when it is off', async () => {
     const { guest, parts, machine } = await running();
     const reader = new SystemReader({ ...parts, diskSizeWaitMs: 60_000 });

@@ -25,7 +25,7 @@ import { BootControl } from './boot-control.js';
 import { ChangeFeed } from './change-feed.js';
 import { ColdStart } from './cold-start.js';
 import { LibvirtConsole } from './console.js';
-import { attempt } from './failure.js';
+import { attempt, isUnavailable } from './failure.js';
 import { FirmwareChooser } from './firmware-choice.js';
 import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
@@ -302,11 +302,16 @@ class LibvirtDriver implements HypervisorDriver {
 
   async #changing<Result>(id: string, change: (machine: Machine) => Promise<Result>): Promise<Result> {
     const machine = await this.#find(id);
+    let isAnswered = true;
     try {
       await this.#takingUp.take(machine);
       return await change(machine);
+    } catch (error) {
+      isAnswered = !isUnavailable(error);
+      throw error;
     } finally {
-      this.#reader.forget(machine.uuid);
+      if (isAnswered) this.#reader.forget(machine.uuid);
+      else this.#reader.forgetUnlessSilent(machine.uuid);
     }
   }
 

@@ -46,6 +46,13 @@ interface Silence {
   readonly answer: () => SystemSnapshot;
 }
 
+/** A read that has not ended. Its result replaces an older one only while it is the newest read of its machine. */
+interface Read {
+  readonly result: Promise<SystemSnapshot>;
+  /** False once libvirt has answered: the sizes of disks can take a second more, in which the XML grows old. */
+  isJoinable: boolean;
+}
+
 /** What machines are read by. */
 export interface SystemReaderOptions {
   readonly inventory: Inventory;
@@ -70,7 +77,7 @@ export class SystemReader {
   readonly #hostCpuModel: () => Promise<string | null | undefined>;
   readonly #streams: () => boolean;
   readonly #kept = new Map<string, Kept>();
-  readonly #reading = new Map<string, Promise<SystemSnapshot>>();
+  readonly #reading = new Map<string, Read>();
   readonly #silent = new Map<string, Silence>();
 
   constructor({ inventory, timeoutMs, diskSizeWaitMs, knowledge, hostCpuModel, streams }: SystemReaderOptions) {
@@ -88,26 +95,35 @@ export class SystemReader {
    * @throws {DriverError} notFound, unavailable.
    */
   read(machine: Machine): Promise<SystemSnapshot> {
-    const reading = this.#reading.get(machine.uuid) ?? this.#begin(machine);
+    const running = this.#reading.get(machine.uuid);
+    const reading = running?.isJoinable === true ? running.result : this.#begin(machine);
     const silence = this.#silent.get(machine.uuid);
     return silence === undefined ? reading : this.#readSilent(machine, reading, silence);
   }
 
   #begin(machine: Machine): Promise<SystemSnapshot> {
-    // Joined while libvirt is asked, and no longer: the sizes of disks may take a second more, in which the XML grows old.
-    const part = (): void => {
-      if (this.#reading.get(machine.uuid) === reading) this.#reading.delete(machine.uuid);
+    const { uuid } = machine;
+    const isNewest = (): boolean => this.#reading.get(uuid) === read;
+    const onXml = (): void => {
+      read.isJoinable = false;
     };
-    const reading = this.#read(machine, part).finally(part);
-    this.#reading.set(machine.uuid, reading);
-    return reading;
+    const result = this.#read(machine, { isNewest, onXml }).finally(() => {
+      if (isNewest()) this.#reading.delete(uuid);
+    });
+    const read: Read = { result, isJoinable: true };
+    this.#reading.set(uuid, read);
+    return result;
   }
 
   async #readSilent(machine: Machine, reading: Promise<SystemSnapshot>, silence: Silence): Promise<SystemSnapshot> {
     // It may fail after its reader has left.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
-    if (state !== silence.state) return await reading;
+    if (state !== silence.state) {
+      // The read that waits began in the old state, and would report it.
+      if (this.#silent.get(machine.uuid) === silence) this.forget(machine.uuid);
+      return await this.read(machine);
+    }
     const outcome = await Promise.race([reading, delay(SILENT_WAIT_MS, null, { ref: false })]);
     return outcome ?? silence.answer();
   }
@@ -121,10 +137,17 @@ export class SystemReader {
     return { system, inactiveXml: this.#kept.get(machine.uuid)?.inactiveXml ?? '' };
   }
 
-  /** After a change of our own: whoever reads from now on sees it, and does not share a read that began before. */
+  /**
+   * Makes the next read start anew, so that it sees a change that was made before it. A read that is under way stores nothing then.
+   */
   forget(uuid: string): void {
     this.#reading.delete(uuid);
     this.#silent.delete(uuid);
+  }
+
+  /** Call after libvirt did not answer a change. Readers of a machine that is known to be silent still do not wait. */
+  forgetUnlessSilent(uuid: string): void {
+    if (!this.#silent.has(uuid)) this.forget(uuid);
   }
 
   /** Machines that are gone are not kept. */
@@ -134,7 +157,10 @@ export class SystemReader {
     }
   }
 
-  async #read(machine: Machine, onXml: () => void): Promise<SystemSnapshot> {
+  async #read(
+    machine: Machine,
+    { isNewest, onXml }: { readonly isNewest: () => boolean; readonly onXml: () => void },
+  ): Promise<SystemSnapshot> {
     const condition = await this.#inventory.condition(machine);
     const last = this.#kept.get(machine.uuid);
     let reading: Reading;
@@ -142,9 +168,11 @@ export class SystemReader {
       reading = await attempt(`reading machine ${machine.name}`, () => this.#readXml(machine, condition));
     } catch (error) {
       if (!isSilence(error) || !(await this.#isOnlyQemuSilent(machine))) throw error;
-      return this.#silence(machine, condition.state, error).answer();
+      const silence = this.#silence(machine, condition.state, error);
+      if (isNewest()) this.#silent.set(machine.uuid, silence);
+      return silence.answer();
     }
-    this.#silent.delete(machine.uuid);
+    if (isNewest()) this.#silent.delete(machine.uuid);
     onXml();
     const unchanged = last !== undefined && sameReading(last, reading);
     const disks = unchanged ? last.disks : readDomain(reading.liveXml ?? reading.inactiveXml).devices.disks;
@@ -166,13 +194,11 @@ export class SystemReader {
     const plain = read(null);
     const hostCpuModel = hasHostCpu(plain) ? await this.#hostCpuModel() : null;
     const snapshot = typeof hostCpuModel === 'string' ? read(hostCpuModel) : plain;
-    this.#kept.set(machine.uuid, {
-      ...reading,
-      disks,
-      capacities,
-      snapshot,
-      awaitsHostCpu: hostCpuModel === undefined,
-    });
+    // The first result is stored in any case: `recent` needs one.
+    if (isNewest() || last === undefined) {
+      const awaitsHostCpu = hostCpuModel === undefined;
+      this.#kept.set(machine.uuid, { ...reading, disks, capacities, snapshot, awaitsHostCpu });
+    }
     return snapshot;
   }
 
@@ -193,15 +219,13 @@ export class SystemReader {
     if (known?.state === state) return known;
     const last = this.#kept.get(uuid);
     const snapshot = last?.state === state ? { ...last.snapshot, unansweredSince: new Date() } : null;
-    const silence: Silence = {
+    return {
       state,
       answer: () => {
         if (snapshot === null) throw error;
         return snapshot;
       },
     };
-    this.#silent.set(uuid, silence);
-    return silence;
   }
 
   async #readXml({ domain, persistent }: Machine, condition: Condition): Promise<Reading> {
