@@ -203,6 +203,28 @@ describe('a volume on a libvirt host', () => {
     expect(await definition()).toBe(before);
   });
 
+  it('is removed with its disk, if another client deletes it first', async () => {
+    const parts = host.parts();
+    const machine = await parts.inventory.find('one');
+    const target = await control().createVolume(first, wanted);
+    const [name = ''] = await names();
+    const { hypervisor } = parts;
+    const find = hypervisor.storageVolLookupByPath.bind(hypervisor);
+    hypervisor.storageVolLookupByPath = async (...words) => {
+      const volume = await find(...words);
+      const remove = volume.delete.bind(volume);
+      volume.delete = async (...options) => {
+        await host.virsh('vol-delete', name, 'default-pool');
+        await remove(...options);
+      };
+      return volume;
+    };
+    const volumes = new LibvirtVolumes({ host: parts, openPool: () => Promise.reject(new Error('no pool is needed')) });
+    await volumes.remove(machine, target);
+    expect(await diskOf(first, target)).toBeUndefined();
+    expect(readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached).toBeNull();
+  });
+
   it('has an indicator that is kept with its machine until another disk takes its place (S4)', async () => {
     await control().setDriveIndicator(first, 'vda', 'blinking');
     expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');
@@ -214,14 +236,14 @@ describe('a volume on a libvirt host', () => {
   });
 });
 
-describe('a volume on a bus that cannot be plugged into while the guest runs', () => {
+describe('a volume of a running guest', () => {
   let qemu: TestHost;
   beforeAll(async () => {
     qemu = await TestHost.start();
   });
   afterAll(() => qemu.stop());
 
-  it('is attached at the next power-on', async () => {
+  it('is attached at the next power-on, if its bus accepts no disk while the guest runs', async () => {
     const guests = await qemu.driver();
     const { uuid } = await qemu.guest({ cdrom: '' });
     await guests.power(uuid, 'create');
@@ -243,5 +265,36 @@ describe('a volume on a bus that cannot be plugged into while the guest runs', (
     await guests.power(uuid, 'destroy');
     await guests.volumes?.removeVolume(uuid, target ?? '');
     expect(await disks()).toMatchObject([{ target: 'vda' }]);
+  });
+
+  it('goes back to where it was, if libvirt refuses to delete it', async () => {
+    const { uuid, name } = await qemu.guest({ cdrom: '', devices: "<controller type='usb' model='qemu-xhci'/>" });
+    await qemu.virsh('start', name);
+    const guests = await qemu.driver();
+    // A guest without an operating system releases disks of this bus.
+    const create = async () => (await guests.volumes?.createVolume(uuid, { ...wanted, bus: 'usb' })) ?? '';
+    const [plugged, defined] = [await create(), await create()];
+    await qemu.virsh('detach-disk', name, defined, '--live');
+    const parts = qemu.parts();
+    const machine = await parts.inventory.find(uuid);
+    const live = async () =>
+      ((await readDefinition(machine, 30_000)).instance?.domain.devices.disks ?? []).map(({ target }) => target);
+    await until('the guest to release the disk', async () => !(await live()).includes(defined));
+    const { hypervisor } = parts;
+    const find = hypervisor.storageVolLookupByPath.bind(hypervisor);
+    hypervisor.storageVolLookupByPath = async (...words) => {
+      const volume = await find(...words);
+      volume.delete = () => Promise.reject(new Error('refused'));
+      return volume;
+    };
+    const volumes = new LibvirtVolumes({ host: parts, openPool: () => Promise.reject(new Error('no pool is needed')) });
+    const before = await qemu.virsh('dumpxml', '--inactive', name);
+    for (const target of [plugged, defined]) {
+      const text = `removing disk ${target} of machine ${name}: refused`;
+      expect(await failure(volumes.remove(machine, target))).toEqual(['internal', text]);
+    }
+    expect(await live()).toEqual(['vda', plugged]);
+    expect(await qemu.virsh('dumpxml', '--inactive', name)).toBe(before);
+    await qemu.virsh('destroy', name);
   });
 });

@@ -45,9 +45,16 @@ export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<S
   return await pool.storageVolCreateXml(xml, 0, { timeoutMs: CREATE_TIMEOUT_MS });
 }
 
-/** Deletes a volume, with what is in it. @throws {LibvirtError} OPERATION_INVALID while it is still being made. */
+/**
+ * Deletes a volume and its data. Ignores a volume that is already gone.
+ * @throws {LibvirtError} OPERATION_INVALID while it is still being made.
+ */
 export async function deleteVolume(volume: StorageVolume): Promise<void> {
-  await volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+  try {
+    await volume.delete(0, { timeoutMs: DELETE_TIMEOUT_MS });
+  } catch (error) {
+    if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
+  }
 }
 
 /**

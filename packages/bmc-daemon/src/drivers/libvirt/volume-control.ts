@@ -107,16 +107,16 @@ export class LibvirtVolumes {
     });
   }
 
-  /** Gives a machine the disk again whose volume libvirt refuses to delete. Never rejects. */
+  /** Restores the disk if libvirt refuses to delete its volume: in the guest only if the guest had it. Never rejects. */
   async #putBack(
     machine: Machine,
     { definition: { xml, instance }, to }: { readonly definition: Definition; readonly to: string },
     target: string,
   ): Promise<void> {
-    const markup = diskMarkup(xml, target);
+    const unplugged = instance === null ? undefined : diskMarkup(instance.xml, target);
     try {
       await this.#save(machine, to, xml);
-      if (instance !== null && markup !== undefined) await this.#guestDisks.plugIn(machine, markup);
+      if (unplugged !== undefined) await this.#guestDisks.plugIn(machine, diskMarkup(xml, target) ?? unplugged);
     } catch (error) {
       this.#host.log.warn(`putting disk ${target} of machine ${machine.name} back failed`, { error });
     }
