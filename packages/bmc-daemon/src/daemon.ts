@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isWildcardAddress, ListenError, openListener, type Listener } from '@rackless/daemon/listener.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { coalesce } from '@rackless/daemon/signals.js';
+import { fileReason } from '@rackless/daemon/text-file.js';
 import { loadTls, TlsFilesError, type TlsOptions } from '@rackless/daemon/tls.js';
 import { createApp, type App } from './app.js';
 import { openAccess, type Access } from './auth/access.js';
@@ -33,7 +34,7 @@ import { serviceUuid } from './service-uuid.js';
 import { openDiscovery } from './ssdp/discovery.js';
 import { StartError } from './start-error.js';
 import { StateFileError } from './state-file.js';
-import { FolderInUseError, lockFolder } from './state-lock.js';
+import { lockFolder } from './state-lock.js';
 import { openTelemetry } from './telemetry/telemetry.js';
 import { openTlsCertificate } from './tls-certificate.js';
 import { version } from './version.js';
@@ -72,8 +73,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, origins, environment, log } = options;
   const stateDir = settings.stateDir ?? defaultStateDir(environment, process.getuid?.());
   const lock = await lockFolder(stateDir, { log }).catch((error: unknown) => {
-    if (!(error instanceof FolderInUseError)) throw error;
-    throw new StartError(`${origins.stateDir}: ${error.message}`, { cause: error });
+    throw new StartError(`${origins.stateDir}: ${fileReason(error)}`, { cause: error });
   });
   try {
     const daemon = await startIn(stateDir, options);

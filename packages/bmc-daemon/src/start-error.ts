@@ -13,7 +13,7 @@ export class StartError extends Error {
   }
 }
 
-/** What the host lacks at the moment: room, handles, memory, or a device or file server that answers. */
+/** Errors of a host that lacks room, handles or memory at the moment, or whose device or file server does not answer. */
 const passing: ReadonlySet<unknown> = new Set([
   ...['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EINTR'],
   ...['EIO', 'ESTALE', 'ETIMEDOUT', 'EHOSTDOWN', 'ENETDOWN', 'ENETUNREACH', 'ENOTCONN'],

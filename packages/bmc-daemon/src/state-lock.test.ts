@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -31,6 +31,17 @@ async function startHolder(at = folder): Promise<ChildProcess> {
   holders.push(holder);
   await once(holder.stdout, 'data');
   return holder;
+}
+
+/** Permissions do not bind root: root acts as another user meanwhile. */
+async function asOtherUser(act: () => Promise<void>): Promise<void> {
+  if (process.geteuid?.() !== 0) return act();
+  process.seteuid?.(65_534);
+  try {
+    await act();
+  } finally {
+    process.seteuid?.(0);
+  }
 }
 
 describe('the lock of a state folder', () => {
@@ -90,6 +101,41 @@ describe('the lock of a state folder', () => {
     await expect(lock()).rejects.toThrow(FolderInUseError);
     for (const socket of sockets) socket.destroy();
     await held.release();
+  });
+
+  it('is released while a client keeps its connection', async () => {
+    const held = await lock();
+    const client = connect({ path: path.join(folder, 'lock'), allowHalfOpen: true });
+    await once(client.resume(), 'end');
+    await held.release();
+    client.destroy();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('names the permission if another user left the socket', async () => {
+    const holder = await startHolder();
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    chmodSync(folder, 0o777);
+    chmodSync(path.join(folder, 'lock'), 0);
+    await asOtherUser(async () => {
+      await expect(lock()).rejects.toThrow(
+        new FolderInUseError(
+          `permission denied to connect to ${folder}/lock, which belongs to another user. If no daemon uses the folder, remove this file`,
+        ),
+      );
+    });
+  });
+
+  it('stops the start if the host cannot make it for another reason than missing permission', async () => {
+    const tooLong = path.join(folder, 'x'.repeat(300));
+    await expect(lock(tooLong)).rejects.toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(`${tooLong} cannot be locked: ENAMETOOLONG`),
+        cause: expect.objectContaining({ code: 'ENAMETOOLONG' }),
+      }),
+    );
+    expect(logged).toEqual([]);
   });
 
   it('works in a folder with a path that is too long for a socket', async () => {

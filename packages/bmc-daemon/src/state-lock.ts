@@ -1,7 +1,7 @@
 /**
  * One daemon at a time in EMULATOR_STATE_DIR: each daemon keeps the files in memory, so the second one would overwrite what the first
- * one stores. The lock is a listening unix socket in the folder. The kernel ends it with its process, also after SIGKILL, and other
- * containers that share the folder see it, too.
+ * one stores. The lock is a listening unix socket in the folder. The kernel ends it with its process, also after SIGKILL. Other
+ * containers of the same host that share the folder see it, too. On a shared file system, a daemon of another host does not see it.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ export interface StateLockOptions {
   readonly waitMs?: number;
 }
 
-/** What one attempt finds: a lock, the process that has it, or something to try again. */
+/** The result of one attempt: the lock, a description of the process that holds it, or `again` to retry at once. */
 type Attempt = { readonly server: Server } | { readonly holder: string } | 'again';
 
 const NAME = 'lock';
@@ -39,11 +39,17 @@ const PAUSE_MS = 100;
 const REPLY_MS = 1_000;
 /** The longest address of a unix socket, unix(7), without its last zero. */
 const LONGEST_ADDRESS = 107;
+/** Errors of a folder that cannot be written, or of a file system without sockets. */
+const unlockable: ReadonlySet<string> = new Set([
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST', 'ENOTSOCK'],
+  ...['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
+]);
 
 /**
  * Locks a folder, and makes it if it does not exist. If the folder cannot be written, there is no lock: then no daemon can
  * overwrite anything in it.
- * @throws {FolderInUseError} another daemon keeps it for longer than the wait.
+ * @throws {FolderInUseError} another daemon keeps it for longer than the wait, or the lock belongs to another user.
+ * @throws {Error} the host lacks room or handles, or the path is not usable. The cause is the error of node:fs or node:net.
  */
 export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: StateLockOptions): Promise<StateLock> {
   const end = performance.now() + waitMs;
@@ -65,6 +71,9 @@ export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: Stat
     }
   } catch (error) {
     if (error instanceof FolderInUseError) throw error;
+    if (!unlockable.has(codeOf(error))) {
+      throw new Error(`${folder} cannot be locked: ${fileReason(error)}`, { cause: error });
+    }
     log.warn(`${folder} cannot be locked, so a second daemon there is not noticed: ${fileReason(error)}`);
     return { release: () => Promise.resolve() };
   }
@@ -81,7 +90,10 @@ function lockOf(server: Server): StateLock {
   };
 }
 
-/** @throws what node:fs and node:net throw. */
+/**
+ * @throws {FolderInUseError} this process may not ask the holder of the lock.
+ * @throws what node:fs and node:net throw.
+ */
 async function attempt(file: string): Promise<Attempt> {
   try {
     return { server: await listen(file) };
@@ -90,10 +102,11 @@ async function attempt(file: string): Promise<Attempt> {
   }
   const holder = await holderOf(file);
   if (holder !== null) return { holder };
-  // A killed process left it. First to another name: if a third process took the lock meanwhile, it gets its socket back.
+  // A killed process left the socket. The rename comes before the removal: if a third process took the lock meanwhile, this process
+  // finds it listening and gives its socket back.
   const aside = `${file}-${randomBytes(6).toString('hex')}`;
   try {
-    if (!lstatSync(file).isSocket()) throw new Error(`${file} is not a socket`);
+    if (!lstatSync(file).isSocket()) throw notASocket(file);
     renameSync(file, aside);
     if ((await holderOf(aside)) === null) rmSync(aside);
     else renameSync(aside, file);
@@ -106,7 +119,9 @@ async function attempt(file: string): Promise<Attempt> {
 async function listen(file: string): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.end(`${process.pid}\n`);
+    socket.write(`${process.pid}\n`);
+    // Not end(): it waits for the client to close, and the lock's release would wait for a client that is stopped.
+    socket.destroySoon();
   });
   server.maxConnections = 8;
   const { address, done } = addressOf(file);
@@ -123,26 +138,44 @@ async function listen(file: string): Promise<Server> {
   return server.unref();
 }
 
-/** Returns the process that listens at a socket, in words; null: none does. */
+/**
+ * Returns the process that listens at a socket, in words; null: none does.
+ * @throws {FolderInUseError} this process may not connect.
+ */
 function holderOf(file: string): Promise<string | null> {
   const { address, done } = addressOf(file);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let reply = '';
     let isThere = false;
+    let isDenied = false;
     const socket = connect(address);
     const timer = setTimeout(() => socket.destroy(), REPLY_MS);
     socket.setEncoding('latin1');
     socket.once('connect', () => (isThere = true));
     socket.on('data', (text: string) => (reply = `${reply}${text}`.slice(0, 20)));
-    socket.once('error', (error) => (isThere = !['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
+    socket.once('error', (error) => {
+      isThere = !['ECONNREFUSED', 'ENOENT'].includes(codeOf(error));
+      isDenied = ['EACCES', 'EPERM'].includes(codeOf(error));
+    });
     socket.once('close', () => {
       clearTimeout(timer);
       done();
       const pid = /^\d+/.exec(reply)?.[0];
       const named = pid === undefined ? 'another process' : `another daemon (process ${pid})`;
-      resolve(isThere ? named : null);
+      if (isDenied) reject(deniedBy(file));
+      else resolve(isThere ? named : null);
     });
   });
+}
+
+function deniedBy(file: string): FolderInUseError {
+  return new FolderInUseError(
+    `permission denied to connect to ${file}, which belongs to another user. If no daemon uses the folder, remove this file`,
+  );
+}
+
+function notASocket(file: string): Error {
+  return Object.assign(new Error(`${file} is not a socket`), { code: 'ENOTSOCK' });
 }
 
 /**
