@@ -37,6 +37,7 @@ describe('a write by a web page where no client has to log in', () => {
     'http://evil.example:8000',
     `http://${hostname()}x`,
     `http://x.${hostname()}`,
+    `http://${hostname()}.evil.example`,
     'http://localhost.evil.example',
   ])('is 403 under the name %s, which may have become an address of this host', (origin) => {
     expect(() => checkOpenOrigin(request({ origin }))).toThrow(expect.objectContaining({ status: 403 }));

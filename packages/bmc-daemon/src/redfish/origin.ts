@@ -28,7 +28,8 @@ export function checkOrigin({ method, headers }: Pick<IncomingMessage, 'method' 
 
 /**
  * Where no client has to log in, rejects a write by a page under a name that is not this host's: a page can make its own name an
- * address of this service (DNS rebinding), and is of the same site then.
+ * address of this service (DNS rebinding), and is of the same site then. The host's name counts only exactly as the system has it:
+ * anyone can register a domain that begins with it.
  * @throws {RedfishError} 403.
  */
 export function checkOpenOrigin({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): void {
@@ -50,13 +51,7 @@ function siteOf(origin: string): string | null {
 function isOwnName(name: string): boolean {
   const own = hostname().toLowerCase();
   const plain = name.replace(/^\[|\]$/g, '');
-  return (
-    isIP(plain) !== 0 ||
-    plain === 'localhost' ||
-    plain.endsWith('.localhost') ||
-    plain === own ||
-    plain.startsWith(`${own}.`)
-  );
+  return isIP(plain) !== 0 || plain === 'localhost' || plain.endsWith('.localhost') || plain === own;
 }
 
 function crossSite(detail: string): RedfishError {
