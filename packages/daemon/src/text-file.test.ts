@@ -38,10 +38,24 @@ describe('a text file', () => {
     expect(() => readTextFile(inFolder('large'))).toThrow('it is larger than 64 MiB');
   });
 
-  it('that is a pipe without a writer is empty, and does not block the process', () => {
+  it('that is a pipe without a writer is an error, and does not block the process', () => {
     execFileSync('mkfifo', [inFolder('pipe')]);
-    expect(readTextFile(inFolder('pipe'))).toBe('');
+    expect(() => readTextFile(inFolder('pipe'))).toThrow('it is a pipe without a writer');
   });
+
+  it('that is a pipe has a deadline, also if its writer goes on', async () => {
+    const pipe = inFolder('endless');
+    execFileSync('mkfifo', [pipe]);
+    // Ends by itself, so that a read without a deadline fails this test.
+    const script = `exec 3<>'${pipe}'; echo open; for i in {1..70}; do echo -n x >&3; sleep 0.1; done`;
+    const writer = spawn('bash', ['-c', script]);
+    try {
+      await once(writer.stdout, 'data');
+      expect(() => readTextFile(pipe)).toThrow('it is a pipe, and its writer takes over 5 s');
+    } finally {
+      writer.kill('SIGKILL');
+    }
+  }, 60_000);
 
   it('may be a pipe whose writer takes a moment, as <(command) of a shell is', async () => {
     const pipe = inFolder('slow');

@@ -26,12 +26,12 @@ export function fileReason(error: unknown): string {
 const LARGEST_MIB = 64;
 const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
 const READ_BYTES = 65_536;
-/** How long the writer of a pipe may stay silent, in milliseconds. */
-const PIPE_PATIENCE_MS = 5000;
+/** How long a pipe may take in total, in milliseconds: the read blocks the process. */
+const PIPE_DEADLINE_MS = 5000;
 const PIPE_STEP_MS = 10;
 
 /**
- * Reads a UTF-8 file, without its byte order mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is empty.
+ * Reads a UTF-8 file, without its byte order mark. Also reads a pipe (`--config <(command)`); a pipe without a writer is an error.
  * @throws {Error} whose message is only the reason, as {@link fileReason} returns it.
  */
 export function readTextFile(path: string): string {
@@ -48,26 +48,26 @@ function readBytes(path: string): Buffer {
   try {
     const status = fstatSync(file);
     if (status.size > LARGEST_BYTES) throw tooLarge();
-    return status.isFile() || status.isDirectory() ? readFileSync(file) : readStream(file);
+    return status.isFile() || status.isDirectory() ? readFileSync(file) : readStream(file, status.isFIFO());
   } finally {
     closeSync(file);
   }
 }
 
 /** A pipe or a device: it has no size, and its writer may still be at work. */
-function readStream(file: number): Buffer {
+function readStream(file: number, isPipe: boolean): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
-  for (let waitedMs = 0; ;) {
+  const deadline = performance.now() + PIPE_DEADLINE_MS;
+  for (;;) {
+    if (performance.now() > deadline)
+      throw new Error(`it is a pipe, and its writer takes over ${PIPE_DEADLINE_MS / 1000} s`);
     const room = Buffer.allocUnsafe(READ_BYTES);
     const count = readOrWait(file, room);
+    // A pipe without a writer looks like one whose writer wrote nothing.
+    if (count === 0 && length === 0 && isPipe) throw new Error('it is a pipe without a writer, or an empty one');
     if (count === 0) return Buffer.concat(pieces, length);
-    if (count === undefined) {
-      waitedMs += PIPE_STEP_MS;
-      if (waitedMs > PIPE_PATIENCE_MS) throw new Error('it is a pipe, and its writer is silent');
-      continue;
-    }
-    waitedMs = 0;
+    if (count === undefined) continue;
     pieces.push(room.subarray(0, count));
     length += count;
     if (length > LARGEST_BYTES) throw tooLarge();
