@@ -99,7 +99,7 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
 async function tryHandshake(secureContext: SecureContext): Promise<void> {
   const [near, far] = duplexPair();
   const server = new TLSSocket(near, { isServer: true, secureContext });
-  // It does not verify: whom clients trust is their own decision.
+  // The client does not verify: each real client has its own list of trusted authorities.
   const client = connect({ socket: far, rejectUnauthorized: false });
   client.on('error', () => undefined);
   try {

@@ -1,4 +1,4 @@
-/** How many subscriptions a client may have, so that one client cannot use the places of all others. */
+/** Limits the subscriptions of each client, so that one client cannot use the places of all others. */
 
 /** A subscription that has a place. */
 export interface Place {
@@ -14,11 +14,11 @@ export interface Asker extends Place {
   readonly isAdministrator: boolean;
 }
 
-/** Of the limit, what an account without ConfigureManager may have open as streams. */
+/** The share of all places that the streams of an account without ConfigureManager may use. */
 const ACCOUNT_SHARE = 1 / 4;
-/** Of the limit, what one address may have open as streams, whatever its accounts. */
+/** The share of all places that the streams of one address may use, whatever its accounts. */
 const ADDRESS_SHARE = 1 / 2;
-/** Of the limit, what is left for administrators. */
+/** The share of all places that only administrators may use. */
 const RESERVED_SHARE = 1 / 10;
 
 /**

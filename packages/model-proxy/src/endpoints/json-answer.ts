@@ -16,7 +16,7 @@ const TAIL_BYTES = 8192;
 const JOINED_BYTES = 16_384;
 /** Of either end of an answer, white space and all: enough to see how it begins and ends. */
 const EDGE_BYTES = 1024;
-/** Of a text, a number or a word in place of an answer. */
+/** The longest answer that is only a string, a number, a boolean or null. */
 const LONGEST_SCALAR_BYTES = 65_536;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
@@ -134,7 +134,7 @@ function isJson(chunks: readonly Buffer[]): boolean {
     JSON.parse(Buffer.concat(chunks).toString());
     return true;
   } catch {
-    // That is the question.
+    // Invalid JSON is an expected result, not a fault.
     return false;
   }
 }

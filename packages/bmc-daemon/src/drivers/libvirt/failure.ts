@@ -41,7 +41,7 @@ export function driverError(doing: string, error: unknown): DriverError {
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );
-    // Nor one for a machine whose buses are full.
+    // libvirt has no code for a machine without a free bus address either.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
     const kind = full ? 'storageFull' : noPlace ? 'noPlace' : (kinds[error.code] ?? 'internal');
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });

@@ -39,7 +39,10 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
   }
 }
 
-/** Records that a machine has to boot, and not to go on from its saved state. The caller holds its turn in `edits`. @throws {DriverError} */
+/**
+ * Records that a machine has to boot, and not to resume its saved state. The caller holds its turn in `edits`.
+ * @throws {DriverError}
+ */
 export async function rememberBoot(host: Host, machine: Machine): Promise<void> {
   await editRecord(host, machine, (record) => ({
     ...record,
