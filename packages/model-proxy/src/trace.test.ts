@@ -6,7 +6,7 @@ import { createTrace, curlLine, type TracedRequest } from './trace.js';
 const key = 'sk-0123456789abcdefghij';
 const request = (body: string): TracedRequest => ({
   method: 'POST',
-  url: 'https://user:pw@host/v1/chat/completions?token=geheim',
+  url: 'https://user:pw@host/v1/chat/completions?token=geheimnis',
   headers: ['authorization', `Bearer ${key}`, 'x-api-key', 'short', 'content-type', 'application/json'],
   body: [Buffer.from(body.slice(0, 5)), Buffer.from(body.slice(5))],
   deployment: { apiKey: key },
@@ -14,7 +14,7 @@ const request = (body: string): TracedRequest => ({
 
 describe('the trace', () => {
   it('shows a request as a curl line with its keys masked', () => {
-    expect(curlLine(request('{"model":"m",\n"api_key":"geheim","max_tokens":5}'))).toBe(
+    expect(curlLine(request('{"model":"m",\n"api_key":"geheimnis","max_tokens":5}'))).toBe(
       "curl -X POST 'https://host/v1/chat/completions?******' -H 'authorization: Bearer sk****ij' -H 'x-api-key: ****' " +
         `-H 'content-type: application/json' -d '{"model":"m", "api_key":"****","max_tokens":5}'`,
     );
@@ -41,7 +41,7 @@ describe('the trace', () => {
     );
     call.head(200, ['content-type', 'text/plain', 'set-cookie', 'a=b']);
     call.data(Buffer.from(`your key ${key}\n`));
-    call.data(Buffer.from('is "token": "geheim"'));
+    call.data(Buffer.from('is "token": "geheimnis"'));
     call.end();
     expect(logged.slice(1)).toEqual([
       [
@@ -53,11 +53,11 @@ describe('the trace', () => {
 
   it('also hides secrets of other headers wherever the upstream repeats them', () => {
     const logged: string[] = [];
-    const headers = ['x-api-key', 'geheim', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
+    const headers = ['x-api-key', 'geheimnis', 'authorization', 'Basic dXNlcjpwdw==', 'x-team', 'blue'];
     const asked: TracedRequest = { ...request('{}'), headers, deployment: { apiKey: 'k' } };
     const call = createTrace({ debug: (message) => logged.push(message) }).sending('r1', asked);
     call.head(401, []);
-    call.data(Buffer.from('no key: geheim, dXNlcjpwdw==, blue'));
+    call.data(Buffer.from('no key: geheimnis, dXNlcjpwdw==, blue'));
     call.end();
     expect(logged.at(-1)).toBe('RAW RESPONSE: 401 [] no key: ****, ****, blue');
   });

@@ -108,16 +108,29 @@ function maskedHeader(name: string, value: string): string {
  * @param name in any case.
  * @returns null if the name does not suggest a secret.
  */
-export function secretOfHeader(name: string, value: string): string | null {
+function secretOfHeader(name: string, value: string): string | null {
   return secretHeader.test(name) ? value.replace(/^(?:Bearer|Basic) /i, '') : null;
 }
 
-/** Shorter secrets are not searched for: they would occur in other words. */
-const SHORTEST_SECRET = 4;
+/** Shorter keys are placeholders, such as `EMPTY`, `none` or `ollama`, which occur in other texts. */
+const SHORTEST_SECRET = 7;
+
+/**
+ * Returns the secrets to search for in texts, the longest first, because one may contain another.
+ * @param apiKey null: the deployment has no key.
+ * @param headers name and value of each header of a request.
+ */
+export function searchedSecrets(
+  apiKey: string | null,
+  headers: readonly (readonly [name: string, value: string])[],
+): readonly string[] {
+  const found = [apiKey, ...headers.map(([name, value]) => secretOfHeader(name, value))];
+  const long = found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : []));
+  return [...new Set(long)].sort((left, right) => right.length - left.length);
+}
 
 function secretsOf({ headers, deployment }: TracedRequest): readonly string[] {
-  const found = [deployment.apiKey, ...pairs(headers).map(([name, value]) => secretOfHeader(name, value))];
-  return [...new Set(found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : [])))];
+  return searchedSecrets(deployment.apiKey, pairs(headers));
 }
 
 /**

@@ -95,6 +95,9 @@ export async function pairFault(certificates: readonly X509Certificate[], key: K
   }
 }
 
+/** Longer than any handshake in memory takes. Without it, a client side that ends silently would block the request forever. */
+const HANDSHAKE_MS = 10_000;
+
 /** @throws what the server's side of the handshake throws. */
 async function tryHandshake(secureContext: SecureContext): Promise<void> {
   const [near, far] = duplexPair();
@@ -103,7 +106,7 @@ async function tryHandshake(secureContext: SecureContext): Promise<void> {
   const client = connect({ socket: far, rejectUnauthorized: false });
   client.on('error', () => undefined);
   try {
-    await once(server, 'secure');
+    await once(server, 'secure', { signal: AbortSignal.timeout(HANDSHAKE_MS) });
   } finally {
     client.destroy();
     server.destroy();

@@ -5,7 +5,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import type { Deployment } from '../providers/deployment.js';
 import type { Selection } from '../routing/router.js';
 import { pythonSeconds } from '../upstream/connection-faults.js';
-import { withoutSecrets } from '../upstream/own-secrets.js';
+import { secretMask } from '../upstream/own-secrets.js';
 import type { Exchange } from './exchange.js';
 import { dropLongHeaders } from './head-limit.js';
 import { costOf } from './response-cost.js';
@@ -126,12 +126,14 @@ function shownName(name: string): string | null {
 }
 
 function addUpstreamHeaders(headers: string[], upstream: readonly string[], deployment: Deployment | null): void {
+  const mask = deployment === null ? null : secretMask(deployment);
   for (let index = 0; index + 1 < upstream.length; index += 2) {
     const name = upstream[index] ?? '';
-    const sent = upstream[index + 1] ?? '';
-    const value = deployment === null ? sent : withoutSecrets(sent, deployment);
     const shown = shownName(name);
-    if (shown === null || value === '' || !isHeaderText(value)) continue;
+    if (shown === null) continue;
+    const sent = upstream[index + 1] ?? '';
+    const value = mask === null ? sent : mask(sent);
+    if (value === '' || !isHeaderText(value)) continue;
     headers.push(shown, value);
     // Clients pace themselves by these names.
     if (name.startsWith('x-ratelimit-')) headers.push(name, value);

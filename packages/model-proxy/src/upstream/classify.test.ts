@@ -193,12 +193,22 @@ describe('a key that the upstream repeats', () => {
 
 describe('what else is a secret', () => {
   it('is not repeated either: what the headers of the configuration hold (C9)', () => {
-    const extraHeaders = { 'x-api-key': 'geheim', authorization: 'Bearer other-key', 'x-team': 'blue' };
+    const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
-    const body = Buffer.from('{"error":{"message":"wrong: geheim, other-key, of blue"}}');
+    const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');
     expect(errorOfStatus(401, [], body, { deployment, modelGroup: 'group' }).message).toContain(
       'wrong: ****, ****, of blue',
     );
+  });
+
+  it('does not change other texts: short keys are masked as whole words, and placeholders are not', () => {
+    const messageFor = (apiKey: string, message: string) => {
+      const deployment = deploymentAt('https://host/v1', { apiKey });
+      const body = Buffer.from(JSON.stringify({ error: { message } }));
+      return errorOfStatus(400, [], body, { deployment, modelGroup: 'group' }).message;
+    };
+    expect(messageFor('1234567', 'no 1234567: 12345678 tokens')).toContain('no ****: 12345678 tokens');
+    expect(messageFor('none', 'tool_choice is none')).toContain('tool_choice is none');
   });
 });
 

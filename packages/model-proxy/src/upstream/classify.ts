@@ -5,7 +5,7 @@
 import { ProxyError } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { inModelGroup } from './model-group.js';
-import { withoutSecrets } from './own-secrets.js';
+import { secretMask, type SecretMask } from './own-secrets.js';
 
 /** Whom the request was for; routing's Selection has this shape. */
 export interface ErrorSelection {
@@ -43,7 +43,7 @@ export function errorOfStatus(
   selection: ErrorSelection,
 ): ProxyError {
   const { deployment, modelGroup } = selection;
-  const mask: Mask = (text) => withoutSecrets(text, deployment);
+  const mask = secretMask(deployment);
   const told = readBody(body.subarray(0, LARGEST_BODY_BYTES), mask);
   const message = told.message === '' ? defaultMessage(status, headers, mask) : told.message;
   const { head, status: answered } = classOf(status, told, message);
@@ -80,7 +80,7 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
  * @param body as received, or its beginning.
  */
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
-  const shown = plainText(body.toString('utf8', 0, LOOKED_AT), (text) => withoutSecrets(text, deployment));
+  const shown = plainText(body.toString('utf8', 0, LARGEST_BODY_BYTES), secretMask(deployment));
   const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${shown === '' ? '' : `: ${shown}`}`;
   const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
   return new ProxyError({
@@ -89,9 +89,6 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
     kind: 'malformedAnswer',
   });
 }
-
-/** Masks the secrets of the deployment. */
-type Mask = (text: string) => string;
 
 interface Told {
   readonly message: string;
@@ -151,7 +148,7 @@ function isContextWindow(told: Told, message: string): boolean {
   return told.code === 'context_length_exceeded' || contextWindowWords.test(message);
 }
 
-function readBody(body: Buffer, mask: Mask): Told {
+function readBody(body: Buffer, mask: SecretMask): Told {
   const text = body.toString();
   const parsed = parse(text);
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
@@ -171,8 +168,8 @@ function readBody(body: Buffer, mask: Mask): Told {
 }
 
 /** A page says in its title what it is. */
-function plainText(body: string, mask: Mask): string {
-  const text = mask(body.slice(0, LOOKED_AT));
+function plainText(body: string, mask: SecretMask): string {
+  const text = mask(body).slice(0, LOOKED_AT);
   // No `<` within a tag: for a page of nothing else each of them would be a search to the end of the page.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
   const words = title.trim() === '' ? withoutScripts(text) : title;
@@ -204,7 +201,7 @@ function withoutScripts(page: string): string {
   return kept + page.slice(at);
 }
 
-function messageOf(value: unknown, mask: Mask): string {
+function messageOf(value: unknown, mask: SecretMask): string {
   if (value === null || value === undefined) return '';
   return cut(mask(typeof value === 'string' ? value : JSON.stringify(value)), LONGEST_MESSAGE);
 }
@@ -213,14 +210,14 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`;
 }
 
-function defaultMessage(status: number, headers: readonly string[], mask: Mask): string {
+function defaultMessage(status: number, headers: readonly string[], mask: SecretMask): string {
   if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
   const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), LONGEST_PAGE)}`;
   return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
 }
 
-function keptHeaders(headers: readonly string[], mask: Mask): Record<string, string> {
+function keptHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
   const kept = new Map<string, string>();
   for (let at = 0; at < headers.length && kept.size < MOST_KEPT_HEADERS; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]];

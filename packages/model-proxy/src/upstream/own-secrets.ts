@@ -1,32 +1,46 @@
-/** The secrets that a deployment's requests carry. Some upstreams repeat them in errors and headers: no client may read them there. */
+/** The secrets that a deployment's requests carry. Some upstreams repeat them in errors and headers. */
 import type { Deployment } from '../providers/deployment.js';
-import { secretOfHeader } from '../trace.js';
+import { searchedSecrets } from '../trace.js';
 
-/** Shorter ones would mask parts of ordinary words. */
-const SHORTEST_SECRET = 4;
 const MASK = '****';
+/** Shorter secrets are masked only as whole words: `12345678` may be a part of a number. */
+const LENGTH_OF_UNIQUE_TEXT = 16;
 
-/** Longest first: one may contain another. */
-const known = new WeakMap<Deployment, readonly string[]>();
+/** Returns the text with each secret of the deployment masked. */
+export type SecretMask = (text: string) => string;
 
-function secretsOf(deployment: Deployment): readonly string[] {
-  const present = known.get(deployment);
-  if (present !== undefined) return present;
-  const { apiKey, extraHeaders, provider } = deployment;
-  const headers = Object.entries({ ...provider.headers(apiKey), ...extraHeaders });
-  const found = [apiKey, ...headers.map(([name, value]) => secretOfHeader(name, value))];
-  const long = found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : []));
-  const secrets = [...new Set(long)].sort((left, right) => right.length - left.length);
-  known.set(deployment, secrets);
-  return secrets;
+const masks = new WeakMap<Deployment, SecretMask>();
+
+/** Returns the function that masks a deployment's secrets. Mask before you cut: a cut secret is not found. */
+export function secretMask(deployment: Deployment): SecretMask {
+  let mask = masks.get(deployment);
+  if (mask === undefined) {
+    mask = createMask(deployment);
+    masks.set(deployment, mask);
+  }
+  return mask;
 }
 
-/** The text with each of the deployment's secrets masked. Mask before you cut: a cut secret is not found. */
+/** As {@link secretMask}, for a single text. */
 export function withoutSecrets(text: string, deployment: Deployment): string {
-  let rest = text;
-  for (const secret of secretsOf(deployment)) {
-    // Most headers are shorter than a key.
-    if (rest.length >= secret.length && rest.includes(secret)) rest = rest.replaceAll(secret, MASK);
-  }
-  return rest;
+  return secretMask(deployment)(text);
+}
+
+function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask {
+  const headers = Object.entries({ ...provider.headers(apiKey), ...extraHeaders });
+  const secrets = searchedSecrets(apiKey, headers).map((secret) => ({ secret, pattern: patternOf(secret) }));
+  return (text) => {
+    let rest = text;
+    for (const { secret, pattern } of secrets) {
+      // Most headers are shorter than a key.
+      if (rest.length >= secret.length && rest.includes(secret)) rest = rest.replaceAll(pattern, MASK);
+    }
+    return rest;
+  };
+}
+
+function patternOf(secret: string): string | RegExp {
+  if (secret.length >= LENGTH_OF_UNIQUE_TEXT) return secret;
+  const literal = secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, 'g');
 }
