@@ -24,6 +24,7 @@ const floors = {
       'nearest-name.ts',
       'pipelined-requests.ts',
       'text-file.ts',
+      'unread-body.ts',
       'version.ts',
     ],
   ],

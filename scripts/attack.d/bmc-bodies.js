@@ -1,6 +1,7 @@
 /** Attacks with bodies of requests: wrong types, and bodies that cost work. */
 import { readFileSync } from 'node:fs';
 import { crawl, root, writable } from './bmc-tree.js';
+import { exchange, firstStatus } from './wire.js';
 
 const shared = JSON.parse(readFileSync(new URL('hostile-values.json', import.meta.url), 'utf8'));
 const hostile = [
@@ -97,4 +98,23 @@ const cpuAttack = {
   },
 };
 
-export const bodyAttacks = [typeAttack, cpuAttack];
+const unreadAttack = {
+  name: '10 bodies of a million chunks of one byte, which no handler reads',
+  holds: `an answer and a close, at most ${CPU_MS} ms of processor time each`,
+  seconds: 120,
+  run: async (arena) => {
+    const daemon = await arena.bmc();
+    const head = `GET ${root} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const bytes = Buffer.from(`${head}${'1\r\nx\r\n'.repeat(1_000_000)}0\r\n\r\n`, 'latin1');
+    const before = daemon.cpuMs();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(daemon.port, bytes)));
+    const cost = (daemon.cpuMs() - before) / answers.length;
+    for (const { text, isClosed } of answers) {
+      // A client that goes on sending may lose the answer.
+      if (!isClosed || (text !== '' && firstStatus(text) !== 200)) throw new Error(`closed: ${isClosed}: ${text}`);
+    }
+    if (cost > CPU_MS) throw new Error(`${cost} ms of processor time`);
+  },
+};
+
+export const bodyAttacks = [typeAttack, cpuAttack, unreadAttack];

@@ -19,6 +19,7 @@ import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { declineUpgrade } from './declined-upgrade.js';
 import { serializeRequests } from './pipelined-requests.js';
+import { limitUnreadBodies } from './unread-body.js';
 import type { TlsOptions } from './tls.js';
 
 /** Options of {@link openListener}. */
@@ -127,7 +128,7 @@ const TLS_HANDSHAKE = 0x16;
 export async function openListener(options: ListenOptions): Promise<Listener> {
   const { ip, port, tls, onClientError, onError, onUpgrade } = options;
   const serialize = serializeRequests();
-  const handle = serialize(options.handle);
+  const handle = serialize(limitUnreadBodies(options.handle));
   // Without this option Node answers a request without a Host header itself: no body, no log line.
   const common = { ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
@@ -136,7 +137,8 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   server.on('clientError', onClientError);
   // A server may ignore an unknown expectation (RFC 9110 §10.1.1). Node would answer 417 itself.
   server.on('checkExpectation', handle);
-  if (options.onExpectContinue !== undefined) server.on('checkContinue', serialize(options.onExpectContinue));
+  if (options.onExpectContinue !== undefined)
+    server.on('checkContinue', serialize(limitUnreadBodies(options.onExpectContinue)));
   // Without a listener Node closes the connection without a response.
   server.on('connect', (_request, socket) => onClientError(new ConnectMethodError(), socket));
   // Only Node's own listeners. Those that are added below have already seen the socket.

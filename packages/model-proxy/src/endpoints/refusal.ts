@@ -1,6 +1,7 @@
 /** Answers that are errors, and how a client that is still sending gets to read them. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { limitChunks } from '@rackless/daemon/unread-body.js';
 import { toProxyError, type ProxyError } from '../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from './exchange.js';
@@ -84,6 +85,7 @@ export function linger({ request, response }: Exchange): void {
   const whole = setTimeout(give, LINGER_MS);
   const idle = setTimeout(give, LINGER_IDLE_MS);
   request.removeAllListeners('data').on('data', () => idle.refresh());
+  limitChunks(request);
   request.on('end', () => response.end());
   response.on('close', () => {
     clearTimeout(whole);

@@ -35,6 +35,8 @@ export class LinkReader {
 
   /** @throws {RedfishError} 507 where the answer becomes too large (DSP0266, HTTP status codes); what reading throws. */
   async readAll(uris: readonly string[]): Promise<readonly (JsonObject | undefined)[]> {
+    // An answer that is too large ends here: many of those must not follow each other in one turn either.
+    await this.step();
     this.#add(uris.length);
     const found: (JsonObject | undefined)[] = [];
     for (let index = 0; index < uris.length; index += atOnce) {
