@@ -19,7 +19,7 @@ import {
   type ScalarEvent,
   type SequenceEvent,
 } from 'js-yaml';
-import { readEvents } from './yaml-indentation.js';
+import { readEvents } from './tolerant-yaml.js';
 import type { YamlMapping, YamlNode } from './yaml-node.js';
 
 /** A fault of a file's text. The message does not contain the place. */
@@ -36,10 +36,7 @@ interface YamlDocument {
   readonly faults: readonly YamlFault[];
 }
 
-/**
- * Types that no setting has. Without them their tags are unknown and are reported, as by PyYAML's
- * safe loader.
- */
+/** Types that PyYAML reads and that no setting has. Their tags are reported as unknown. */
 const UNWANTED_TAGS = new Set(
   ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
 );

@@ -91,11 +91,11 @@ class Writer {
       case 1:
         return ` ${random.pick(scalars)}${end}`;
       case 2:
-        return ` ${this.#quotedLines(indent)}${end}`;
+        return ` ${this.#quotedLines(indent)}${random.pick([end, '# why\n'])}`;
       case 3:
         return this.#block(deeper);
       case 4:
-        return ` ${this.#flow(indent, depth + 1)}${end}`;
+        return ` ${this.#flow(indent, depth + 1)}${random.pick([end, '#why\n'])}`;
       case 5: {
         const itemIndent = random.pick([indent, deeper]);
         const item = () => `${' '.repeat(itemIndent)}- ${this.mapping(itemIndent + 2, depth + 1).trimStart()}`;
@@ -130,8 +130,9 @@ class Writer {
         ? this.#flow(indent, depth + 1)
         : random.pick(['1', 'a', '"b c"', "'d'", 'yes', 'e f']);
     const last = random.integer(3) === 0 ? ',' : '';
-    if (random.integer(2) === 0) return `[${gap()}${inner()},${gap()}${inner()}${last}${gap()}]`;
-    return `{${gap()}${this.#key()}: ${inner()},${gap()}${this.#key()}:${gap()}${inner()}${last}${gap()}}`;
+    const comma = random.integer(4) === 0 ? ',# why\n' : ',';
+    if (random.integer(2) === 0) return `[${gap()}${inner()}${comma}${gap()}${inner()}${last}${gap()}]`;
+    return `{${gap()}${this.#key()}: ${inner()}${comma}${gap()}${this.#key()}:${gap()}${inner()}${last}${gap()}}`;
   }
 }
 
