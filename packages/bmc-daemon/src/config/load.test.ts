@@ -165,7 +165,7 @@ describe('faults', () => {
     ],
     [
       'import socket\nEMULATOR_LISTEN_IP = socket.gethostname()',
-      "bmc.conf:2: 'socket.gethostname(…)' is Python code, which is not run; write the value itself: EMULATOR_LISTEN_IP = '0.0.0.0'",
+      "bmc.conf:2: 'socket.gethostname(…)' is Python code, which is not run; write the value itself: EMULATOR_LISTEN_IP = '…'",
     ],
     [
       "SUSHY_EMULATOR_AUTH_FILE = f'{HERE}/htpasswd'",

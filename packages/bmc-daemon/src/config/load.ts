@@ -196,13 +196,12 @@ function readFile(file: string, loader: Loader): string | undefined {
   }
 }
 
-/** Ends the message about a value that code would have to be run for: a line that would do. */
+/** Returns the end of a message about an expression that is not read: the form of the line to write instead. */
 function lineToWrite(name: string | undefined): string {
   const key = name === undefined ? undefined : keyOf(name)?.key;
   if (key === undefined) return '';
-  const { default: value, form } = definition(key);
-  const example = value !== null ? formatLiteral(value) : form === 'text' ? "'…'" : '…';
-  return `; write the value itself: ${name} = ${example}`;
+  // Never the default: it can differ from what the expression means, such as '0.0.0.0' for '127.0.0.1'.
+  return `; write the value itself: ${name} = ${definition(key).form === 'text' ? "'…'" : '…'}`;
 }
 
 function loadFile(
