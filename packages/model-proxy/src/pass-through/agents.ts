@@ -50,6 +50,7 @@ export class AgentsByDeployment {
       const options = { keepAlive, timeout: IDLE_MS };
       const agent = peer.tls === null ? new HttpAgent(options) : new HttpsAgent(options);
       limitConnections(agent);
+      acceptLongHeads(agent);
       agent.createConnection = (_options, done) => {
         // Declared too narrow: Node asks for the socket only where there is no error.
         connect(way, deployment.timeouts.connectMs, done as Connected);
@@ -73,6 +74,23 @@ function limitConnections(agent: HttpAgent): void {
     const life = lives.get(socket);
     life?.countRequest();
     return life?.isOver(performance.now()) === false && keeps(socket) !== false;
+  };
+}
+
+/** As for answers of models: what clients cannot read of it is dropped later. */
+const LARGEST_HEAD_BYTES = 65_536;
+
+/**
+ * Lets an agent's requests accept heads of answers up to {@link LARGEST_HEAD_BYTES}. Node's limit is 16 KB. `maxHeaderSize` is an
+ * option of `http.request`, which http-proxy calls without it; Node stores it in the request before the agent gets the request.
+ */
+function acceptLongHeads(agent: HttpAgent): void {
+  // Not declared: the method by which `http.request` gives a request to its agent.
+  const internal = agent as unknown as { addRequest(request: { maxHeaderSize?: number }, ...rest: unknown[]): void };
+  const addRequest = internal.addRequest.bind(agent);
+  internal.addRequest = (request, ...rest) => {
+    request.maxHeaderSize = LARGEST_HEAD_BYTES;
+    addRequest(request, ...rest);
   };
 }
 
