@@ -94,19 +94,15 @@ const fullDisk = {
     const script = 'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && exec "$@"';
     const through = ['unshare', '--mount', 'sh', '-c', script, disk];
     const daemon = await arena.startBmc({ settings: { EMULATOR_STATE_DIR: join(disk, 'state') }, through });
-    try {
-      const count = async () => (await daemon.ask({ path: subscriptions })).json.Members.length;
-      const seen = join(`/proc/${daemon.pid}/root`, disk);
-      const free = fill(seen);
-      const { status, text } = await daemon.ask(subscription('on a full disk'));
-      if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
-      if ((await count()) !== 0) throw new Error('the subscription that was not stored is there');
-      free();
-      const again = await daemon.ask(subscription('with room'));
-      if (again.status !== 201 || (await count()) !== 1) throw new Error(`with room again: ${again.status}`);
-    } finally {
-      await daemon.kill();
-    }
+    const count = async () => (await daemon.ask({ path: subscriptions })).json.Members.length;
+    const seen = join(`/proc/${daemon.pid}/root`, disk);
+    const free = fill(seen);
+    const { status, text } = await daemon.ask(subscription('on a full disk'));
+    if (status !== 507 || !text.includes(disk)) throw new Error(`a subscription: ${status} ${text.slice(0, 300)}`);
+    if ((await count()) !== 0) throw new Error('the subscription that was not stored is there');
+    free();
+    const again = await daemon.ask(subscription('with room'));
+    if (again.status !== 201 || (await count()) !== 1) throw new Error(`with room again: ${again.status}`);
   },
 };
 

@@ -110,7 +110,6 @@ const endAttacks = ['answers 101', 'sends its head byte by byte'].map((name) => 
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`exit code ${code}`);
     } finally {
-      await daemon.kill();
       server.close();
     }
   },

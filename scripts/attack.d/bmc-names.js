@@ -54,34 +54,30 @@ const machineAttack = {
   run: async (arena) => {
     const systems = names.map((name, index) => ({ uuid: uuidOf(index), name, nics: [] }));
     const daemon = await arena.startBmc({ settings: { EMULATOR_FAKE_SYSTEMS: systems } });
-    try {
-      const get = async (path) => {
-        const answer = await daemon.ask({ path });
-        checkAnswer(path, answer);
-        return answer;
-      };
-      for (const [index, name] of names.entries()) {
-        const byUuid = await get(`${root}/Systems/${uuidOf(index)}`);
-        if (byUuid.json.Name !== name) throw new Error(`machine ${index} is named ${JSON.stringify(byUuid.json.Name)}`);
-        // A URI may name it, too. What it then finds is this machine or none.
-        const segment = encodeURIComponent(name).replaceAll('.', '%2E');
-        const { status, json } = await get(`${root}/Systems/${segment}`);
-        if (status === 200 && json.UUID !== uuidOf(index) && json.Name !== name)
-          throw new Error(`the name of machine ${index} finds ${JSON.stringify(json.UUID)}`);
-        const reset = { method: 'POST', path: `${root}/Systems/${uuidOf(index)}/Actions/ComputerSystem.Reset` };
-        checkAnswer(reset.path, await daemon.ask({ ...reset, body: { ResetType: 'On' } }));
-      }
-      for (const path of [`${root}/Systems?$expand=*($levels=2)`, `${root}/Managers?$expand=.`]) await get(path);
-      for (const path of [`${root}/Chassis?$expand=.`, `${root}/TelemetryService/MetricReports?$expand=.`])
-        await get(path);
-      const page = (await get('/')).text;
-      if (/<(script|img)/i.test(page)) throw new Error('the page has the markup of a name');
-      const metrics = (await get('/metrics')).text;
-      if (/^evil_metric/m.test(metrics)) throw new Error('a name became a metric');
-      checkLog(daemon);
-    } finally {
-      await daemon.kill();
+    const get = async (path) => {
+      const answer = await daemon.ask({ path });
+      checkAnswer(path, answer);
+      return answer;
+    };
+    for (const [index, name] of names.entries()) {
+      const byUuid = await get(`${root}/Systems/${uuidOf(index)}`);
+      if (byUuid.json.Name !== name) throw new Error(`machine ${index} is named ${JSON.stringify(byUuid.json.Name)}`);
+      // A URI may name it, too. What it then finds is this machine or none.
+      const segment = encodeURIComponent(name).replaceAll('.', '%2E');
+      const { status, json } = await get(`${root}/Systems/${segment}`);
+      if (status === 200 && json.UUID !== uuidOf(index) && json.Name !== name)
+        throw new Error(`the name of machine ${index} finds ${JSON.stringify(json.UUID)}`);
+      const reset = { method: 'POST', path: `${root}/Systems/${uuidOf(index)}/Actions/ComputerSystem.Reset` };
+      checkAnswer(reset.path, await daemon.ask({ ...reset, body: { ResetType: 'On' } }));
     }
+    for (const path of [`${root}/Systems?$expand=*($levels=2)`, `${root}/Managers?$expand=.`]) await get(path);
+    for (const path of [`${root}/Chassis?$expand=.`, `${root}/TelemetryService/MetricReports?$expand=.`])
+      await get(path);
+    const page = (await get('/')).text;
+    if (/<(script|img)/i.test(page)) throw new Error('the page has the markup of a name');
+    const metrics = (await get('/metrics')).text;
+    if (/^evil_metric/m.test(metrics)) throw new Error('a name became a metric');
+    checkLog(daemon);
   },
 };
 
@@ -92,23 +88,19 @@ const loggedAttack = {
   seconds: 60,
   run: async (arena) => {
     const daemon = await arena.startBmc({ users: ['admin'] });
-    try {
-      const escape = '\u001b]0;title\u0007\u001b[2J';
-      const user = Buffer.from(`${escape}\n{"level":"error"}:guess`).toString('base64');
-      for (const headers of [
-        { Authorization: `Basic ${user}` },
-        { 'X-Request-Id': 'a"b' },
-        { 'User-Agent': '\u009b2J' },
-      ]) {
-        const { status } = await daemon.ask({ path: `${root}/Systems/%1b%5b2J%0a`, headers });
-        if (status !== 401) throw new Error(`a request with ${JSON.stringify(headers)}: ${status}`);
-      }
-      const body = { UserName: `${escape}\nroot`, Password: escape };
-      await daemon.ask({ method: 'POST', path: `${root}/SessionService/Sessions`, body });
-      checkLog(daemon);
-    } finally {
-      await daemon.kill();
+    const escape = '\u001b]0;title\u0007\u001b[2J';
+    const user = Buffer.from(`${escape}\n{"level":"error"}:guess`).toString('base64');
+    for (const headers of [
+      { Authorization: `Basic ${user}` },
+      { 'X-Request-Id': 'a"b' },
+      { 'User-Agent': '\u009b2J' },
+    ]) {
+      const { status } = await daemon.ask({ path: `${root}/Systems/%1b%5b2J%0a`, headers });
+      if (status !== 401) throw new Error(`a request with ${JSON.stringify(headers)}: ${status}`);
     }
+    const body = { UserName: `${escape}\nroot`, Password: escape };
+    await daemon.ask({ method: 'POST', path: `${root}/SessionService/Sessions`, body });
+    checkLog(daemon);
   },
 };
 

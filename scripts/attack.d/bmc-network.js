@@ -18,21 +18,17 @@ const ssdpAttack = {
     const script = 'ip link set lo up multicast on && ip route add 239.0.0.0/8 dev lo && exec "$@"';
     const through = ['unshare', '--net', 'sh', '-c', script, 'sh'];
     const daemon = await arena.startBmc({ settings: { EMULATOR_SSDP: true }, through });
-    try {
-      const flood = fileURLToPath(new URL('ssdp-flood.js', import.meta.url));
-      const inside = ['--target', String(daemon.pid), '--net', process.execPath, flood, String(daemon.port)];
-      const { stdout } = await run('nsenter', inside, { timeout: 80_000 });
-      const found = JSON.parse(stdout);
-      const told = JSON.stringify(found);
-      if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${told}`);
-      // What was saved up, and the answers of each second.
-      if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${told}`);
-      if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${told}`);
-      if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${told}`);
-      if (found.worstMs > 10_000) throw new Error(`a GET beside it took too long: ${told}`);
-    } finally {
-      await daemon.kill();
-    }
+    const flood = fileURLToPath(new URL('ssdp-flood.js', import.meta.url));
+    const inside = ['--target', String(daemon.pid), '--net', process.execPath, flood, String(daemon.port)];
+    const { stdout } = await run('nsenter', inside, { timeout: 80_000 });
+    const found = JSON.parse(stdout);
+    const told = JSON.stringify(found);
+    if (found.probed !== 1) throw new Error(`an honest search got ${found.probed} answers: ${told}`);
+    // What was saved up, and the answers of each second.
+    if (found.answers > 20 * (found.seconds + 2)) throw new Error(`too many answers: ${told}`);
+    if (found.answerBytes > found.sentBytes) throw new Error(`more bytes than were sent: ${told}`);
+    if (found.unicast > 0) throw new Error(`answers to searches that were sent to the host alone: ${told}`);
+    if (found.worstMs > 10_000) throw new Error(`a GET beside it took too long: ${told}`);
   },
 };
 
@@ -106,7 +102,6 @@ const listenerAttack = {
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
     } finally {
-      await daemon.kill();
       for (const server of [...servers, target, honest]) server.close();
     }
   },

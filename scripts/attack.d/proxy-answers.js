@@ -51,7 +51,6 @@ const bombAttack = {
       if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
     } finally {
       clearInterval(watch);
-      await daemon.kill();
       server.close();
     }
   },

@@ -73,30 +73,26 @@ const reloadAttack = {
         .map((name, index) => `${name}: &${name} [${`*${'abcdefgh'[index]},`.repeat(9)}]\n`)
         .join('')}`,
     };
-    try {
-      let refused = 0;
-      for (const [what, text] of Object.entries(files)) {
-        writeFileSync(daemon.file, text);
-        daemon.signal('SIGHUP');
-        refused += 1;
-        for (
-          const end = Date.now() + PATIENCE * 1000;
-          daemon.output.split('the old one stays').length <= refused;
-          await delay(20)
-        ) {
-          if (!daemon.isAlive) throw new Error(`${what}: the process ended: ${daemon.output.slice(-300)}`);
-          if (Date.now() > end)
-            throw new Error(`${what}: the log does not say that the old one stays: ${daemon.output.slice(-500)}`);
-        }
-        refused = daemon.output.split('the old one stays').length - 1;
-        const { json } = await daemon.ask({ path: '/v1/models' });
-        if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
+    let refused = 0;
+    for (const [what, text] of Object.entries(files)) {
+      writeFileSync(daemon.file, text);
+      daemon.signal('SIGHUP');
+      refused += 1;
+      for (
+        const end = Date.now() + PATIENCE * 1000;
+        daemon.output.split('the old one stays').length <= refused;
+        await delay(20)
+      ) {
+        if (!daemon.isAlive) throw new Error(`${what}: the process ended: ${daemon.output.slice(-300)}`);
+        if (Date.now() > end)
+          throw new Error(`${what}: the log does not say that the old one stays: ${daemon.output.slice(-500)}`);
       }
-      const code = await daemon.stop();
-      if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
-    } finally {
-      await daemon.kill();
+      refused = daemon.output.split('the old one stays').length - 1;
+      const { json } = await daemon.ask({ path: '/v1/models' });
+      if (json?.data?.length !== 1) throw new Error(`${what}: ${json?.data?.length} models are left`);
     }
+    const code = await daemon.stop();
+    if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
   },
 };
 
@@ -169,7 +165,6 @@ const trafficAttack = {
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
     } finally {
-      await daemon.kill();
       upstream.close();
     }
   },
@@ -216,7 +211,6 @@ const namesAttack = {
       if (daemon.output.includes('\x1b') || daemon.output.includes('\u202e') || /^forged/m.test(daemon.output))
         throw new Error('the log has a forged line');
     } finally {
-      await daemon.kill();
       server.close();
     }
   },

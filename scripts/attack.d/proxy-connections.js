@@ -207,7 +207,6 @@ const singleBytesAttack = {
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`exit code ${code}: ${daemon.output.slice(-300)}`);
     } finally {
-      await daemon.kill();
       server.close();
     }
   },
@@ -265,7 +264,6 @@ const tlsAttack = {
       if (code !== 0) throw new Error(`exit code ${code}`);
     } finally {
       for (const socket of sockets) socket.destroy();
-      await daemon.kill();
     }
   },
 };

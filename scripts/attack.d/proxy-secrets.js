@@ -70,7 +70,6 @@ const echoAttack = {
       if (code !== 0) throw new Error(`exit code ${code}`);
       if (daemon.output.includes(UPSTREAM_KEY)) throw new Error('the log has the key');
     } finally {
-      await daemon.kill();
       server.close();
     }
   },

@@ -259,7 +259,6 @@ const silentAttack = {
       const code = await daemon.stop();
       if (code !== 0) throw new Error(`SIGTERM: exit code ${code}`);
     } finally {
-      await daemon.kill();
       silent.close();
     }
   },

@@ -74,8 +74,22 @@ if (chosen.length === 0) fail(`no attack has "${flags.only}" in its name`);
 /** What the attacks of one daemon share: daemons by name, started by the first attack that needs them. */
 function openArena(target) {
   const shared = new Map();
+  /** Daemons of the present attack. */
+  const own = new Set();
+  const started = async (starting) => {
+    const daemon = await starting;
+    own.add(daemon);
+    return daemon;
+  };
   const share = (name, start) => {
-    if (!shared.has(name)) shared.set(name, start());
+    if (!shared.has(name)) {
+      const sharing = async () => {
+        const entry = await start();
+        own.delete(entry.daemon ?? entry);
+        return entry;
+      };
+      shared.set(name, sharing());
+    }
     return shared.get(name);
   };
   return {
@@ -87,10 +101,16 @@ function openArena(target) {
       random: seededRandom(seed, `${target} ${name}`),
       /** A bmc-daemon without accounts; attacks leave it as it was. */
       bmc: () => share('bmc', () => startBmc(tree)),
-      startBmc: (options) => startBmc(tree, options),
-      startProxy: (text, options) => startProxy(tree, text, options),
+      /** These two start a daemon that ends with the attack, unless it is shared. */
+      startBmc: (options) => started(startBmc(tree, options)),
+      startProxy: (text, options) => started(startProxy(tree, text, options)),
       share,
     }),
+    /** Ends the daemons that only the present attack used. */
+    endOwn: async () => {
+      await Promise.all([...own].map((daemon) => daemon.kill()));
+      own.clear();
+    },
     /** @throws {Error} a shared daemon is not as it should be. */
     check: async () => {
       for (const { daemon, ...rest } of await Promise.all(shared.values())) {
@@ -154,6 +174,7 @@ async function runAll(target) {
       await arena.check();
       return note;
     });
+    await arena.endOwn();
     if (holds) continue;
     failed += 1;
     await arena.drop();
