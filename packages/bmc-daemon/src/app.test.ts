@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../daemon/test/support/log.js';
 import { serve, type Client } from '../test/support/client.js';
 import { createApp, type App } from './app.js';
 import { DriverError, type SystemRef, type SystemSnapshot } from './drivers/driver.js';
@@ -19,7 +19,7 @@ const root = resourceDefiner<object>()({
 
 const fake = new FakeDriver();
 const logged: string[] = [];
-const log = createLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
+const log = createTestLog({ level: 'info', format: 'json', write: (lines) => logged.push(lines) });
 let down: Error | undefined;
 let mute: string | undefined;
 let listed: readonly SystemRef[] | undefined;

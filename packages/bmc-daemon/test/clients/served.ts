@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
 import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
 
@@ -59,7 +59,7 @@ export async function serveMachines({ secured, libvirtUri }: ServedOptions): Pro
   const loaded = loadSettings({ file });
   if (loaded.faults.length > 0) throw new Error(`configuring a daemon: ${loaded.faults.join('; ')}`);
   let logged = '';
-  const log = createLog({ level: 'info', format: 'text', write: (lines) => (logged += lines) });
+  const log = createTestLog({ level: 'info', format: 'text', write: (lines) => (logged += lines) });
   const daemon = await startDaemon({ ...loaded, environment: {}, log });
   const [url] = daemon.addresses;
   if (url === undefined) throw new Error('starting a daemon: it listens nowhere');

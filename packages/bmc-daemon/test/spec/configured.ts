@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
 import { inspectSettings } from '../../src/config/inspect.js';
 import { loadSettings } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon.js';
@@ -50,7 +50,7 @@ export class ConfigurationFolder {
     const faults = [...loaded.faults, ...inspection.faults];
     const warnings = [...loaded.warnings, ...inspection.warnings];
     if (faults.length > 0) return { faults, warnings, url: '' };
-    const log = createLog({ level: 'error', format: 'text', write: () => undefined });
+    const log = createTestLog({ level: 'error', format: 'text', write: () => undefined });
     const daemon = await startDaemon({ ...loaded, environment: {}, log });
     this.#close = () => daemon.close();
     return { faults, warnings, url: daemon.addresses[0] ?? '' };

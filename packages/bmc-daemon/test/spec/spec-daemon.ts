@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
 import type { BootChoice } from '../../src/drivers/boot-override.js';
 import type { HypervisorDriver } from '../../src/drivers/driver.js';
 import { publishWrites } from '../../src/events/published-writes.js';
@@ -193,7 +193,7 @@ async function serve(
   settings: SpecSettings,
 ): Promise<Listening & { readonly logged: () => readonly string[] }> {
   const lines: string[] = [];
-  const log = createLog({
+  const log = createTestLog({
     level: 'info',
     format: 'text',
     write: (text) => lines.push(...text.split('\n').slice(0, -1)),

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
 import { loadConfig } from '../../src/config/load.js';
 import { startProxy } from '../../src/proxy.js';
 import { SAMPLE_MODEL } from '../../sample-upstream/server.js';
@@ -77,7 +77,7 @@ export async function startTestProxy(yaml: string, options: TestProxyOptions = {
   const flags = { host: '127.0.0.1', port: '0', ...(detailedDebug ? { detailed_debug: true } : {}) };
   const load = () => loadConfig({ file, flags, environment });
   let logged = '';
-  const log = createLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
+  const log = createTestLog({ level: 'debug', format: 'text', write: (lines) => (logged += lines) });
   try {
     const config = load();
     const proxy = await startProxy({ config, load, log, watchIntervalMs });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openListener } from '@rackless/daemon/listener.js';
-import { createLog } from '@rackless/daemon/log.js';
+import { createTestLog } from '../../../daemon/test/support/log.js';
 import { createApp, type App, type AppOptions } from '../../src/app.js';
 import type { Deployment } from '../../src/providers/deployment.js';
 import type { ProxySettings } from '../../src/settings.js';
@@ -97,7 +97,7 @@ export async function serveApp({ settings, deployment, app: more }: ServeOptions
   const proxySettings = settingsOf([first], settings);
 
   let written = '';
-  const log = createLog({ level: 'debug', format: 'json', write: (text) => (written += text) });
+  const log = createTestLog({ level: 'debug', format: 'json', write: (text) => (written += text) });
   const upstream: Upstream = createUpstream({ deployments: proxySettings.deployments, environment: {}, log });
   const app = createApp({ settings: proxySettings, upstream, log, version: '9.9.9', detailedDebug: false, ...more });
   const listener = await openListener({

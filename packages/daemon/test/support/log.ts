@@ -1,0 +1,16 @@
+/** A log in memory. */
+import { createLog, type Log, type LogOptions } from '../../src/log.js';
+
+/**
+ * Creates a log that is ready to write. A log of the product loads winston up to 250 ms after its
+ * first line. If a test file ends within that time, Jest can no longer load modules and reports a
+ * failure.
+ */
+export function createTestLog(options: LogOptions & Required<Pick<LogOptions, 'write'>>): Log {
+  let isReady = false;
+  const log = createLog({ ...options, write: (lines) => isReady && options.write(lines) });
+  log.error('load winston');
+  log.flush();
+  isReady = true;
+  return log;
+}
