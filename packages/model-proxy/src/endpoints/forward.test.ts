@@ -274,6 +274,10 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'application/json', 'true story', 'a body that is not JSON: true story'],
     ['/v1/chat/completions', 'application/json', '429 Too Many', 'a body that is not JSON: 429 Too Many'],
     ['/v1/chat/completions', 'application/json', '"half', 'a body that is not JSON: "half'],
+    ['/v1/chat/completions', 'application/json', '{upstream down}', 'a body that is not JSON: {upstream down}'],
+    ['/v1/chat/completions', 'application/json', '{"choices":}', 'a body that is not JSON: {"choices":}'],
+    ['/v1/chat/completions', 'application/json', '{"a":"\\"NaN}', 'a body that is not JSON'],
+    ['/v1/embeddings', 'application/json', '[oops]', 'a body that is not JSON: [oops]'],
     ['/v1/embeddings', 'text/html', ' ', 'a body that is not JSON'],
   ])('at %s are a 502 where the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
     served.answering = (_asked, response) => {
@@ -296,6 +300,7 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'text/plain', '{"model":"served/model"}', '{"model":"hosted_vllm/served/model"}'],
     ['/v1/embeddings', 'application/octet-stream', 'bytes', 'bytes'],
     ['/v1/rerank', 'application/json', ' []\n', ' []\n'],
+    ['/v1/rerank', 'application/json', '{"NaN":[NaN,-Infinity,"\\"NaN"]}', '{"NaN":[NaN,-Infinity,"\\"NaN"]}'],
     ['/v1/audio/speech', undefined, 'sound', 'sound'],
     ['/v1/audio/speech', 'text/plain', '', ''],
   ])('at %s are passed on where the upstream answers with type %s and %j', async (path, type, text, told) => {
