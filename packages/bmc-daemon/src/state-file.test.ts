@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   mkdtempSync,
@@ -49,24 +50,44 @@ describe('a state file', () => {
     expect(logged).toEqual([]);
   });
 
-  const damages = ['', '{', '{"count":"many"}', '[]', '{"count":1}\xff', '\0'.repeat(4096)];
+  const damages = [
+    ['no text', ''],
+    ['half an object', '{'],
+    ['another type', '{"count":"many"}'],
+    ['an array', '[]'],
+    ['bytes that are not UTF-8', '{"count":1}\xff'],
+    ['a block of zeros', '\0'.repeat(4096)],
+  ] as const;
 
-  it.each(damages)('sets %j aside, says so and never writes over it', (text) => {
+  it.each(damages)('with %s is renamed and logged, and never overwritten', (_what, text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');
     expect(open().state).toEqual({ count: 0 });
     expect(readFileSync(`${file}.broken`, 'latin1')).toBe(text);
-    expect(logged).toEqual([`error ${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`]);
+    expect(logged).toEqual([`error ${file} is damaged: it was renamed to ${file}.broken, and its content begins anew`]);
   });
 
-  it.each(damages)('refuses %j where that is asked for, and leaves it', (text) => {
+  it.each(damages)('with %s stays and stops the start if the caller wants that', (_what, text) => {
     open().update(more);
     const file = path.join(folder, 'counter.json');
     writeFileSync(file, text, 'latin1');
     const complaint = `${file} is damaged: correct it, or move it away to begin anew`;
     expect(() => open('refuse')).toThrow(expect.objectContaining({ name: 'StateFileError', message: complaint }));
     expect([readFileSync(file, 'latin1'), readdirSync(folder)]).toEqual([text, ['counter.json']]);
+  });
+
+  it.each(['folder', 'pipe'])('renames a %s that has its name', (kind) => {
+    open().update(more);
+    const file = path.join(folder, 'counter.json');
+    rmSync(file);
+    execFileSync(kind === 'folder' ? 'mkdir' : 'mkfifo', [file]);
+    expect(() => open('refuse')).toThrow(`${file} is not a regular file: correct it, or move it away to begin anew`);
+    expect(open().state).toEqual({ count: 0 });
+    expect(readdirSync(folder)).toEqual(['counter.json.broken']);
+    expect(logged).toEqual([
+      `error ${file} is not a regular file: it was renamed to ${file}.broken, and its content begins anew`,
+    ]);
   });
 
   it('removes what a killed process left beside it, and says so', () => {

@@ -88,16 +88,20 @@ function fingerprint(file: string): string {
 
 /** Returns undefined if there is no file, or it was set aside. */
 function read<State>(file: string, { schema, log, broken }: StateFileOptions<State>): State | undefined {
-  if (fingerprint(file) === '') return undefined;
-  const bytes = attempt(`reading ${file}`, () => readFileSync(file));
+  const found = attempt(`reading ${file}`, () => statSync(file, { throwIfNoEntry: false }));
+  if (found === undefined) return undefined;
+  // To read a pipe could take for ever, and a folder holds no state.
+  const bytes = found.isFile() ? attempt(`reading ${file}`, () => readFileSync(file)) : undefined;
   try {
+    if (bytes === undefined) throw new Error('not a regular file');
     return schema.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
   } catch (error) {
-    // Neither the text nor zod's account of it: both may quote secrets.
+    // Log neither the text nor zod's message: both may quote secrets.
+    const damage = bytes === undefined ? 'is not a regular file' : 'is damaged';
     if (broken === 'refuse')
-      throw new StateFileError(`${file} is damaged: correct it, or move it away to begin anew`, { cause: error });
-    attempt(`setting ${file} aside, which is damaged`, () => renameSync(file, `${file}.broken`));
-    log.error(`${file} is damaged: it is kept as ${file}.broken, and what it held begins anew`);
+      throw new StateFileError(`${file} ${damage}: correct it, or move it away to begin anew`, { cause: error });
+    attempt(`renaming ${file}, which ${damage}`, () => renameSync(file, `${file}.broken`));
+    log.error(`${file} ${damage}: it was renamed to ${file}.broken, and its content begins anew`);
     return undefined;
   }
 }
