@@ -198,7 +198,7 @@ export class LibvirtVolumes {
   ): Promise<void> {
     const { log } = this.#host;
     const left = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
-    if (why instanceof DriverError && why.kind === 'unavailable') {
+    if (isUnavailable(why)) {
       log.warn(`${left} until libvirt tells whether it was attached`, { error: why });
       return;
     }
