@@ -14,6 +14,7 @@ const floors = {
     ['replace-file.ts'],
     [
       'declined-upgrade.ts',
+      'error-code.ts',
       'exit-code.ts',
       'html.ts',
       'interim-answers.ts',

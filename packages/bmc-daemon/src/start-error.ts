@@ -1,4 +1,5 @@
 /** Why the service does not start, and whether another attempt may succeed. */
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { ListenError } from '@rackless/daemon/listener.js';
 import { FolderInUseError } from './state-lock.js';
@@ -14,16 +15,14 @@ export class StartError extends Error {
 }
 
 /** Errors of a host that lacks room, handles or memory at the moment, or whose device or file server does not answer. */
-const passing: ReadonlySet<unknown> = new Set([
+const passing: ReadonlySet<string | undefined> = new Set([
   ...['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'EINTR'],
   ...['EIO', 'ESTALE', 'ETIMEDOUT', 'EHOSTDOWN', 'ENETDOWN', 'ENETUNREACH', 'ENOTCONN'],
 ]);
 
 /** A port becomes free, an address appears, another daemon ends, and a disk gets room. Files stay damaged. */
 function mayPass(error: unknown): boolean {
-  // By shape: an error of another realm (a test's) is no Error of this realm.
-  if (typeof error !== 'object' || error === null) return false;
   if (error instanceof ListenError || error instanceof FolderInUseError) return true;
-  if ('code' in error && passing.has(error.code)) return true;
-  return 'cause' in error && mayPass(error.cause);
+  if (passing.has(errorCode(error))) return true;
+  return typeof error === 'object' && error !== null && 'cause' in error && mayPass(error.cause);
 }

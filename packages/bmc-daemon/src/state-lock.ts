@@ -9,6 +9,7 @@ import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'n
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
 
@@ -71,7 +72,7 @@ export async function lockFolder(folder: string, { log, waitMs = WAIT_MS }: Stat
     }
   } catch (error) {
     if (error instanceof FolderInUseError) throw error;
-    if (!unlockable.has(codeOf(error))) {
+    if (!unlockable.has(errorCode(error) ?? '')) {
       throw new Error(`${folder} cannot be locked: ${fileReason(error)}`, { cause: error });
     }
     log.warn(`${folder} cannot be locked, so a second daemon there is not noticed: ${fileReason(error)}`);
@@ -98,7 +99,7 @@ async function attempt(file: string): Promise<Attempt> {
   try {
     return { server: await listen(file) };
   } catch (error) {
-    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    if (errorCode(error) !== 'EADDRINUSE') throw error;
   }
   const holder = await holderOf(file);
   if (holder !== null) return { holder };
@@ -111,7 +112,7 @@ async function attempt(file: string): Promise<Attempt> {
     if ((await holderOf(aside)) === null) rmSync(aside);
     else renameSync(aside, file);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
   }
   return 'again';
 }
@@ -154,8 +155,8 @@ function holderOf(file: string): Promise<string | null> {
     socket.once('connect', () => (isThere = true));
     socket.on('data', (text: string) => (reply = `${reply}${text}`.slice(0, 20)));
     socket.once('error', (error) => {
-      isThere = !['ECONNREFUSED', 'ENOENT'].includes(codeOf(error));
-      isDenied = ['EACCES', 'EPERM'].includes(codeOf(error));
+      isThere = !['ECONNREFUSED', 'ENOENT'].includes(errorCode(error) ?? '');
+      isDenied = ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
     });
     socket.once('close', () => {
       clearTimeout(timer);
@@ -186,8 +187,4 @@ function addressOf(file: string): { readonly address: string; readonly done: () 
   if (Buffer.byteLength(file) <= LONGEST_ADDRESS) return { address: file, done: () => undefined };
   const folder = openSync(path.dirname(file), 'r');
   return { address: `/proc/self/fd/${folder}/${path.basename(file)}`, done: () => closeSync(folder) };
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

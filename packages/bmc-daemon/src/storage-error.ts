@@ -1,4 +1,5 @@
-/** Data that had to be stored was not. */
+/** Errors of writing data that the daemon must store. */
+import { errorCode } from '@rackless/daemon/error-code.js';
 
 /** A file cannot be written or read. The message names the file and the reason; the `cause` is what node:fs threw. */
 export class StorageError extends Error {
@@ -6,12 +7,10 @@ export class StorageError extends Error {
 }
 
 /** The disk is full, the quota is used up, or the file would exceed the limit of its size. */
-const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** Returns whether there was no room. */
 export function isOutOfRoom(error: unknown): boolean {
-  // By shape: an error of another realm (a test's) is no Error of this realm.
-  if (typeof error !== 'object' || error === null) return false;
-  if ('code' in error && FULL.has(error.code)) return true;
-  return 'cause' in error && isOutOfRoom(error.cause);
+  if (FULL.has(errorCode(error))) return true;
+  return typeof error === 'object' && error !== null && 'cause' in error && isOutOfRoom(error.cause);
 }

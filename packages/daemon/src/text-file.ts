@@ -1,5 +1,6 @@
 /** Reads small UTF-8 files and describes file errors in plain words. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { errorCode } from './error-code.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -79,7 +80,7 @@ function readOrWait(file: number, room: Buffer): number | undefined {
   try {
     return readSync(file, room);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error; // what node:fs throws
+    if (errorCode(error) !== 'EAGAIN') throw error;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_STEP_MS);
     return undefined;
   }

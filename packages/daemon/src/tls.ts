@@ -1,6 +1,7 @@
 /** Loads the certificate and key for HTTPS. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import { errorCode } from './error-code.js';
 import { fileReason, readTextFile } from './text-file.js';
 
 /** Options for `https.createServer` and `setSecureContext`. */
@@ -82,7 +83,7 @@ function parseKey(pem: string, using: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error) ?? '';
     throw new TlsFilesError(
       `${using}: ${/PASSPHRASE|PASSWORD|INTERRUPTED/.test(code) ? 'it has a passphrase' : 'it is not a PEM key'}`,
       { cause: error },

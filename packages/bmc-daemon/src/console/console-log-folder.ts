@@ -6,6 +6,7 @@
  */
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { fileReason } from '@rackless/daemon/text-file.js';
 import { z } from 'zod';
 import { StorageError } from '../storage-error.js';
@@ -275,7 +276,7 @@ async function names(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -285,13 +286,9 @@ async function contents(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {
-    if (isMissing(error)) return Buffer.alloc(0);
+    if (errorCode(error) === 'ENOENT') return Buffer.alloc(0);
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 /** The numbers in file names, ascending. */

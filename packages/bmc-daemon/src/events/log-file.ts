@@ -5,6 +5,7 @@
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import type { Log } from '@rackless/daemon/log.js';
 
 const recordSchema = z.object({
@@ -194,9 +195,7 @@ export class LogFile {
     try {
       text = await readFile(path, 'utf8');
     } catch (error) {
-      if (!(error instanceof Object && 'code' in error && error.code === 'ENOENT')) {
-        log.warn(`reading ${path} failed: its log begins anew`, { error });
-      }
+      if (errorCode(error) !== 'ENOENT') log.warn(`reading ${path} failed: its log begins anew`, { error });
       return { records: [], head: 1, lines: 0, torn: false };
     }
     let head = 1;

@@ -1,8 +1,9 @@
 /** The certificate authorities that an image server's certificate is verified by. */
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import type { ImageRequest } from './image.js';
-import { ImageError, errorCode } from './image-error.js';
+import { ImageError } from './image-error.js';
 
 /**
  * Whose certificates are trusted, as PEM.

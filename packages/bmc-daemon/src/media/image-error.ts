@@ -19,9 +19,3 @@ export class ImageError extends Error {
     this.kind = kind;
   }
 }
-
-/** `code` of a Node or OpenSSL error, `ECONNREFUSED`; undefined where there is none. */
-export function errorCode(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
-}

@@ -1,9 +1,10 @@
 /** One HTTP request to an image server, up to the head of its answer, with every failure of the connection named. */
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
-import { ImageError, errorCode } from './image-error.js';
+import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
 
 /** What holds for one request. */

@@ -1,4 +1,5 @@
 /** The advice for a libvirt that runs on this host and refuses the account of this process. */
+import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError } from '@rackless/libvirt';
 
 /** The account that libvirt refused. */
@@ -28,8 +29,8 @@ function isLocal(uri: string): boolean {
 /** The socket's mode (EACCES), or polkit. */
 function isRefusal(failure: unknown): boolean {
   if (isLibvirtError(failure, 'AUTH_FAILED', 'AUTH_UNAVAILABLE', 'AUTH_CANCELLED')) return true;
+  if (errorCode(failure) === 'EACCES') return true;
   if (typeof failure !== 'object' || failure === null) return false;
-  if ('code' in failure && failure.code === 'EACCES') return true;
   if ('errors' in failure && Array.isArray(failure.errors) && failure.errors.some(isRefusal)) return true;
   return 'cause' in failure && isRefusal(failure.cause);
 }
