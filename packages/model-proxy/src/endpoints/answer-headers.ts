@@ -126,13 +126,12 @@ function shownName(name: string): string | null {
 }
 
 function addUpstreamHeaders(headers: string[], upstream: readonly string[], deployment: Deployment | null): void {
-  const mask = deployment === null ? null : secretMask(deployment);
+  const mask = secretMask(deployment);
   for (let index = 0; index + 1 < upstream.length; index += 2) {
     const name = upstream[index] ?? '';
     const shown = shownName(name);
     if (shown === null) continue;
-    const sent = upstream[index + 1] ?? '';
-    const value = mask === null ? sent : mask(sent);
+    const value = mask(upstream[index + 1] ?? '');
     if (value === '' || !isHeaderText(value)) continue;
     headers.push(shown, value);
     // Clients pace themselves by these names.

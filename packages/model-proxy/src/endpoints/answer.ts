@@ -1,6 +1,6 @@
 /** What becomes of an upstream's answer is decided by its head: an answer is one of a few kinds, each of which knows what to do. */
 import type { ProxyError } from '../errors.js';
-import { withoutSecrets } from '../upstream/own-secrets.js';
+import { secretMask } from '../upstream/own-secrets.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
@@ -38,9 +38,7 @@ const LONGEST_BODY_HEADER = 512;
 export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {
   const value = headerOf(headers, name);
   if (value === undefined) return undefined;
-  const { selection } = exchange;
-  if (value.length <= LONGEST_BODY_HEADER)
-    return selection === null ? value : withoutSecrets(value, selection.deployment);
+  if (value.length <= LONGEST_BODY_HEADER) return secretMask(exchange.selection?.deployment ?? null)(value);
   exchange.droppedHeaders += 1;
   return undefined;
 }

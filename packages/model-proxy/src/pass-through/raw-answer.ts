@@ -6,7 +6,7 @@ import type { Exchange } from '../endpoints/exchange.js';
 import { dropLongHeaders } from '../endpoints/head-limit.js';
 import type { TracedCall } from '../trace.js';
 import { AnswerFault } from '../upstream/answer-fault.js';
-import { withoutSecrets } from '../upstream/own-secrets.js';
+import { secretMask } from '../upstream/own-secrets.js';
 import { rawAnswerHeaders } from './headers.js';
 
 export interface RawAnswerHooks {
@@ -25,8 +25,7 @@ export function answerHead(exchange: Exchange, answer: IncomingMessage): string[
   const headers = answerHeaders(exchange, null);
   const from = headers.length;
   const names = new Set(headers.filter((_text, index) => index % 2 === 0));
-  const { selection } = exchange;
-  const mask = (value: string) => (selection === null ? value : withoutSecrets(value, selection.deployment));
+  const mask = secretMask(exchange.selection?.deployment ?? null);
   headers.push(...rawAnswerHeaders(answer.rawHeaders, names, mask));
   exchange.droppedHeaders += dropLongHeaders(headers, from);
   return headers;

@@ -11,8 +11,13 @@ export type SecretMask = (text: string) => string;
 
 const masks = new WeakMap<Deployment, SecretMask>();
 
-/** Returns the function that masks a deployment's secrets. Mask before you cut: a cut secret is not found. */
-export function secretMask(deployment: Deployment): SecretMask {
+/**
+ * Returns the function that masks a deployment's secrets. Mask a text before you cut it: the search
+ * does not find a part of a secret.
+ * @param deployment null: the request has no deployment, so the function changes nothing.
+ */
+export function secretMask(deployment: Deployment | null): SecretMask {
+  if (deployment === null) return unmasked;
   let mask = masks.get(deployment);
   if (mask === undefined) {
     mask = createMask(deployment);
@@ -21,10 +26,7 @@ export function secretMask(deployment: Deployment): SecretMask {
   return mask;
 }
 
-/** As {@link secretMask}, for a single text. */
-export function withoutSecrets(text: string, deployment: Deployment): string {
-  return secretMask(deployment)(text);
-}
+const unmasked: SecretMask = (text) => text;
 
 function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask {
   const headers = Object.entries({ ...provider.headers(apiKey), ...extraHeaders });
