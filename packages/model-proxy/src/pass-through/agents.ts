@@ -4,6 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Deployment } from '../providers/deployment.js';
+import { MAX_HEAD_BYTES } from '../upstream/answer-head.js';
 import { ConnectionLife } from '../upstream/connection-life.js';
 import type { ConnectionPool } from '../upstream/connection-pool.js';
 import type { Way } from '../upstream/send.js';
@@ -77,19 +78,17 @@ function limitConnections(agent: HttpAgent): void {
   };
 }
 
-/** As for answers of models: what clients cannot read of it is dropped later. */
-const LARGEST_HEAD_BYTES = 65_536;
-
 /**
- * Lets an agent's requests accept heads of answers up to {@link LARGEST_HEAD_BYTES}. Node's limit is 16 KB. `maxHeaderSize` is an
- * option of `http.request`, which http-proxy calls without it; Node stores it in the request before the agent gets the request.
+ * Accepts heads up to {@link MAX_HEAD_BYTES} in the answers to an agent's requests, as the client
+ * for model requests does. `maxHeaderSize` is an option of `http.request`, but http-proxy does not
+ * set it. Node stores the option in the request before the agent gets the request.
  */
 function acceptLongHeads(agent: HttpAgent): void {
   // Not declared: the method by which `http.request` gives a request to its agent.
   const internal = agent as unknown as { addRequest(request: { maxHeaderSize?: number }, ...rest: unknown[]): void };
   const addRequest = internal.addRequest.bind(agent);
   internal.addRequest = (request, ...rest) => {
-    request.maxHeaderSize = LARGEST_HEAD_BYTES;
+    request.maxHeaderSize = MAX_HEAD_BYTES;
     addRequest(request, ...rest);
   };
 }

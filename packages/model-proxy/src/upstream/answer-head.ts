@@ -1,6 +1,12 @@
 /** The head of an answer (RFC 9112 §4, §5), read strictly: what two readers could read in two ways is no HTTP. */
 import { AnswerFault } from './answer-fault.js';
 
+/**
+ * Maximum size of an answer's head, together with the interim heads (1xx) before it. Node's limit
+ * of 16 KB is too small for gateways that send cookies and policies.
+ */
+export const MAX_HEAD_BYTES = 65_536;
+
 /** What stands in front of an answer's body. */
 export interface AnswerHead {
   readonly status: number;

@@ -4,7 +4,7 @@
  */
 import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
-import { checkTrailer, parseAnswerHead, type AnswerHead } from './answer-head.js';
+import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from './answer-head.js';
 
 /** Whoever waits for the answer. */
 export interface AnswerSink {
@@ -18,11 +18,6 @@ export interface AnswerSink {
   onAnswerEnd(isFollowed: boolean): void;
 }
 
-/**
- * The head of an answer together with the interim heads (1xx) before it, which an upstream could send without end. Node's own limit of
- * 16 KB is too near to what gateways with cookies and policies send.
- */
-const LARGEST_HEAD_BYTES = 65_536;
 /** The extensions of a chunk, or a trailer; nobody reads either. */
 const LONGEST_ASIDE_BYTES = 16_384;
 /** RFC 9112 §7.1.1, without the white space around it, which llhttp does not take either. */
@@ -171,7 +166,7 @@ export class AnswerReader {
     const seen = partial === null ? start : partial.length;
     const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
-    if (length + this.#interimBytes > LARGEST_HEAD_BYTES) throw new AnswerFault('head', 'too large');
+    if (length + this.#interimBytes > MAX_HEAD_BYTES) throw new AnswerFault('head', 'too large');
     if (end === -1) {
       checkPartial(whole, start, seen);
       this.#partial = start === 0 ? whole : whole.subarray(start);
