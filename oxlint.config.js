@@ -15,6 +15,7 @@ const floors = {
     [
       'declined-upgrade.ts',
       'error-code.ts',
+      'escape-reg-exp.ts',
       'exit-code.ts',
       'html.ts',
       'interim-answers.ts',

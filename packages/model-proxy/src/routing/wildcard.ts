@@ -1,4 +1,5 @@
 /** Matches model names against public names that contain stars, such as `openai/*`. */
+import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
 import type { Deployment } from '../providers/deployment.js';
 
 /** A model group whose name is a pattern. */
@@ -8,8 +9,6 @@ export interface WildcardGroup {
   /** Has one capture group for each star. */
   readonly pattern: RegExp;
 }
-
-const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
  * Longest name that a wildcard matches. With several stars, the time of a match is polynomial in
@@ -22,7 +21,7 @@ const LONGEST_NAME = 256;
  * never match.
  */
 export function wildcardPattern(name: string): RegExp {
-  return new RegExp(`^(?!.{${LONGEST_NAME + 1}})${name.split('*').map(escape).join('(.*)')}$`, 's');
+  return new RegExp(`^(?!.{${LONGEST_NAME + 1}})${name.split('*').map(escapeRegExp).join('(.*)')}$`, 's');
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The secrets that a deployment's requests carry. Some upstreams repeat them in errors and headers. */
+import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
 import type { Deployment } from '../providers/deployment.js';
 import { searchedSecrets } from '../trace.js';
 
@@ -43,6 +44,5 @@ function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask 
 
 function patternOf(secret: string): string | RegExp {
   if (secret.length >= LENGTH_OF_UNIQUE_TEXT) return secret;
-  const literal = secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, 'g');
+  return new RegExp(`(?<![A-Za-z0-9_-])${escapeRegExp(secret)}(?![A-Za-z0-9_-])`, 'g');
 }

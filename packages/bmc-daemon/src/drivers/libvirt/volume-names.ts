@@ -1,4 +1,5 @@
 /** The names by which a machine's texts may mean a volume, and whether one of them does. */
+import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
 import type { StorageVolume } from '@rackless/libvirt';
 import { attempt } from './failure.js';
 import { readDomain } from './xml/domain.js';
@@ -19,11 +20,7 @@ export async function volumeNames(volume: StorageVolume, timeoutMs: number): Pro
 
 /** Whether a machine's text names the volume, as a disk or as what a disk is based on. */
 export function namesVolume(text: string, { path, pool, name }: VolumeNames): boolean {
-  const pattern = new RegExp(`=(['"])${escape(encodeAttribute(path))}\\1`);
+  const pattern = new RegExp(`=(['"])${escapeRegExp(encodeAttribute(path))}\\1`);
   if (pattern.test(text)) return true;
   return readDomain(text).devices.disks.some(({ source }) => source.pool === pool && source.volume === name);
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
