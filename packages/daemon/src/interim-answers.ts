@@ -1,2 +1,2 @@
 /** How many interim answers (1xx) a server may send before its answer. Servers send one or two, and a hostile one may never stop. */
-export const MOST_INTERIM_ANSWERS = 32;
+export const MAX_INTERIM_ANSWERS = 32;

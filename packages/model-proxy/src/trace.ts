@@ -113,7 +113,7 @@ function secretOfHeader(name: string, value: string): string | null {
 }
 
 /** Shorter keys are placeholders, such as `EMPTY`, `none` or `ollama`, which occur in other texts. */
-const SHORTEST_SECRET = 7;
+const MIN_SECRET_LENGTH = 7;
 
 /**
  * Returns the secrets to search for in texts, the longest first, because one may contain another.
@@ -125,7 +125,7 @@ export function searchedSecrets(
   headers: readonly (readonly [name: string, value: string])[],
 ): readonly string[] {
   const found = [apiKey, ...headers.map(([name, value]) => secretOfHeader(name, value))];
-  const long = found.flatMap((text) => (text !== null && text.length >= SHORTEST_SECRET ? [text] : []));
+  const long = found.flatMap((text) => (text !== null && text.length >= MIN_SECRET_LENGTH ? [text] : []));
   return [...new Set(long)].sort((left, right) => right.length - left.length);
 }
 

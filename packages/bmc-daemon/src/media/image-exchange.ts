@@ -2,7 +2,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { errorCode } from '@rackless/daemon/error-code.js';
-import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
@@ -81,7 +81,7 @@ export function exchange(
     request.once('error', fail);
     request.on('information', () => {
       interimAnswers += 1;
-      if (interimAnswers > MOST_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
+      if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
     });
     // Without a listener, Node closes the connection and reports neither an answer nor an error.
     request.once('upgrade', (_response, socket) => {
@@ -152,7 +152,7 @@ export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
 /** `0.05 s`. */
 export const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 const tooManyInterimAnswers = (url: URL): ImageError =>
-  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MOST_INTERIM_ANSWERS} 1xx answers`);
+  new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`);
 /** The server sent nothing for too long. */
 export const silence = (url: URL, idleMs: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);

@@ -128,11 +128,11 @@ export const number = (least: number, most: number, given: Row) =>
   row(numeric(least, most), `a number from ${least} to ${most}`, given);
 
 /** Node's timers accept no longer times (2^31 ms). */
-const MOST_SECONDS = 2_000_000;
+const MAX_SECONDS = 2_000_000;
 
 /** A time in seconds; 0 means no limit. */
 export const seconds = (given: Row) =>
-  row(numeric(0, MOST_SECONDS), `a number of seconds from 0 (no bound) to ${MOST_SECONDS}`, given);
+  row(numeric(0, MAX_SECONDS), `a number of seconds from 0 (no bound) to ${MAX_SECONDS}`, given);
 
 /** One of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], given: Row) =>

@@ -32,13 +32,13 @@ export function headerOf(headers: readonly string[], name: string): string | und
 }
 
 /** Longer ones would break clients. No media type or file name of a model's answer comes near it. */
-const LONGEST_BODY_HEADER = 512;
+const MAX_BODY_HEADER_LENGTH = 512;
 
 /** As {@link headerOf}, for a header that describes the body; undefined, too, where it is unreasonably long. */
 export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {
   const value = headerOf(headers, name);
   if (value === undefined) return undefined;
-  if (value.length <= LONGEST_BODY_HEADER) return secretMask(exchange.selection?.deployment ?? null)(value);
+  if (value.length <= MAX_BODY_HEADER_LENGTH) return secretMask(exchange.selection?.deployment ?? null)(value);
   exchange.droppedHeaders += 1;
   return undefined;
 }

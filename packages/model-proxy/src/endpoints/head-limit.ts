@@ -4,7 +4,7 @@
  */
 
 /** All headers together, in bytes. */
-const LARGEST_HEAD_BYTES = 4096;
+const MAX_HEAD_BYTES = 4096;
 /** Room for the status line and for headers that follow: content type and length, date, connection, CORS. */
 const RESERVED_BYTES = 512;
 /** `: ` and the line end. */
@@ -27,7 +27,7 @@ interface Header {
  * @returns how many headers were dropped.
  */
 export function dropLongHeaders(headers: string[], from: number): number {
-  let excess = RESERVED_BYTES - LARGEST_HEAD_BYTES;
+  let excess = RESERVED_BYTES - MAX_HEAD_BYTES;
   for (let index = 0; index + 1 < headers.length; index += 2) excess += bytesOf(headers, index);
   if (excess <= 0) return 0;
 

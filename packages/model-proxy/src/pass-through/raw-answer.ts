@@ -1,6 +1,6 @@
 /** An upstream's answer on its way to the client, byte for byte, with a head that names where it came from. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { answerHeaders, writeHead } from '../endpoints/answer-headers.js';
 import type { Exchange } from '../endpoints/exchange.js';
 import { dropLongHeaders } from '../endpoints/head-limit.js';
@@ -50,7 +50,7 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
   let interim = 0;
   outgoing.on('information', () => {
     interim += 1;
-    if (interim > MOST_INTERIM_ANSWERS) outgoing.destroy(new AnswerFault('head', 'too many interim answers'));
+    if (interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new AnswerFault('head', 'too many interim answers'));
   });
   outgoing.once('close', () => onEnd(new AnswerFault('closed', 'closed')));
 }

@@ -68,11 +68,11 @@ function effortOf(thinking: Buffer): string | undefined {
 /** A member's value as it is spelled; undefined: there is none. */
 function textAt(object: Buffer, name: string): string | undefined {
   const place = findValue(object, 0, object.length, [name]);
-  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + LONGEST_NUMBER));
+  return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_NUMBER_LENGTH));
 }
 
 /** No number of tokens takes more digits, and a text that is longer is no `"enabled"`. */
-const LONGEST_NUMBER = 24;
+const MAX_NUMBER_LENGTH = 24;
 
 /** A server of vLLM's at an address of one's own. It wants no key unless it was started with one. */
 export const hostedVllm: Provider = openaiDialect({

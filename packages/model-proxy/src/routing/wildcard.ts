@@ -14,14 +14,14 @@ export interface WildcardGroup {
  * Longest name that a wildcard matches. With several stars, the time of a match is polynomial in
  * the length.
  */
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
 /**
  * Makes the pattern of a public name. A star matches any text; names of more than 256 characters
  * never match.
  */
 export function wildcardPattern(name: string): RegExp {
-  return new RegExp(`^(?!.{${LONGEST_NAME + 1}})${name.split('*').map(escapeRegExp).join('(.*)')}$`, 's');
+  return new RegExp(`^(?!.{${MAX_NAME_LENGTH + 1}})${name.split('*').map(escapeRegExp).join('(.*)')}$`, 's');
 }
 
 /**

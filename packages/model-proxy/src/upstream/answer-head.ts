@@ -51,7 +51,7 @@ export function parseAnswerHead(text: string): AnswerHead {
     const colon = colonOf(text, start, end);
     const name = lowerCaseName(text.slice(start, colon));
     const value = trimmed(text, colon + 1, end);
-    if (headers.length >= 2 * MOST_HEADERS) throw new AnswerFault('head', 'too many headers');
+    if (headers.length >= 2 * MAX_HEADERS) throw new AnswerFault('head', 'too many headers');
     headers.push(name, value);
     switch (name) {
       case 'content-length':
@@ -134,13 +134,13 @@ function colonOf(text: string, from: number, to: number): number {
 }
 
 /** As Node's. A head of 64 KB has room for sixteen thousand. */
-const MOST_HEADERS = 1000;
+const MAX_HEADERS = 1000;
 
 /** Servers send the same names again and again: each is checked and made lower case once. Strangers can not fill it. */
 const names = new Map<string, string>();
 const MAX_NAMES = 1000;
 /** A longer one is not remembered: V8 keeps the whole head for as long as any text that was cut out of it. */
-const LONGEST_KEPT_NAME = 64;
+const MAX_CACHED_NAME_LENGTH = 64;
 
 function lowerCaseName(sent: string): string {
   const known = names.get(sent);
@@ -148,7 +148,7 @@ function lowerCaseName(sent: string): string {
   // Space before the colon, and lines that go on with the one before, are no tokens either.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw noHttp('a header without a proper name');
   const name = sent.toLowerCase();
-  if (names.size >= MAX_NAMES || sent.length > LONGEST_KEPT_NAME) return name;
+  if (names.size >= MAX_NAMES || sent.length > MAX_CACHED_NAME_LENGTH) return name;
   // Copied, not cut out.
   const kept = Buffer.from(name, 'latin1').toString('latin1');
   names.set(Buffer.from(sent, 'latin1').toString('latin1'), kept);

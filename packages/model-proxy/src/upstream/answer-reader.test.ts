@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import fc from 'fast-check';
 import { AnswerFault } from './answer-fault.js';
 import { AnswerReader } from './answer-reader.js';
@@ -126,8 +126,8 @@ describe('an answer', () => {
   it('may have as many interim answers before it as other clients of ours take, and no more', () => {
     const interim = 'HTTP/1.1 103 X\r\n\r\n';
     const text = (count: number) => `${interim.repeat(count)}HTTP/1.1 204 X\r\n\r\n`;
-    expect(readAll(cutAt(text(MOST_INTERIM_ANSWERS))).told.at(-1)).toBe('end false');
-    expect(readAll(cutAt(text(MOST_INTERIM_ANSWERS + 1))).told).toEqual(['begun', 'head']);
+    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS))).told.at(-1)).toBe('end false');
+    expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).told).toEqual(['begun', 'head']);
   });
 
   it('that something follows ends where it ends, and says so (P1)', () => {

@@ -2,7 +2,7 @@
  * Reads answers (RFC 9112) out of the bytes of one connection. Node's own parser is not to be had without its streams, and undici's,
  * in WebAssembly, calls back for each part of each header (decision 009).
  */
-import { MOST_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
+import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
 import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from './answer-head.js';
 
@@ -19,7 +19,7 @@ export interface AnswerSink {
 }
 
 /** The extensions of a chunk, or a trailer; nobody reads either. */
-const LONGEST_ASIDE_BYTES = 16_384;
+const MAX_ASIDE_BYTES = 16_384;
 /** RFC 9112 §7.1.1, without the white space around it, which llhttp does not take either. */
 const EXTENSIONS =
   /^(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t -\x7e\x80-\xff])*"))?)*$/;
@@ -177,7 +177,7 @@ export class AnswerReader {
     if (head.status < 200) {
       this.#interimHeads += 1;
       this.#interimBytes += length + HEAD_END.length;
-      if (this.#interimHeads > MOST_INTERIM_ANSWERS) throw new AnswerFault('head', 'too many interim answers');
+      if (this.#interimHeads > MAX_INTERIM_ANSWERS) throw new AnswerFault('head', 'too many interim answers');
     }
     const behind = end + HEAD_END.length;
     return { head, behind: partial === null ? behind : behind - partial.length + from };
@@ -244,7 +244,7 @@ export class AnswerReader {
 
   /** Lines end by CR and LF together. @returns whether the byte was the last one of a line. */
   #endsLine(byte: number): boolean {
-    if ((byte === LF) !== (this.#lastByte === CR) || this.#aside.length >= LONGEST_ASIDE_BYTES) throw badChunk();
+    if ((byte === LF) !== (this.#lastByte === CR) || this.#aside.length >= MAX_ASIDE_BYTES) throw badChunk();
     this.#lastByte = byte;
     this.#aside += String.fromCharCode(byte);
     return byte === LF;

@@ -14,22 +14,22 @@ export interface ErrorSelection {
 }
 
 /** Of an error's body; what is longer is looked at no further. */
-const LARGEST_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 /** Characters of a message of the upstream's; validation errors repeat whole requests. */
-const LONGEST_MESSAGE = 4000;
+const MAX_MESSAGE_LENGTH = 4000;
 /** Characters of a type, a code or a parameter's name. */
-const LONGEST_WORD = 300;
+const MAX_WORD_LENGTH = 300;
 /** Characters of a page that stands in place of a message. */
-const LONGEST_PAGE = 300;
+const MAX_PAGE_LENGTH = 300;
 /** Characters of a page that are looked at for it. */
 const LOOKED_AT = 20_000;
 
 /** What a client needs to try again at the right time. The others are told as `llm_provider-…`. */
 const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
 /** Numbers, times and dates are shorter. */
-const LONGEST_KEPT_VALUE = 64;
+const MAX_SHOWN_VALUE_LENGTH = 64;
 /** OpenAI sends nine. */
-const MOST_KEPT_HEADERS = 16;
+const MAX_SHOWN_HEADERS = 16;
 
 /**
  * The error for an answer outside of 2xx, or for an error object that came with 200.
@@ -44,7 +44,7 @@ export function errorOfStatus(
 ): ProxyError {
   const { deployment, modelGroup } = selection;
   const mask = secretMask(deployment);
-  const told = readBody(body.subarray(0, LARGEST_BODY_BYTES), mask);
+  const told = readBody(body.subarray(0, MAX_BODY_BYTES), mask);
   const message = told.message === '' ? defaultMessage(status, headers, mask) : told.message;
   const { head, status: answered } = classOf(status, told, message);
   return new ProxyError({
@@ -80,7 +80,7 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
  * @param body as received, or its beginning.
  */
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
-  const shown = plainText(body.toString('utf8', 0, LARGEST_BODY_BYTES), secretMask(deployment));
+  const shown = plainText(body.toString('utf8', 0, MAX_BODY_BYTES), secretMask(deployment));
   const what = body.length === 0 ? 'an empty body' : `a body that is not JSON${shown === '' ? '' : `: ${shown}`}`;
   const head = `litellm.BadGatewayError: BadGatewayError: ${deployment.provider.displayName} - `;
   return new ProxyError({
@@ -158,7 +158,7 @@ function readBody(body: Buffer, mask: SecretMask): Told {
   const { message, detail, msg, type, param, code } = error;
   const nothing = message === undefined && detail === undefined && msg === undefined;
   const word = (value: unknown) =>
-    typeof value === 'string' && value !== 'None' ? cut(mask(value), LONGEST_WORD) : null;
+    typeof value === 'string' && value !== 'None' ? cut(mask(value), MAX_WORD_LENGTH) : null;
   return {
     message: messageOf(nothing ? error : (message ?? detail ?? msg), mask),
     type: type === '' ? null : word(type),
@@ -177,7 +177,7 @@ function plainText(body: string, mask: SecretMask): string {
     .replace(/<[^<>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();
-  return cut(plain, LONGEST_PAGE);
+  return cut(plain, MAX_PAGE_LENGTH);
 }
 
 /** A loop in place of `<script.*?</script>`, which would search to the end of the page for each element that is not closed. */
@@ -203,7 +203,7 @@ function withoutScripts(page: string): string {
 
 function messageOf(value: unknown, mask: SecretMask): string {
   if (value === null || value === undefined) return '';
-  return cut(mask(typeof value === 'string' ? value : JSON.stringify(value)), LONGEST_MESSAGE);
+  return cut(mask(typeof value === 'string' ? value : JSON.stringify(value)), MAX_MESSAGE_LENGTH);
 }
 
 function cut(text: string, length: number): string {
@@ -213,15 +213,15 @@ function cut(text: string, length: number): string {
 function defaultMessage(status: number, headers: readonly string[], mask: SecretMask): string {
   if (status < 300 || status > 399) return `the upstream answered ${status} without a message`;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'location');
-  const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), LONGEST_PAGE)}`;
+  const where = at === -1 ? '' : ` to ${cut(mask(headers[at + 1] ?? ''), MAX_PAGE_LENGTH)}`;
   return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
 }
 
 function keptHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
   const kept = new Map<string, string>();
-  for (let at = 0; at < headers.length && kept.size < MOST_KEPT_HEADERS; at += 2) {
+  for (let at = 0; at < headers.length && kept.size < MAX_SHOWN_HEADERS; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]];
-    if (keptHeader.test(name) && name.length + value.length <= LONGEST_KEPT_VALUE) kept.set(name, mask(value));
+    if (keptHeader.test(name) && name.length + value.length <= MAX_SHOWN_VALUE_LENGTH) kept.set(name, mask(value));
   }
   return Object.fromEntries(kept);
 }

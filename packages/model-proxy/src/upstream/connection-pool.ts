@@ -18,7 +18,7 @@ import { readBeforeWriteFaults } from './write-faults.js';
 const IDLE_MS = 4000;
 /** So much before an upstream would end it; in milliseconds. */
 const IDLE_MARGIN_MS = 1000;
-const LONGEST_IDLE_MS = 600_000;
+const MAX_IDLE_MS = 600_000;
 /** How often to look for idle connections whose time is over; in milliseconds. */
 const LOOK_MS = 500;
 /** From then on a connection is used before it ends; in milliseconds. */
@@ -69,7 +69,7 @@ export class Link implements Tracked {
   /** How long it may lie idle, in milliseconds. */
   get idleMs(): number {
     const kept = this.#connection?.keepAliveMs ?? null;
-    return kept === null ? IDLE_MS : Math.min(Math.max(0, kept - IDLE_MARGIN_MS), LONGEST_IDLE_MS);
+    return kept === null ? IDLE_MS : Math.min(Math.max(0, kept - IDLE_MARGIN_MS), MAX_IDLE_MS);
   }
 
   /**

@@ -37,11 +37,11 @@ export interface EventRewriter {
 }
 
 /** Larger events pass unchanged: no model server has any reason to send them, and they would have to be kept. */
-const LARGEST_EVENT_BYTES = 16 * 1024 * 1024;
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** Up to here pieces are joined to one write; copying costs less than a write. */
 const JOINED_BYTES = 65_536;
 /** Longer beginnings are not remembered. */
-const LONGEST_PREFIX_BYTES = 2048;
+const MAX_PREFIX_BYTES = 2048;
 /** After so many beginnings that were not the one before there is no use in remembering more: some servers put the name last. */
 const UNLIKE_EVENTS = 16;
 /** Chunks that the end of a stream is judged by. */
@@ -159,7 +159,7 @@ class Rewriter implements EventRewriter {
   #keep(rest: Buffer, out: Buffer[]): void {
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
-    if (this.#pendingBytes <= LARGEST_EVENT_BYTES) return;
+    if (this.#pendingBytes <= MAX_EVENT_BYTES) return;
     // Not spread: there may be too many for the arguments of one call.
     for (const piece of this.#pending.chunks) out.push(piece);
     this.#pending = new ChunkList();
@@ -203,7 +203,7 @@ class Rewriter implements EventRewriter {
     if (value === null) return null;
     const replacement = this.#replacementOf(event.subarray(value.start, value.end));
     this.#unlike += 1;
-    if (value.end <= LONGEST_PREFIX_BYTES && this.#unlike <= UNLIKE_EVENTS) {
+    if (value.end <= MAX_PREFIX_BYTES && this.#unlike <= UNLIKE_EVENTS) {
       // Copied: the chunk that it came in is not to be kept for the whole stream.
       const prefix = Buffer.from(event.subarray(0, value.end));
       const renamed = replacement && Buffer.concat([event.subarray(0, value.start), replacement]);

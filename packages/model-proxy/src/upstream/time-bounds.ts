@@ -15,7 +15,7 @@ export interface Bounded extends Tracked {
 const TICK_MS = 50;
 
 /** A tick that is late by more than this was held up by this process: that is no fault of an upstream. */
-const LARGEST_STEP_MS = 4 * TICK_MS;
+const MAX_STEP_MS = 4 * TICK_MS;
 
 /** A clock that moves in steps and only while somebody is watched. Owns a timer while it does; nothing needs closing. */
 export class BoundsClock {
@@ -46,7 +46,7 @@ export class BoundsClock {
 
   #tick(): void {
     const real = performance.now();
-    this.now += Math.min(real - this.#real, LARGEST_STEP_MS);
+    this.now += Math.min(real - this.#real, MAX_STEP_MS);
     this.#real = real;
     // Sockets are read first: after a late tick, they hold what upstreams sent while this process was held up.
     setImmediate(() => this.#check());

@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 /** Everything is over long before, unless it hangs; in milliseconds. */
 const PATIENCE_MS = 240_000;
 /** A head of this length breaks clients that are built on Node. */
-const LARGEST_HEAD_BYTES = 16_384;
+const MAX_HEAD_BYTES = 16_384;
 /** The proxy reads this many bytes of one write at once: none of them can come behind the next request. */
 const ONE_READ_BYTES = 16_384;
 
@@ -97,7 +97,7 @@ function read(response: IncomingMessage, resolve: (told: Told) => void): void {
   });
   response.on('close', () => {
     const headBytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
-    if (headBytes > LARGEST_HEAD_BYTES / 2) resolve({ error: `a head of ${headBytes} bytes` });
+    if (headBytes > MAX_HEAD_BYTES / 2) resolve({ error: `a head of ${headBytes} bytes` });
     else if (status < 200 || status > 599) resolve({ error: `status ${status}` });
     else resolve(response.complete ? { status, text: Buffer.concat(pieces).toString() } : 'cut');
   });

@@ -8,7 +8,7 @@ import { answering, ScriptedServer } from '../upstream/scripted-server.js';
 import { messages } from './fixture.js';
 
 const closing = closingAfterEach();
-const LARGEST_HEAD_BYTES = 4096;
+const MAX_HEAD_BYTES = 4096;
 
 /** Sends a request to a proxy whose upstream answers with these header lines. A request is counted after its answer was written. */
 async function ask(lines: readonly string[], { status = '200 OK', body = '{}', path = '/v1/chat/completions' } = {}) {
@@ -39,7 +39,7 @@ describe('a head of 60 KB', () => {
   ])('%s loses its longest header, and the metric counts it', async (_what, { type, ...options }) => {
     const lines = [type, `x-long: ${'x'.repeat(60_000)}`, 'x-ratelimit-remaining-requests: 9', 'x-short: 1'];
     const { headers, dropped } = await ask(lines, options);
-    expect([headBytes(headers) < LARGEST_HEAD_BYTES, dropped]).toEqual([true, 1]);
+    expect([headBytes(headers) < MAX_HEAD_BYTES, dropped]).toEqual([true, 1]);
     expect(headers).toMatchObject({ 'llm_provider-x-short': '1', 'x-ratelimit-remaining-requests': '9' });
     expect(headers['llm_provider-x-long']).toBeUndefined();
   });
@@ -47,7 +47,7 @@ describe('a head of 60 KB', () => {
   it('of many short headers loses some of them', async () => {
     const many = Array.from({ length: 900 }, (_, index) => `x-ratelimit-${index}: ${'9'.repeat(40)}`);
     const { status, headers, dropped } = await ask([json, ...many], { status: '429 Too Many' });
-    expect([status, headBytes(headers) < LARGEST_HEAD_BYTES + 2048, dropped > 800]).toEqual([429, true, true]);
+    expect([status, headBytes(headers) < MAX_HEAD_BYTES + 2048, dropped > 800]).toEqual([429, true, true]);
   });
 
   it('made by its content type leaves that out', async () => {
@@ -60,7 +60,7 @@ describe('a raw answer', () => {
   it.each([14_000, 60_000])('loses a header of %d bytes, and the metric counts it', async (length) => {
     const lines = ['content-type: text/plain', 'etag: "1"', `x-long: ${'x'.repeat(length)}`, 'x-b: 2'];
     const { headers, dropped, text } = await ask(lines, { path: '/openai/v1/x', body: 'raw' });
-    expect([headBytes(headers) < LARGEST_HEAD_BYTES, text]).toEqual([true, 'raw']);
+    expect([headBytes(headers) < MAX_HEAD_BYTES, text]).toEqual([true, 'raw']);
     expect(headers).toMatchObject({ etag: '"1"', 'content-type': 'text/plain', 'x-b': '2' });
     expect([headers['x-long'], dropped]).toEqual([undefined, 1]);
   });

@@ -4,7 +4,7 @@ import { PUBLIC_MODEL } from '../harness/proxy.js';
 import type { Random } from '../../../daemon/test/support/random.js';
 
 /** The proxy of the suite takes no more. */
-export const LARGEST_BODY = 2 ** 20;
+export const MAX_BODY_BYTES = 2 ** 20;
 
 /** A well-formed request with a bit of everything in it. */
 export const WHOLE = `{"model": "${PUBLIC_MODEL}", "messages": [{"role": "user", "content": "a \\"b\\" \\\\ \\u00e9 é 😀 {[]}"}], "temperature": -1.5e-3, "n": 1, "stream": false, "stop": null, "logit_bias": {"50256": -100, "x": [true, [], {}]}}`;

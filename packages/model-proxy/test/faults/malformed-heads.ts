@@ -1,6 +1,6 @@
 /** Requests whose HTTP is broken or ambiguous, as bytes: each kind a function of chance. */
 import { PUBLIC_MODEL } from '../harness/proxy.js';
-import { LARGEST_BODY, WHOLE } from './malformed-bodies.js';
+import { MAX_BODY_BYTES, WHOLE } from './malformed-bodies.js';
 import type { Random } from '../../../daemon/test/support/random.js';
 
 export interface Malformed {
@@ -40,7 +40,7 @@ const chunked = (body: string): Malformed => unfinished([LINE, HOST, TYPE, 'Tran
 /** HTTP is in order, and so is the body: something else is wrong. Answered, always. */
 export const refusedRequests: Readonly<Record<string, (random: Random) => Malformed>> = {
   'a body larger than allowed': () => {
-    const body = `{"model":"${PUBLIC_MODEL}","messages":[],"x":"${'x'.repeat(LARGEST_BODY)}"}`;
+    const body = `{"model":"${PUBLIC_MODEL}","messages":[],"x":"${'x'.repeat(MAX_BODY_BYTES)}"}`;
     return complete([LINE, HOST, TYPE, `Content-Length: ${body.length}`, CLOSE], body);
   },
   'a body that says it is larger than allowed': (random) => ({
