@@ -16,7 +16,7 @@ import { Exchange, type Serving } from './endpoints/exchange.js';
 import { forward } from './endpoints/forward.js';
 import { endpoints } from './endpoints/index.js';
 import { litellmRoutePage } from './endpoints/litellm-routes.js';
-import { createPaths, openedTarget, plainPath } from './endpoints/paths.js';
+import { createPaths, forwardedTarget, plainPath } from './endpoints/paths.js';
 import { answerClientError } from './endpoints/raw-errors.js';
 import { countHosts } from './endpoints/raw-heads.js';
 import { breakOff, refuse } from './endpoints/refusal.js';
@@ -203,7 +203,7 @@ export function createApp(options: AppOptions): App {
   /** Routes everything except model requests by their exact path. */
   const dispatch = (exchange: Exchange, path: string): void => {
     const method = exchange.request.method ?? '';
-    const target = paths.match(path) ?? openedTarget(path, exchange.serving.settings.forwardedPaths);
+    const target = paths.match(path) ?? forwardedTarget(path, exchange.serving.settings.forwardedPaths);
     if (target !== undefined) {
       if (method === 'POST') forward(exchange, target);
       else otherMethod(exchange, path, 'POST');

@@ -1,7 +1,7 @@
 /** The row type of the settings tables, and a factory for each type of value. */
 import { readNetwork } from '@rackless/daemon/ip-networks.js';
 import { z } from 'zod';
-import { openedPath } from '../endpoints/opened.js';
+import { parseForwardedPath } from '../endpoints/forwarded-path.js';
 
 /** A row of a settings table. A value of `null` in a file means that the setting is not set. */
 export interface SettingDefinition<T> {
@@ -177,8 +177,8 @@ export const paths = (given: Row) =>
     z.array(
       z
         .string()
-        .refine((value) => openedPath(value) !== undefined)
-        .transform((value) => openedPath(value) ?? value),
+        .refine((value) => parseForwardedPath(value) !== undefined)
+        .transform((value) => parseForwardedPath(value) ?? value),
     ),
     'a list of paths',
     given,

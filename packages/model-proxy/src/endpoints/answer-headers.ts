@@ -20,7 +20,7 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
   headers.push('x-request-id', exchange.id, 'x-litellm-call-id', exchange.callId);
   if (exchange.sentAt !== 0) {
     addDurations(headers, exchange);
-    addCourse(headers, exchange);
+    addCallHeaders(headers, exchange);
   }
   if (upstream !== null) {
     const from = headers.length;
@@ -55,7 +55,7 @@ export function writeHead(response: ServerResponse, status: number, headers: str
 }
 
 /** How it came about. There are neither retries nor fallbacks yet; clients that count them read zeros. */
-function addCourse(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
+function addCallHeaders(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
   headers.push(
     'x-litellm-attempted-retries',
     '0',

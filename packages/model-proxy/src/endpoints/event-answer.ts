@@ -6,7 +6,7 @@ import { createEventRewriter, renderErrorEvent, type EventRewriter } from '../up
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
-import { MAX_TOLD_ERROR_BYTES, statusOfErrorEvent } from './told-error.js';
+import { MAX_SUCCESS_ERROR_BYTES, statusOfErrorEvent } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
@@ -124,7 +124,7 @@ export class EventAnswer implements Answer {
 
   /** A stream that begins with an error is one, with a status of its own: nothing has been sent yet. */
   #errorIn(event: Buffer): ProxyError | undefined {
-    if (event.length > MAX_TOLD_ERROR_BYTES || !event.includes(errorKey)) return undefined;
+    if (event.length > MAX_SUCCESS_ERROR_BYTES || !event.includes(errorKey)) return undefined;
     const data = /^(?:event:[^\r\n]*\r?\n)?data: ?(\{.*\})/s.exec(event.toString().split(/\r?\n\r?\n/)[0] ?? '')?.[1];
     if (data === undefined) return undefined;
     const status = statusOfErrorEvent(data);

@@ -7,7 +7,7 @@ import { errorOfStatus, interruptionFault, notJsonFault } from '../upstream/clas
 import { bodyHeaderOf, headerOf, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
-import { statusOfErrorAnswer } from './told-error.js';
+import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
 /** Of an answer, where the tokens are counted. */

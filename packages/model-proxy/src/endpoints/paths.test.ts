@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from './index.js';
-import { openedPath } from './opened.js';
-import { createPaths, openedTarget, plainPath } from './paths.js';
+import { parseForwardedPath } from './forwarded-path.js';
+import { createPaths, forwardedTarget, plainPath } from './paths.js';
 
 const paths = createPaths(endpoints);
 const found = (url: string) => {
@@ -54,7 +54,7 @@ describe('a path that the configuration opens', () => {
     ['v1/ocr', 'ocr'],
     ['/v3/new-thing', 'v3/new-thing'],
   ])('%s is %s below the api_base', (path, below) => {
-    expect(openedPath(path)).toBe(below);
+    expect(parseForwardedPath(path)).toBe(below);
   });
 
   it.each([
@@ -71,14 +71,14 @@ describe('a path that the configuration opens', () => {
     '/.env',
     '/v1/a?b',
   ])('%j cannot be opened', (path) => {
-    expect(openedPath(path)).toBeUndefined();
+    expect(parseForwardedPath(path)).toBeUndefined();
   });
 
   it('is served with and without /v1, and no other path is', () => {
     const opened = new Set(['fim/completions']);
     for (const path of ['/fim/completions', '/v1/fim/completions'])
-      expect(openedTarget(path, opened)?.endpoint.path).toBe('fim/completions');
+      expect(forwardedTarget(path, opened)?.endpoint.path).toBe('fim/completions');
     for (const path of ['/v2/fim/completions', '/fim', '/v1/sleep', '/v1/v1/fim/completions'])
-      expect(openedTarget(path, opened)).toBeUndefined();
+      expect(forwardedTarget(path, opened)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /** Which endpoint a path means: `/v1/…` and without, as Azure's clients spell it, with slashes too many. */
 import type { Endpoint } from './endpoint.js';
-import { openedEndpoint } from './opened.js';
+import { forwardedEndpoint } from './forwarded-path.js';
 
 /** What a request's path asks for. */
 export interface Target {
@@ -66,9 +66,9 @@ export function plainPath(url: string): string {
  * @param path of {@link plainPath}.
  * @param opened paths below `/v1/`.
  */
-export function openedTarget(path: string, opened: ReadonlySet<string>): Target | undefined {
+export function forwardedTarget(path: string, opened: ReadonlySet<string>): Target | undefined {
   const below = path.replace(/^\/(?:v1\/)?/, '');
-  return opened.has(below) ? { endpoint: openedEndpoint(below), model: null } : undefined;
+  return opened.has(below) ? { endpoint: forwardedEndpoint(below), model: null } : undefined;
 }
 
 /** @returns undefined: the escapes are broken. */

@@ -24,7 +24,7 @@ const MAX_PAGE_LENGTH = 300;
 /** Characters of a page that are looked at for it. */
 const LOOKED_AT = 20_000;
 
-/** What a client needs to try again at the right time. The others are told as `llm_provider-…`. */
+/** What a client needs to try again at the right time. Others become `llm_provider-…`. */
 const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
 /** Numbers, times and dates are shorter. */
 const MAX_SHOWN_VALUE_LENGTH = 64;
@@ -44,17 +44,17 @@ export function errorOfStatus(
 ): ProxyError {
   const { deployment, modelGroup } = selection;
   const mask = secretMask(deployment);
-  const told = readBody(body.subarray(0, MAX_BODY_BYTES), mask);
-  const message = told.message === '' ? defaultMessage(status, headers, mask) : told.message;
-  const { head, status: answered } = classOf(status, told, message);
+  const error = readBody(body.subarray(0, MAX_BODY_BYTES), mask);
+  const message = error.message === '' ? defaultMessage(status, headers, mask) : error.message;
+  const { head, status: answered } = classOf(status, error, message);
   return new ProxyError({
     status: answered,
     message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
-    param: told.param,
+    param: error.param,
     kind: 'upstreamStatus',
     headers: keptHeaders(headers, mask),
-    ...(told.code === null ? {} : { code: told.code }),
-    ...(told.type === null ? {} : { type: told.type }),
+    ...(error.code === null ? {} : { code: error.code }),
+    ...(error.type === null ? {} : { type: error.type }),
   });
 }
 
@@ -90,7 +90,7 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
   });
 }
 
-interface Told {
+interface UpstreamError {
   readonly message: string;
   readonly type: string | null;
   readonly param: string | null;
@@ -103,8 +103,8 @@ interface ErrorClass {
   readonly status: number;
 }
 
-function classOf(status: number, told: Told, message: string): ErrorClass {
-  if (status === 400 && isContextWindow(told, message)) {
+function classOf(status: number, error: UpstreamError, message: string): ErrorClass {
+  if (status === 400 && isContextWindow(error, message)) {
     return {
       status,
       head: 'litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: % - ',
@@ -144,11 +144,11 @@ function classOf(status: number, told: Told, message: string): ErrorClass {
 const contextWindowWords =
   /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
 
-function isContextWindow(told: Told, message: string): boolean {
-  return told.code === 'context_length_exceeded' || contextWindowWords.test(message);
+function isContextWindow(error: UpstreamError, message: string): boolean {
+  return error.code === 'context_length_exceeded' || contextWindowWords.test(message);
 }
 
-function readBody(body: Buffer, mask: SecretMask): Told {
+function readBody(body: Buffer, mask: SecretMask): UpstreamError {
   const text = body.toString();
   const parsed = parse(text);
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };

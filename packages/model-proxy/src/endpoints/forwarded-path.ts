@@ -5,7 +5,7 @@ import { defineEndpoint, type Endpoint } from './endpoint.js';
  * the same path of the upstream, and the proxy checks no parameter.
  * @param path as the upstream gets it, below `api_base`.
  */
-export function openedEndpoint(path: string): Endpoint {
+export function forwardedEndpoint(path: string): Endpoint {
   return defineEndpoint({ path, mode: OPENED, answersJson: false });
 }
 
@@ -16,7 +16,7 @@ const OPENED = 'opened';
  * The path below `api_base` of a configured path: `fim/completions` for `/v1/fim/completions`.
  * @returns undefined: it could lead out of `api_base`, or means something else to the next server (dots, escapes, a query).
  */
-export function openedPath(path: string): string | undefined {
+export function parseForwardedPath(path: string): string | undefined {
   const below = path.replace(/^\/?(?:v1(?:\/|$))?/, '');
   return below.split('/').every((segment) => /^[\w~-][\w.~:-]*$/.test(segment)) ? below : undefined;
 }

@@ -1,7 +1,7 @@
 /** Errors that come with a status that says nothing of them: as an answer of 200, or as the first event of a stream. */
 
 /** Longer than any error that stands in place of an answer. */
-export const MAX_TOLD_ERROR_BYTES = 65_536;
+export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
 /** In an answer that is an error, `error` is the first member, or `object` is and says so. */
@@ -14,7 +14,7 @@ const BEGINNING_BYTES = 64;
  * @param length of all of them, in bytes.
  */
 export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): number | undefined {
-  if (length > MAX_TOLD_ERROR_BYTES || chunks[0]?.subarray(0, BEGINNING_BYTES).includes(errorKey) !== true)
+  if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.subarray(0, BEGINNING_BYTES).includes(errorKey) !== true)
     return undefined;
   const answer = parse(Buffer.concat(chunks, length).toString());
   if (answer === undefined || 'choices' in answer) return undefined;
