@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 
 /**
- * Import floors (docs/architecture.md): a file may import its own floor and the floors below it, never one above.
+ * Import floors (docs/internals/architecture.md): a file may import its own floor and the floors below it, never one above.
  * Listed from top to bottom; each entry is a path prefix below the package's `src/`.
  */
 const floors = {
@@ -125,7 +125,7 @@ function floorRules(name) {
           patterns: [
             {
               regex: `^(\\./|(\\.\\./)+)(${targets.join('|')})`,
-              message: 'Imports go downwards only: docs/architecture.md.',
+              message: 'Imports go downwards only: docs/internals/architecture.md.',
             },
             ...(speaksLibvirt
               ? []

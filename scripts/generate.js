@@ -7,10 +7,10 @@ import { renderResourcesPage } from '../packages/bmc-daemon/dist/resources/docum
 import { renderConfigurationPage as renderProxyConfiguration } from '../packages/model-proxy/dist/config/documentation.js';
 
 const pages = {
-  'docs/configuration.md': renderBmcConfiguration(),
-  'docs/model-proxy-configuration.md': renderProxyConfiguration(),
-  'docs/resources.md': renderResourcesPage(),
-  'docs/spec-coverage.md': renderSpecCoverage(),
+  'docs/reference/bmc-daemon-configuration.md': renderBmcConfiguration(),
+  'docs/reference/model-proxy-configuration.md': renderProxyConfiguration(),
+  'docs/reference/resources.md': renderResourcesPage(),
+  'docs/internals/spec-coverage.md': renderSpecCoverage(),
   'packages/libvirt/API.md': renderApiPage(),
 };
 

@@ -1,5 +1,5 @@
 /**
- * Makes docs/spec-coverage.md from the titles of the tests in test/spec/, `§2 Server | PowerState | what is expected (B4)`.
+ * Makes docs/internals/spec-coverage.md from the titles of the tests in test/spec/, `§2 Server | PowerState | what is expected (B4)`.
  * `node spec-coverage.js` writes the page, `--check` fails when it is not what would be written, `--spec PACKAGE FILE` fails when
  * a row of a table of that specification has no test in that package.
  */
@@ -11,7 +11,7 @@ import ts from 'typescript-api';
 
 const self = fileURLToPath(import.meta.url);
 const root = dirname(dirname(self));
-const page = join(root, 'docs', 'spec-coverage.md');
+const page = join(root, 'docs', 'internals', 'spec-coverage.md');
 /** Packages that have a specification, and what it is of. */
 const contracts = { 'bmc-daemon': 'Redfish BMC', 'model-proxy': 'Model proxy' };
 
@@ -128,7 +128,7 @@ if (argv[1] === self) {
   const text = renderSpecCoverage();
   const faults = [
     ...(option === '--check' && readFileSync(page, 'utf8') !== text
-      ? ['docs/spec-coverage.md is not what the tests say: npm run generate']
+      ? ['docs/internals/spec-coverage.md is not what the tests say: npm run generate']
       : []),
     ...(option === '--spec' ? uncovered(name, readSpecification(file)).map((row) => `no test for: ${row}`) : []),
   ];

@@ -1,4 +1,4 @@
-"""An Ironic for one run: Debian's ironic-api and ironic-conductor with the configuration of docs/clients.md, in a folder of its own."""
+"""An Ironic for one run: Debian's ironic-api and ironic-conductor with the configuration of docs/guides/clients.md, in a folder of its own."""
 import json
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""What docs/clients.md says, so that what is run is what is written there.
+"""What docs/guides/clients.md says, so that what is run is what is written there.
 
 A block of the page that is run has a name behind its language: ```sh fence_redfish. In a block of commands each command with a
 comment at its end is one step, named by the comment; the others (functions, variables) are put before every step.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steps import Unexpected
 
-PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'clients.md'
+PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'guides' / 'clients.md'
 # With these in the environment python-requests ignores that it was told not to verify.
 NOT_FOR_CLIENTS = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'http_proxy', 'https_proxy')
 
@@ -19,7 +19,7 @@ def block(name):
     """The text of the page's block of this name."""
     found = re.findall(rf'^```\w+ {re.escape(name)}\n(.*?)^```$', PAGE.read_text(), re.M | re.S)
     if len(found) != 1:
-        raise Unexpected(f'docs/clients.md has {len(found)} blocks named {name}')
+        raise Unexpected(f'docs/guides/clients.md has {len(found)} blocks named {name}')
     return found[0]
 
 

@@ -42,7 +42,7 @@ class Lab:
         return urlsplit(url).path in self.images.sent_whole
 
     def environment(self, machine, **more):
-        """The variables of docs/clients.md."""
+        """The variables of docs/guides/clients.md."""
         address = urlsplit(self.bmc.url)
         return environment(
             BMC=self.bmc.url, BMC_NAME=address.hostname, BMC_PORT=str(address.port or (443 if self.bmc.is_https else 80)),

@@ -1,4 +1,4 @@
-"""Ansible's redfish modules: the playbook of docs/clients.md, and one with everything else that they can do."""
+"""Ansible's redfish modules: the playbook of docs/guides/clients.md, and one with everything else that they can do."""
 import json
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""curl, as docs/clients.md has it: the specification's sample session, and one with a token."""
+"""curl, as docs/guides/clients.md has it: the specification's sample session, and one with a token."""
 from page import run_block
 from steps import expect
 

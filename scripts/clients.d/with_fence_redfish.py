@@ -1,4 +1,4 @@
-"""fence_redfish, as docs/clients.md has it."""
+"""fence_redfish, as docs/guides/clients.md has it."""
 from page import commands, run as run_command, run_block
 from steps import Unexpected, expect_in
 

@@ -1,4 +1,4 @@
-"""gofish (Go), as docs/clients.md has it, and a walk with the oldest and the newest version that we support."""
+"""gofish (Go), as docs/guides/clients.md has it, and a walk with the oldest and the newest version that we support."""
 import subprocess
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""ilorest, as docs/clients.md has it."""
+"""ilorest, as docs/guides/clients.md has it."""
 from page import run_block
 from steps import expect, expect_in
 

@@ -1,4 +1,4 @@
-"""Ironic: docs/clients.md's way from enrolling to booting an ISO, and everything else that it asks of a BMC."""
+"""Ironic: docs/guides/clients.md's way from enrolling to booting an ISO, and everything else that it asks of a BMC."""
 import re
 
 from ironic_agent import Agent

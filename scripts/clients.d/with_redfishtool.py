@@ -1,4 +1,4 @@
-"""redfishtool, as docs/clients.md has it, and what it is to refuse."""
+"""redfishtool, as docs/guides/clients.md has it, and what it is to refuse."""
 import json
 
 from page import commands, run as run_command, run_block

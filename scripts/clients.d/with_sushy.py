@@ -1,4 +1,4 @@
-"""sushy, OpenStack's library: docs/clients.md's session, and then what the library can ask, one by one."""
+"""sushy, OpenStack's library: docs/guides/clients.md's session, and then what the library can ask, one by one."""
 import logging
 import sys
 

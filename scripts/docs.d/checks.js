@@ -30,7 +30,9 @@ export function checkNames(page) {
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('\n');
   return page.blocks
-    .filter((block) => block.name !== '' && !(page.path === 'docs/clients.md' && scripts.includes(`'${block.name}'`)))
+    .filter(
+      (block) => block.name !== '' && !(page.path === 'docs/guides/clients.md' && scripts.includes(`'${block.name}'`)),
+    )
     .map((block) => `${page.path}:${block.line}: nothing runs the block '${block.name}'`);
 }
 

@@ -1,6 +1,6 @@
 // Walks a BMC with gofish and prints a line per step: "PASS name" or "FAIL name: why". Ends with status 1 where a step failed.
 //
-// The BMC and the machine are in the variables of docs/clients.md. api_redfish.go and api_schemas.go hold what differs between the
+// The BMC and the machine are in the variables of docs/guides/clients.md. api_redfish.go and api_schemas.go hold what differs between the
 // versions of gofish.
 package main
 

@@ -1,6 +1,6 @@
 /**
  * Decides which log-in is verified next. bcrypt takes so long that guessers can always ask for more than the host can do; so the
- * order decides whether anyone else gets in. There are two lanes, each with one thread (docs/accounts.md):
+ * order decides whether anyone else gets in. There are two lanes, each with one thread (docs/guides/accounts.md):
  *
  * - The common lane serves addresses in turn. It does not know which accounts exist, and it alone reports a wrong password. So an
  *   unknown user name waits and costs as much as a wrong password.

@@ -1,4 +1,4 @@
-/** docs/configuration.md, made from the table of settings (`npm run generate`; a test keeps it true). */
+/** docs/reference/bmc-daemon-configuration.md, made from the table of settings (`npm run generate`; a test keeps it true). */
 import { formatLiteral } from './python-format.js';
 import { reloadableKeys } from './reloadable.js';
 import { recognisedNames, settingKeys, settingsTable, type SettingDefinition } from './settings.js';
@@ -13,7 +13,7 @@ const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string, s
     'Chassis and storage',
     `Where none of these is given everything is the machine's own: a chassis for each, and storage by the buses that its disks are on. What a client
 makes with \`POST\` on Volumes is a volume of the pool **and a disk of the machine**, where sushy-emulator makes the volume alone;
-[libvirt-hosts.md](libvirt-hosts.md) says how, and what \`DELETE\` deletes. Of a mapping's lists, members that sushy-tools does not know are passed over.`,
+[libvirt-hosts.md](../guides/libvirt-hosts.md) says how, and what \`DELETE\` deletes. Of a mapping's lists, members that sushy-tools does not know are passed over.`,
   ],
   ['media', 'Virtual media'],
   ['log', 'The log'],
@@ -97,7 +97,7 @@ passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests
 
 A password that was right is remembered in memory, as a keyed digest, until its line changes. So bcrypt
 runs once for each user and not for each request. Wrong ones are slowed down, and correct ones get in
-beside them: see [accounts.md](accounts.md#log-ins-beside-guessers).
+beside them: see [accounts.md](../guides/accounts.md#log-ins-beside-guessers).
 
 ## Signals
 

@@ -1,6 +1,6 @@
 /**
  * The one table of settings: name, type, default and meaning. Everything about a setting follows from its row: how a file, the
- * environment and a flag give it, `bmc-daemon check`, and docs/configuration.md.
+ * environment and a flag give it, `bmc-daemon check`, and docs/reference/bmc-daemon-configuration.md.
  */
 import { z } from 'zod';
 import {
@@ -119,7 +119,7 @@ export const settingsTable = {
     default: 'auto',
     form: 'literal',
     group: 'listen',
-    doc: "TCP port at which the machines' serial consoles are served over SSH ([console.md](console.md)). `'auto'`: 2222 where `EMULATOR_AUTH_FILE` is set and the port is free, else none. 0: any free port, which the log names. None: no SSH.",
+    doc: "TCP port at which the machines' serial consoles are served over SSH ([console.md](../guides/consoles.md)). `'auto'`: 2222 where `EMULATOR_AUTH_FILE` is set and the port is free, else none. 0: any free port, which the log names. None: no SSH.",
   } satisfies SettingDefinition<number | 'auto' | null>,
 
   shutdownWaitSeconds: number(0, 3600, {
@@ -152,13 +152,13 @@ export const settingsTable = {
     name: 'EMULATOR_SSDP',
     default: false,
     group: 'listen',
-    doc: 'True: the service lets itself be found by SSDP (multicast, UDP port 1900), [discovery.md](discovery.md). A client that is allowed to may switch it on and off over Redfish; what was said last holds, the setting or the client.',
+    doc: 'True: the service lets itself be found by SSDP (multicast, UDP port 1900), [discovery.md](../guides/discovery.md). A client that is allowed to may switch it on and off over Redfish; what was said last holds, the setting or the client.',
   }),
   consoleLog: boolean({
     name: 'EMULATOR_CONSOLE_LOG',
     default: true,
     group: 'listen',
-    doc: 'True: what the serial ports of the machines print is recorded, the last boots of each, and can be read as a log ([console.md](console.md)). **A serial port has room for one**: while the daemon records, `virsh console NAME` is refused; `virsh console --force NAME` takes the port, and the daemon waits until it is free again. False: nothing is recorded, and a port is connected only while somebody is there over SSH.',
+    doc: 'True: what the serial ports of the machines print is recorded, the last boots of each, and can be read as a log ([console.md](../guides/consoles.md)). **A serial port has room for one**: while the daemon records, `virsh console NAME` is refused; `virsh console --force NAME` takes the port, and the daemon waits until it is free again. False: nothing is recorded, and a port is connected only while somebody is there over SSH.',
   }),
   stateDir: optionalPath({
     name: 'EMULATOR_STATE_DIR',

@@ -1,7 +1,7 @@
 /**
  * A request's way through the Redfish service, once for all resources: OData-Version 412 → authenticate 401 → match 404/405 →
  * privilege 403 → query 400/501 → then the operation: load 404, If-Match 412, body 400, the resource; and the answer back.
- * docs/architecture.md.
+ * docs/internals/architecture.md.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnnotateOptions } from './annotate.js';

@@ -1,4 +1,4 @@
-/** docs/resources.md, made from the resources themselves (`npm run generate`; a test keeps it true). */
+/** docs/reference/resources.md, made from the resources themselves (`npm run generate`; a test keeps it true). */
 import { requirementOf } from '../auth/privileges.js';
 import { createDocuments } from '../redfish/documents.js';
 import { resources, streams } from './index.js';
@@ -82,8 +82,8 @@ password file everybody may do everything.
 
 Where there is GET there is HEAD. A collection that takes POST takes it at \`/Members\` behind its URI, too. What a machine or a
 configuration does not have (a boot option, a volume, an action) is neither linked nor served there: 404. Any other method is 405, with
-\`Allow\`. What a request goes through is in [lifecycle.md](lifecycle.md), queries are in [queries.md](queries.md), roles and their
-privileges in [accounts.md](accounts.md).
+\`Allow\`. What a request goes through is in [lifecycle.md](../internals/lifecycle.md), queries are in [queries.md](queries.md), roles and their
+privileges in [accounts.md](../guides/accounts.md).
 
 ${sections
   .filter(([, rows]) => rows.length > 0)

@@ -1,6 +1,6 @@
 /**
  * The ports of a management controller: the host's network interfaces that this service can be reached over. Names and addresses of
- * its own can be given to it (docs/manager-network.md); the host's stay as they are.
+ * its own can be given to it (docs/guides/manager-network.md); the host's stay as they are.
  */
 import type { ManagerAddress, ManagerInterface, ManagerView } from '../manager-network/manager-view.js';
 import { NetworkChangeError } from '../manager-network/network-plan.js';

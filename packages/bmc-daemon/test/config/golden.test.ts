@@ -20,8 +20,8 @@ describe('whole configuration files', () => {
     expect(portable(warnings + renderEffectiveSettings(loaded))).toBe(read(`${name}.effective`));
   });
 
-  it('docs/configuration.md is what the table of settings says: npm run generate makes it (B12)', () => {
-    expect(read('../../../../docs/configuration.md')).toBe(renderConfigurationPage());
+  it('docs/reference/bmc-daemon-configuration.md is what the table of settings says: npm run generate makes it (B12)', () => {
+    expect(read('../../../../docs/reference/bmc-daemon-configuration.md')).toBe(renderConfigurationPage());
   });
 
   it('no name is both a setting and recognised without a use (B12)', () => {

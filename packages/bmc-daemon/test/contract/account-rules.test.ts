@@ -1,5 +1,5 @@
 /**
- * What DMTF's Protocol-Validator asks of accounts and roles, a test for each of its rules. docs/conformance-rules.md has the place of
+ * What DMTF's Protocol-Validator asks of accounts and roles, a test for each of its rules. docs/internals/conformance-rules.md has the place of
  * every rule.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

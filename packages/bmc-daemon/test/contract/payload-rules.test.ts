@@ -1,6 +1,6 @@
 /**
  * What DMTF's validators ask of payloads beyond schemas, links and headers, on every resource that can be reached of the whole
- * daemon. docs/conformance-rules.md has the place of every rule.
+ * daemon. docs/internals/conformance-rules.md has the place of every rule.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { crawl, type Body, type Crawled } from './crawler.js';
@@ -171,7 +171,7 @@ describe('every payload', () => {
   );
 });
 
-/** docs/conformance.md has the reasons. */
+/** docs/reference/conformance.md has the reasons. */
 const kept = [
   '/redfish/v1/Chassis/{id} Power',
   '/redfish/v1/Chassis/{id} Thermal',

@@ -1,6 +1,6 @@
 /**
  * What the profiles of OpenStack's Ironic and of the Open Compute Project ask, in our own words, a test for each requirement; and
- * Ironic's own file, where RACKLESS_REDFISH_SCHEMAS has it. docs/conformance-rules.md has the place of every rule.
+ * Ironic's own file, where RACKLESS_REDFISH_SCHEMAS has it. docs/internals/conformance-rules.md has the place of every rule.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

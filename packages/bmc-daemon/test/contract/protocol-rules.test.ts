@@ -1,6 +1,6 @@
 /**
  * What DMTF's Protocol-Validator asks of HTTP, sessions, accounts and events, beyond what the other tests of this folder hold every
- * resource to: a test for each of its rules. docs/conformance-rules.md has the place of every rule.
+ * resource to: a test for each of its rules. docs/internals/conformance-rules.md has the place of every rule.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { certificatePem } from '../fixtures/certificate.js';

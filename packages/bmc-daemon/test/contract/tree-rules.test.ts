@@ -1,4 +1,4 @@
-/** Which resources DMTF's tools look for, what each takes and what it has to say: docs/conformance-rules.md has the place of every rule. */
+/** Which resources DMTF's tools look for, what each takes and what it has to say: docs/internals/conformance-rules.md has the place of every rule. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { at, linkIn, root, startRuleService, type Body, type RuleService } from './rule-service.js';
 

@@ -1,6 +1,6 @@
 /**
  * What DMTF's Use-Case-Checkers do to a service, a test for each of their rules: power, boot override, accounts, a manager's
- * interfaces, queries. docs/conformance-rules.md has the place of every rule.
+ * interfaces, queries. docs/internals/conformance-rules.md has the place of every rule.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { settingsTable } from '../../src/config/settings.js';

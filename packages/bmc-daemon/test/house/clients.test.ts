@@ -1,10 +1,10 @@
-/** docs/clients.md and scripts/clients.d are one: what the page says is what is run. */
+/** docs/guides/clients.md and scripts/clients.d are one: what the page says is what is run. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 const repository = join(import.meta.dirname, '../../../..');
-const page = readFileSync(join(repository, 'docs/clients.md'), 'utf8');
+const page = readFileSync(join(repository, 'docs/guides/clients.md'), 'utf8');
 const folder = join(repository, 'scripts/clients.d');
 const clients = readdirSync(folder)
   .filter((name) => name.endsWith('.py'))
@@ -14,7 +14,7 @@ const clients = readdirSync(folder)
 /** The names that stand behind a block's language. */
 const named = [...page.matchAll(/^ *```\w+ (\S+)$/gm)].map((match) => match[1]);
 
-describe('docs/clients.md', () => {
+describe('docs/guides/clients.md', () => {
   it('has each of its named blocks once, and each is run (P3)', () => {
     expect(named).toEqual([...new Set(named)]);
     const run = [

@@ -1,11 +1,11 @@
-/** docs/conformance-rules.md names tests that there are, and every file of rules stands in it. */
+/** docs/internals/conformance-rules.md names tests that there are, and every file of rules stands in it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 const repository = join(import.meta.dirname, '../../../..');
 const folder = join(repository, 'packages/bmc-daemon');
-const page = readFileSync(join(repository, 'docs/conformance-rules.md'), 'utf8');
+const page = readFileSync(join(repository, 'docs/internals/conformance-rules.md'), 'utf8');
 
 /** File and test of each row. */
 const rows = [...page.matchAll(/^\| (?!Rule |---)(.+) \| (\S+\.ts) \| (.+) \|$/gm)].map(
@@ -15,7 +15,7 @@ const rows = [...page.matchAll(/^\| (?!Rule |---)(.+) \| (\S+\.ts) \| (.+) \|$/g
 /** What titles a file has, however they are quoted. */
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll("\\'", "'");
 
-describe('docs/conformance-rules.md', () => {
+describe('docs/internals/conformance-rules.md', () => {
   it('has a row for each rule that is one, and none that can not be read (D5)', () => {
     expect(rows.length).toBe([...page.matchAll(/^\| (?!Rule |---)/gm)].length);
     expect(rows.length).toBeGreaterThan(80);

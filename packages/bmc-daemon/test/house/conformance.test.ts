@@ -1,4 +1,4 @@
-/** docs/conformance.md, scripts/conformance.d and the nightly workflow speak of the same tools, versions and profiles. */
+/** docs/reference/conformance.md, scripts/conformance.d and the nightly workflow speak of the same tools, versions and profiles. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const repository = join(import.meta.dirname, '../../../..');
 const read = (path: string) => readFileSync(join(repository, path), 'utf8');
-const page = read('docs/conformance.md');
+const page = read('docs/reference/conformance.md');
 const script = read('scripts/conformance.d/run.py');
 const nightly = read('.github/workflows/nightly.yml');
 
@@ -18,7 +18,7 @@ const tools = new Map(
   ]),
 );
 
-describe('docs/conformance.md', () => {
+describe('docs/reference/conformance.md', () => {
   it('names the versions that the nightly workflow runs (D4)', () => {
     expect([...tools.keys()].sort()).toEqual([
       'Redfish-Interop-Validator',

@@ -1,4 +1,4 @@
-/** docs/lifecycle.md, row by row: each answer is provoked where the page says that it comes from. */
+/** docs/internals/lifecycle.md, row by row: each answer is provoked where the page says that it comes from. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -12,7 +12,7 @@ import { resourceDefiner } from '../../src/redfish/resource.js';
 import { accessFixture, accounts, as, outcome, root, sessions, USERS } from '../support/access.js';
 import { serve, type Client, type Received, type Sent } from '../support/client.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../../../docs/lifecycle.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/internals/lifecycle.md'), 'utf8');
 const rows = [...page.matchAll(/^\| (\w+) \| `([\w ]+)` \| /gm)].map(([, stage, answer]) => `${stage}: ${answer}`);
 
 const fixture = accessFixture();
@@ -145,7 +145,7 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
   ['operation: 500 InternalError', () => reset('internal')],
 ];
 
-describe('docs/lifecycle.md', () => {
+describe('docs/internals/lifecycle.md', () => {
   it('has the answers that are provoked here, in this order (D6)', () => {
     expect(rows).toEqual(provoked.map(([row]) => row));
   });

@@ -1,4 +1,4 @@
-/** docs/resources.md says what is served, and to whom. */
+/** docs/reference/resources.md says what is served, and to whom. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -11,13 +11,13 @@ import { createPipeline } from '../../src/redfish/pipeline.js';
 import { serve, type Client } from '../support/client.js';
 import { testServices } from '../support/services.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../../../docs/resources.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/reference/resources.md'), 'utf8');
 /** `| `/redfish/v1/Systems` | GET | ComputerSystemCollection | Login |`. */
 const rows = [...page.matchAll(/^\| `(\S+)` \| (\w+) \| (.*) \| (.*) \|$/gm)].map(
   ([, uri = '', method = '', what = '', privilege = '']) => ({ uri, method, what, privilege }),
 );
 
-describe('docs/resources.md', () => {
+describe('docs/reference/resources.md', () => {
   it('is what the resources say: npm run generate makes it (D6)', () => {
     expect(page).toBe(renderResourcesPage());
   });
@@ -39,7 +39,7 @@ describe('docs/resources.md', () => {
   });
 });
 
-describe('the methods of docs/resources.md', () => {
+describe('the methods of docs/reference/resources.md', () => {
   let client: Client;
   const driver = new FakeDriver();
 

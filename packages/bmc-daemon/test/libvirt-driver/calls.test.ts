@@ -1,4 +1,4 @@
-/** The calls to libvirtd that each operation makes, counted on the wire and compared with the table of docs/libvirt-calls.md. */
+/** The calls to libvirtd that each operation makes, counted on the wire and compared with the table of docs/internals/libvirt-calls.md. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -7,7 +7,7 @@ import type { SystemChange } from '../../src/drivers/system-change.js';
 import { CallRelay } from '../kill/call-relay.js';
 import { reaches, TestHost, until, type Guest } from './host.js';
 
-const page = join(import.meta.dirname, '../../../../docs/libvirt-calls.md');
+const page = join(import.meta.dirname, '../../../../docs/internals/libvirt-calls.md');
 
 let host: TestHost;
 let relay: CallRelay;

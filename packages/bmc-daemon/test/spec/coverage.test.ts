@@ -10,7 +10,7 @@ const script = fileURLToPath(new URL('../../../../scripts/spec-coverage.js', imp
 const specifications = process.env['RACKLESS_SPEC'];
 
 describe('coverage of the specification', () => {
-  it('is as docs/spec-coverage.md says (B1)', async () => {
+  it('is as docs/internals/spec-coverage.md says (B1)', async () => {
     await expect(run(process.execPath, [script, '--check'])).resolves.toEqual({ stdout: '', stderr: '' });
   });
 

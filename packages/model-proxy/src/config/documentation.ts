@@ -1,5 +1,5 @@
 /**
- * Renders docs/model-proxy-configuration.md from the tables of settings and flags.
+ * Renders docs/reference/model-proxy-configuration.md from the tables of settings and flags.
  * `npm run generate` writes the page, and a test compares it.
  */
 import { endpoints } from '../endpoints/index.js';

@@ -1,7 +1,7 @@
 /**
  * The tables of settings: name, type, default and meaning, one table for each block of the file.
  * Everything about a setting follows from its row: how it is checked, and
- * docs/model-proxy-configuration.md.
+ * docs/reference/model-proxy-configuration.md.
  * @see https://docs.litellm.ai/docs/proxy/config_settings
  */
 import { defaults } from './defaults.js';

@@ -1,6 +1,6 @@
 /**
  * LiteLLM's settings that this proxy does not implement, and how it treats each of them. The
- * faults, the warnings and docs/model-proxy-configuration.md come from this table. The names are
+ * faults, the warnings and docs/reference/model-proxy-configuration.md come from this table. The names are
  * those of LiteLLM 1.109.
  */
 

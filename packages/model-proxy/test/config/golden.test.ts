@@ -43,8 +43,8 @@ describe('whole configuration files', () => {
     expect(effective('everything')).not.toMatch(/sk-|secret/);
   });
 
-  it('docs/model-proxy-configuration.md is what the tables say: npm run generate makes it (C3)', () => {
-    expect(read('../../../../docs/model-proxy-configuration.md')).toBe(renderConfigurationPage());
+  it('docs/reference/model-proxy-configuration.md is what the tables say: npm run generate makes it (C3)', () => {
+    expect(read('../../../../docs/reference/model-proxy-configuration.md')).toBe(renderConfigurationPage());
   });
 });
 
