@@ -211,6 +211,8 @@ export async function startLibvirtd(options: LibvirtdOptions): Promise<PrivateLi
     // virtlogd is not in the namespace. It also loses a serial log that is quickly closed and
     // reopened.
     'stdio_handler = "file"',
+    // Two libvirtds that search the same range can choose the same port, and one guest fails.
+    `remote_display_port_min = ${10_000 + 100 * Math.floor(200 * Math.random())}`,
   ]);
   const asRoot = process.getuid?.() === 0;
   const child = spawn(
