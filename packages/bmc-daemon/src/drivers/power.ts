@@ -122,12 +122,12 @@ export function planPower(
 ): readonly PowerStep[] {
   const steps = table[state][action];
   if (steps === refuse) throw new DriverError('conflict', `${gerund[action]} on a machine that is ${adjective[state]}`);
-  if (!persistent && steps.some((step) => ends.has(step))) throw lostWith(gerund[action]);
+  if (!persistent && steps.some((step) => ends.has(step))) throw transientError(gerund[action]);
   return steps;
 }
 
 /** Of a machine that exists only as long as it runs. @param doing what would end it. */
-export function lostWith(doing: string): DriverError {
+export function transientError(doing: string): DriverError {
   const advice = 'it has no definition that could be started again; give it one with virsh define';
   return new DriverError('transient', `${doing} of a transient machine, which would be lost: ${advice}`);
 }

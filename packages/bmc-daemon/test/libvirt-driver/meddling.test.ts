@@ -16,7 +16,7 @@ import { MediaControl } from '../../src/drivers/libvirt/media-control.js';
 import { PowerControl } from '../../src/drivers/libvirt/power-control.js';
 import { SystemReader } from '../../src/drivers/libvirt/system-reader.js';
 import { readMetadata } from '../../src/drivers/libvirt/xml/metadata.js';
-import { Turns } from '../../src/drivers/turns.js';
+import { PowerMediaQueue } from '../../src/drivers/power-media-queue.js';
 import { imageLimits } from '../support/image-limits.js';
 import { TestHost, until, type Guest } from './host.js';
 
@@ -65,12 +65,12 @@ describe('a definition that somebody changes', () => {
 describe('a machine that is switched off while it starts', () => {
   /** Starts a machine, and switches it off just before libvirt starts it. Returns the error of the start. */
   async function switchedOffAtStart(parts: Host, machine: Machine): Promise<unknown> {
-    const [boot, coldStart, turns] = [
+    const [boot, coldStart, queue] = [
       new BootControl({ host: parts, bootLoaderMap: {} }),
       new ColdStart(parts),
-      new Turns(),
+      new PowerMediaQueue(),
     ];
-    const power = new PowerControl({ host: parts, boot, coldStart, turns, gracefulRestartWaitMs: 600_000 });
+    const power = new PowerControl({ host: parts, boot, coldStart, queue, gracefulRestartWaitMs: 600_000 });
     const { domain } = machine;
     const [start, getState] = [domain.createWithFlags.bind(domain), domain.getState.bind(domain)];
     let switchedOff: Promise<void> = Promise.resolve();
@@ -90,7 +90,7 @@ describe('a machine that is switched off while it starts', () => {
     await switchedOff;
     await power.close();
     await boot.close();
-    await turns.close();
+    await queue.close();
     return error;
   }
 
@@ -318,7 +318,7 @@ describe('a drive that was plugged into a running machine', () => {
       boot,
       store,
       streams: new ImageStreams(imageLimits),
-      turns: new Turns(),
+      queue: new PowerMediaQueue(),
     });
     return { guest, machine, eject: () => media.eject(machine, 'cdrom', {}) };
   }

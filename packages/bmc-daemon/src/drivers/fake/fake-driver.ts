@@ -21,7 +21,7 @@ import type { GuestNetwork } from '../guest-network.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { planPower, type PowerStep } from '../power.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
-import { Turns } from '../turns.js';
+import { PowerMediaQueue } from '../power-media-queue.js';
 import { FakeConsoles } from './fake-console.js';
 import { FakeChanges } from './fake-changes.js';
 import { afterFirmwareStart, afterFirmwareStop, withPresentRun, withoutOverride } from './fake-firmware.js';
@@ -61,7 +61,7 @@ export class FakeDriver implements HypervisorDriver {
     update: (uuid, change) => this.#update(uuid, change),
   });
   readonly statistics: FakeStatistics;
-  readonly #turns = new Turns();
+  readonly #queue = new PowerMediaQueue();
   readonly #listeners = new Set<MachineChangeListener>();
   readonly #fetchImage: (image: ImageRequest, options: InsertOptions) => Promise<void>;
   readonly #onClose: () => void;
@@ -82,7 +82,7 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   async close(): Promise<void> {
-    await this.#turns.close();
+    await this.#queue.close();
     this.#onClose();
   }
 
@@ -111,13 +111,13 @@ export class FakeDriver implements HypervisorDriver {
   async power(id: string, action: PowerAction, options: OperationOptions = {}): Promise<void> {
     const machine = this.#find(id);
     const { uuid } = machine;
-    if (this.#turns.mustWait(action)) {
-      await this.#turns.power(machine, () => this.#carryOut(uuid, action), options);
+    if (this.#queue.mustWait(action)) {
+      await this.#queue.power(machine, () => this.#carryOut(uuid, action), options);
       return;
     }
     if (action === 'destroy') {
       const reason = new DriverError('conflict', 'power-on: the machine was switched off meanwhile');
-      this.#turns.switchOff(machine, reason);
+      this.#queue.switchOff(machine, reason);
     }
     await this.#carryOut(uuid, action);
   }
@@ -136,7 +136,7 @@ export class FakeDriver implements HypervisorDriver {
         await setImmediate();
         this.#commit(uuid, change);
       };
-      await this.#turns.eject(machine, 'cdrom', eject, options);
+      await this.#queue.eject(machine, 'cdrom', eject, options);
       return;
     }
     const insert = async (signal: AbortSignal): Promise<void> => {
@@ -145,7 +145,7 @@ export class FakeDriver implements HypervisorDriver {
       if (this.#cdStep(uuid, change) === 'insert') await this.#fetchImage(image, { ...options, signal });
       this.#commit(uuid, change);
     };
-    await this.#turns.insert(machine, 'cdrom', insert, options);
+    await this.#queue.insert(machine, 'cdrom', insert, options);
   }
 
   async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
@@ -161,7 +161,7 @@ export class FakeDriver implements HypervisorDriver {
       await this.#fetchImage(image, { ...options, signal });
       this.#setDrive(uuid, filled(this.#drive(uuid, device), image));
     };
-    await this.#turns.insert(machine, device, insert, options);
+    await this.#queue.insert(machine, device, insert, options);
   }
 
   async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
@@ -171,7 +171,7 @@ export class FakeDriver implements HypervisorDriver {
       await setImmediate();
       this.#setDrive(uuid, emptied(this.#drive(uuid, device)));
     };
-    await this.#turns.eject(machine, device, eject, options);
+    await this.#queue.eject(machine, device, eject, options);
   }
 
   async setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void> {

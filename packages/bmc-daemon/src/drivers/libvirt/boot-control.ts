@@ -14,8 +14,8 @@ import { chooseFirmware, type BootLoaderMap } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { onceDevice, transientOrder, withOverrideUsed } from './kept-override.js';
-import { tellBootOrder } from './monitor.js';
+import { onceDevice, transientOrder, withOverrideUsed } from './boot-edit.js';
+import { setQemuBootOrder } from './monitor.js';
 import { isStarting, readProcess, type Armed } from './process-record.js';
 import { firmwareIsUp, orderIsUsed, readsOf } from './reset-watch.js';
 import {
@@ -104,7 +104,7 @@ export class BootControl {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
         // Another daemon on this host may be using the override at this very moment.
         if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
-        await this.#tell(machine, instance, xml);
+        await this.#applyOrder(machine, instance, xml);
         if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
           this.#host.log.info(`machine ${machine.name} was started by somebody else: reset for its one-time boot`);
           const drives = instance.domain.devices.disks.map(({ target }) => target);
@@ -131,7 +131,7 @@ export class BootControl {
       const armed = readProcess(instance)?.armed ?? null;
       if (onceDevice(xml) === null) {
         // A client has changed the override, and the process may not have been told. An order of the user's own waits for a restart.
-        if (armed !== null || readMetadata(xml).boot !== null) await this.#tell(machine, instance, xml);
+        if (armed !== null || readMetadata(xml).boot !== null) await this.#applyOrder(machine, instance, xml);
         return;
       }
       // Heard to restart since we listen: it is taken back in a moment, though the drive may not have been read yet.
@@ -140,7 +140,7 @@ export class BootControl {
         await this.#finish(machine, { xml, instance });
         return;
       }
-      await this.#tell(machine, instance, xml);
+      await this.#applyOrder(machine, instance, xml);
     });
   }
 
@@ -148,9 +148,9 @@ export class BootControl {
    * The definition has changed, or a device has come to the running machine: its QEMU is told what it can be told now. The caller
    * holds the machine's turn in `edits`.
    */
-  async tell(machine: Machine): Promise<void> {
+  async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-    if (instance !== null) await this.#tell(machine, instance, xml);
+    if (instance !== null) await this.#applyOrder(machine, instance, xml);
   }
 
   /**
@@ -188,9 +188,9 @@ export class BootControl {
    * The caller holds the machine's turn in `edits`.
    * @param xml the definition.
    */
-  async tellWhileItRuns(machine: Machine, instance: Instance, xml: string): Promise<void> {
+  async applyOrderIfRunning(machine: Machine, instance: Instance, xml: string): Promise<void> {
     try {
-      await this.#tell(machine, instance, xml);
+      await this.#applyOrder(machine, instance, xml);
     } catch (error) {
       const { instance: present } = await readDefinition(machine, this.#host.timeoutMs);
       if (present?.id === instance.id) throw error;
@@ -198,7 +198,7 @@ export class BootControl {
   }
 
   /** Tells the running QEMU the order of this definition, and the once-order that is pending in it. */
-  async #tell(machine: Machine, instance: Instance, xml: string): Promise<void> {
+  async #applyOrder(machine: Machine, instance: Instance, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const domain = readDomain(xml);
     const order = deviceKeys(machine.persistent ? effectiveBootOrder(domain) : transientOrder(instance.domain, xml));
@@ -208,7 +208,7 @@ export class BootControl {
     const present = known?.order ?? deviceKeys(effectiveBootOrder(instance.domain));
     if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
-    if (!(await tellBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
+    if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
       if (!this.#toldAboutMonitor) log.info('no access to QEMU monitors: a boot override holds from the next power-on');
       this.#toldAboutMonitor = true;
       return;
@@ -220,9 +220,11 @@ export class BootControl {
       // QEMU and its record never differ: the next daemon trusts the record.
       const told = known?.armed ?? null;
       const former = told === null ? present : deviceKeys(orderWithFirst(instance.domain, told.target));
-      await tellBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch((reason: unknown) => {
-        log.warn(`telling machine ${machine.name} its former boot order failed`, { error: reason });
-      });
+      await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
+        (reason: unknown) => {
+          log.warn(`telling machine ${machine.name} its former boot order failed`, { error: reason });
+        },
+      );
       throw error;
     }
     if (armed === null) {
@@ -254,7 +256,7 @@ export class BootControl {
   /** The once-order has been used: the machine's own holds again, and the override reads as disabled. */
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
     // The process first: if this ends in between, the override still reads as pending and is found again.
-    if (instance !== null) await this.#tell(machine, instance, withOverrideUsed(xml));
+    if (instance !== null) await this.#applyOrder(machine, instance, withOverrideUsed(xml));
     // Read again: QEMU took its time, and what was done meanwhile (virsh, another daemon's eject) must not be undone.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);

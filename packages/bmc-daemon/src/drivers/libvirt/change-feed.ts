@@ -21,7 +21,7 @@ import type { Host } from './host.js';
 import { PROCESS_URI } from './process-record.js';
 
 /** What is told of a lifecycle event. */
-interface Told {
+interface LifecycleChange {
   readonly kind: MachineChangeKind;
   readonly reason?: string;
 }
@@ -61,14 +61,14 @@ export class ChangeFeed {
     const { events } = hypervisor;
     const subscriptions = [
       events.on('lifecycle', (event) => this.#onLifecycle(event)),
-      events.on('reboot', ({ domain }) => this.#tell(domain, { kind: 'rebooted' })),
-      events.on('trayChange', ({ domain }) => this.#tell(domain, { kind: 'media' })),
-      events.on('diskChange', ({ domain }) => this.#tell(domain, { kind: 'media' })),
-      events.on('deviceAdded', ({ domain }) => this.#tell(domain, { kind: 'changed' })),
-      events.on('deviceRemoved', ({ domain }) => this.#tell(domain, { kind: 'changed' })),
+      events.on('reboot', ({ domain }) => this.#publishChange(domain, { kind: 'rebooted' })),
+      events.on('trayChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      events.on('diskChange', ({ domain }) => this.#publishChange(domain, { kind: 'media' })),
+      events.on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
+      events.on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
       events.on('metadataChange', ({ domain, nsUri }) => {
         // What is noted of a QEMU process changes nothing that anybody sees.
-        if (nsUri !== PROCESS_URI) this.#tell(domain, { kind: 'changed' });
+        if (nsUri !== PROCESS_URI) this.#publishChange(domain, { kind: 'changed' });
       }),
     ];
     for (const { ready } of subscriptions) {
@@ -99,8 +99,8 @@ export class ChangeFeed {
   }
 
   /** A change of this driver's own that libvirt has no event for. */
-  tellOwn(machine: SystemRef, kind: MachineChangeKind): void {
-    this.#tell(machine, { kind });
+  publishOwn(machine: SystemRef, kind: MachineChangeKind): void {
+    this.#publishChange(machine, { kind });
   }
 
   #onLifecycle({ domain, event, detail }: DomainEvent<'lifecycle'>): void {
@@ -114,10 +114,10 @@ export class ChangeFeed {
     const state = stateAfter[told.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
     if (told.kind === 'undefined') this.#known?.delete(uuid);
     else this.#known?.set(uuid, { name, state });
-    if (isNew) this.#tell(domain, { kind: 'defined' });
+    if (isNew) this.#publishChange(domain, { kind: 'defined' });
     if ((told.kind === 'paused' || told.kind === 'resumed') && this.#options.isStarting(uuid)) return;
-    this.#tell(domain, told);
-    if (event === DomainEventType.STOPPED) void this.#tellOfEnd(domain);
+    this.#publishChange(domain, told);
+    if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
   }
 
   /** A machine that loses its definition while it is on goes on without one until it stops. */
@@ -127,18 +127,18 @@ export class ChangeFeed {
   }
 
   /** A machine without a definition is gone when it stops, and libvirt has no event for that. */
-  async #tellOfEnd(domain: SystemRef): Promise<void> {
+  async #publishEnd(domain: SystemRef): Promise<void> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
     try {
       await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
     } catch (error) {
       if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('whether a machine is gone is not known', { error });
       // Told already where its definition went in the meantime.
-      else if (this.#known?.delete(domain.uuid) === true) this.#tell(domain, { kind: 'undefined' });
+      else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
     }
   }
 
-  #tell({ uuid, name }: SystemRef, told: Told): void {
+  #publishChange({ uuid, name }: SystemRef, told: LifecycleChange): void {
     this.#publish({ ...told, uuid, name });
   }
 
@@ -172,7 +172,7 @@ function differences(before: Known, after: Known): readonly MachineChange[] {
 }
 
 /** @returns undefined for an event that tells nothing of its own. */
-function describeLifecycle(event: number, detail: number): Told | undefined {
+function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
   switch (event) {
     case DomainEventType.DEFINED:
       return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
@@ -202,7 +202,7 @@ function describeLifecycle(event: number, detail: number): Told | undefined {
   }
 }
 
-function withReason(kind: MachineChangeKind, reason: string | undefined): Told {
+function withReason(kind: MachineChangeKind, reason: string | undefined): LifecycleChange {
   return reason === undefined ? { kind } : { kind, reason };
 }
 

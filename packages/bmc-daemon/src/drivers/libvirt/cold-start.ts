@@ -20,8 +20,8 @@ import {
 import { attempt } from './failure.js';
 import { START_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from './kept-override.js';
-import { tellBootOrder } from './monitor.js';
+import { bootRecordAfterBoot, hasDevice, onceDevice, withVariablesMade } from './boot-edit.js';
+import { setQemuBootOrder } from './monitor.js';
 import { withStartIntent } from './pending-settings.js';
 import { isStarting, withStartingMark } from './process-record.js';
 import { hasSavedState } from './saved-state.js';
@@ -104,7 +104,7 @@ export class ColdStart {
       const { hypervisor, timeoutMs } = this.#host;
       const { xml, instance } = await readDefinition(machine, timeoutMs);
       if (instance !== null && isStarting(instance)) {
-        await this.#letGo(machine, machine.domain, xml);
+        await this.#finishPausedStart(machine, machine.domain, xml);
         return;
       }
       // Started without a monitor, and not put back: see #startRedefined.
@@ -145,7 +145,7 @@ export class ColdStart {
       return await attempt(doing, () => Promise.reject(error as Error));
     }
     try {
-      await this.#letGo(machine, domain, xml);
+      await this.#finishPausedStart(machine, domain, xml);
     } catch (error) {
       // Left paused it would look as if it were booting; left with the override's order it would boot by it for ever.
       await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
@@ -188,12 +188,12 @@ export class ColdStart {
   }
 
   /** Tells the paused guest's QEMU the machine's own order, for its later resets, and lets it run. */
-  async #letGo(machine: Machine, domain: Domain, xml: string): Promise<void> {
+  async #finishPausedStart(machine: Machine, domain: Domain, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const { instance } = await readDefinition(machine, timeoutMs);
     if (instance === null) return;
     const order = deviceKeys(effectiveBootOrder(readDomain(xml)));
-    const told = await tellBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);
+    const told = await setQemuBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);
     if (!told) {
       log.warn(
         `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order holds until power-off`,

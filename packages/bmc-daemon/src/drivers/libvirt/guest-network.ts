@@ -10,7 +10,7 @@ import type { InterfaceSnapshot, SystemSnapshot } from '../driver.js';
 import type { GuestAddress, InterfaceFacts, NetworkFacts } from '../guest-network.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { KeptAnswers } from './kept-answer.js';
+import { RevalidatingCache } from './revalidating-cache.js';
 import { attribute, child, childElements, parseXml } from './xml/parse.js';
 
 /** A GET may wait this long, once. */
@@ -42,13 +42,13 @@ const nothing: NetworkFacts = new Map();
 /** Asks leases and guest agents, and keeps their answers for a while. */
 export class GuestNetworkReader {
   readonly #host: Host;
-  readonly #hostFacts = new KeptAnswers<HostFacts>({
+  readonly #hostFacts = new RevalidatingCache<HostFacts>({
     waitMs: WAIT_MS,
     freshMs: 5_000,
     staleMs: 30_000,
     retryMs: 5_000,
   });
-  readonly #guestFacts = new KeptAnswers<GuestFacts>({
+  readonly #guestFacts = new RevalidatingCache<GuestFacts>({
     waitMs: WAIT_MS,
     freshMs: 15_000,
     staleMs: 60_000,

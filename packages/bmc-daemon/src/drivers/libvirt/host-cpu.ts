@@ -1,6 +1,6 @@
 /** The name of the host's CPU, for machines that it is passed through to. */
 import type { Hypervisor } from '@rackless/libvirt';
-import { KeptAnswers } from './kept-answer.js';
+import { RevalidatingCache } from './revalidating-cache.js';
 import { child, parseXml, textOf } from './xml/parse.js';
 
 /** The first question makes libvirtd look at every QEMU that it has: behind the readers' backs, then. */
@@ -11,7 +11,7 @@ const KEEP_MS = 3_600_000;
 /** Asks the host once what its CPU is called. */
 export class HostCpu {
   readonly #hypervisor: Hypervisor;
-  readonly #kept = new KeptAnswers<{ readonly model: string | null }>({
+  readonly #kept = new RevalidatingCache<{ readonly model: string | null }>({
     waitMs: WAIT_MS,
     freshMs: KEEP_MS,
     staleMs: Infinity,

@@ -18,7 +18,7 @@ import type { MediaChange, MediaDevice } from '../media-drive.js';
 import { OperationQueue } from '../operation-queue.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
-import { Turns } from '../turns.js';
+import { PowerMediaQueue } from '../power-media-queue.js';
 import type { VolumeControl } from '../volume-control.js';
 import { accessHint, type Account } from './access-hint.js';
 import { BootControl } from './boot-control.js';
@@ -45,7 +45,7 @@ import { sourcesInUse } from './sources-in-use.js';
 import { LibvirtStatistics } from './statistics.js';
 import { SystemChanges } from './system-changes.js';
 import { SystemReader } from './system-reader.js';
-import { TakingUp } from './taking-up.js';
+import { Reconciler } from './reconciler.js';
 import { LibvirtVolumes } from './volume-control.js';
 
 export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
@@ -77,9 +77,9 @@ class LibvirtDriver implements HypervisorDriver {
   readonly #store: ImageStore;
   readonly #streams: ImageStreams;
   readonly #changes: ChangeFeed;
-  readonly #turns = new Turns();
+  readonly #queue = new PowerMediaQueue();
   readonly #systemChanges: SystemChanges;
-  readonly #takingUp: TakingUp;
+  readonly #reconciler: Reconciler;
   readonly #closing = new AbortController();
   readonly #uri: string;
 
@@ -119,7 +119,7 @@ class LibvirtDriver implements HypervisorDriver {
       limits: options.images,
       warn: (message, error) => log.warn(message, { error }),
     });
-    const [host, turns] = [this.#host, this.#turns];
+    const [host, queue] = [this.#host, this.#queue];
     this.#boot = new BootControl({ host, bootLoaderMap: options.bootLoaderMap, variables: templates.disabled });
     const pending = new PendingSettings({
       host,
@@ -136,15 +136,15 @@ class LibvirtDriver implements HypervisorDriver {
     this.#changes = new ChangeFeed({ host, isStarting: (uuid) => this.#coldStart.isStarting(uuid) });
     this.#power = new PowerControl({
       host,
-      turns,
+      queue,
       boot: this.#boot,
       coldStart: this.#coldStart,
       gracefulRestartWaitMs: options.gracefulRestartWaitMs,
     });
-    this.#media = new MediaControl({ host, turns, boot: this.#boot, store: this.#store, streams: this.#streams });
+    this.#media = new MediaControl({ host, queue, boot: this.#boot, store: this.#store, streams: this.#streams });
     this.#systemChanges = new SystemChanges({
       host,
-      turns,
+      queue,
       reader: this.#reader,
       boot: this.#boot,
       media: this.#media,
@@ -164,14 +164,14 @@ class LibvirtDriver implements HypervisorDriver {
     // libvirt's own test driver has machines that do nothing, and refuses to count it.
     if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
-    this.#takingUp = new TakingUp({
+    this.#reconciler = new Reconciler({
       host,
-      ofHost: [
+      hostTasks: [
         { doing: 'looking for what happened without a connection', run: () => this.#changes.catchUp() },
         { doing: 'tidying the image store', run: () => this.#store.tidy() },
         { doing: 'removing pools that are left over', run: () => variables.removeLeftPools() },
       ],
-      ofMachine: [this.#systemChanges, variables, this.#coldStart, this.#boot, this.#power, this.#disks],
+      machineParts: [this.#systemChanges, variables, this.#coldStart, this.#boot, this.#power, this.#disks],
     });
     this.#guestNetwork = new GuestNetworkReader(host);
     this.guestNetwork = { facts: (id) => this.#networkFacts(id) };
@@ -201,12 +201,12 @@ class LibvirtDriver implements HypervisorDriver {
         this.#store.reopen();
         this.#firmwareFiles.forget();
         this.#coldStart.forgetStarted();
-        this.#takingUp.begin();
+        this.#reconciler.startRound();
       } else if (state === 'connecting') {
         this.#reportNoConnection(hypervisor.lastError);
       }
     });
-    if (hypervisor.state === 'connected') this.#takingUp.begin();
+    if (hypervisor.state === 'connected') this.#reconciler.startRound();
     // A host that is down from the start changes no state; whoever started the service should read of it all the same.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) this.#reportNoConnection(error);
@@ -216,7 +216,7 @@ class LibvirtDriver implements HypervisorDriver {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const ending = [this.#takingUp.close(), this.#power.close(), this.#boot.close(), this.#turns.close()];
+    const ending = [this.#reconciler.close(), this.#power.close(), this.#boot.close(), this.#queue.close()];
     // Halves of downloads are removed while there is somebody to ask.
     await this.#store.close();
     // What still runs ends with its calls.
@@ -257,21 +257,21 @@ class LibvirtDriver implements HypervisorDriver {
   async change(id: string, change: SystemChange, options: InsertOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
       await this.#systemChanges.change(machine, change, options);
-      if (change.cd !== undefined) this.#changes.tellOwn(machine, 'media');
+      if (change.cd !== undefined) this.#changes.publishOwn(machine, 'media');
     });
   }
 
   async insertMedia(id: string, device: MediaDevice, image: ImageRequest, options: InsertOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
       await this.#media.insert(machine, device, image, options);
-      this.#changes.tellOwn(machine, 'media');
+      this.#changes.publishOwn(machine, 'media');
     });
   }
 
   async ejectMedia(id: string, device: MediaDevice, options: OperationOptions = {}): Promise<void> {
     await this.#changing(id, async (machine) => {
       await this.#media.eject(machine, device, options);
-      this.#changes.tellOwn(machine, 'media');
+      this.#changes.publishOwn(machine, 'media');
     });
   }
 
@@ -304,7 +304,7 @@ class LibvirtDriver implements HypervisorDriver {
     const machine = await this.#find(id);
     let isAnswered = true;
     try {
-      await this.#takingUp.take(machine);
+      await this.#reconciler.reconcile(machine);
       return await change(machine);
     } catch (error) {
       isAnswered = !isUnavailable(error);
@@ -345,7 +345,7 @@ class LibvirtDriver implements HypervisorDriver {
     await catchUpMedia(this.#host, machine);
     // What it was saved with and has let go of.
     void this.#store.removeUnused();
-    await this.#boot.tell(machine).catch((error: unknown) => {
+    await this.#boot.applyOrder(machine).catch((error: unknown) => {
       this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
     });
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
 import type { MediaChange, MediaDevice } from '../media-drive.js';
-import type { Turns } from '../turns.js';
+import type { PowerMediaQueue } from '../power-media-queue.js';
 import type { BootControl } from './boot-control.js';
 import { editRecord, readDefinition, saveDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
@@ -30,7 +30,7 @@ export interface MediaControlOptions {
   readonly store: ImageStore;
   readonly streams: ImageStreams;
   /** As for power: an insert holds the machine's turn from the download on. */
-  readonly turns: Turns;
+  readonly queue: PowerMediaQueue;
 }
 
 const MAX_ATTEMPTS = 4;
@@ -67,17 +67,17 @@ export class MediaControl {
       }
       lease.release();
     };
-    await this.#options.turns.insert(machine, device, insert, options);
+    await this.#options.queue.insert(machine, device, insert, options);
   }
 
   /** @throws {DriverError} unavailable, unsupported; the signal's reason while it waits. */
   async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
-    const { store, turns } = this.#options;
+    const { store, queue } = this.#options;
     const eject = async (): Promise<void> => {
       await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine, device)));
       await store.removeUnused();
     };
-    await turns.eject(machine, device, eject, options);
+    await queue.eject(machine, device, eject, options);
   }
 
   /** @see HypervisorDriver.setMedia */
@@ -168,7 +168,7 @@ export class MediaControl {
     if (instance === null || !machine.persistent) {
       await changeGuest();
       await save({ from, to });
-      if (instance !== null) await this.#options.boot.tell(machine);
+      if (instance !== null) await this.#options.boot.applyOrder(machine);
       return;
     }
     const intent = { kind: 'drive', device } as const;
@@ -188,7 +188,7 @@ export class MediaControl {
     await save({ from: present.xml, to: done }).catch((error: unknown) => {
       this.#host.log.warn(`the record of machine ${machine.name} still names a change that is done`, { error });
     });
-    if (present.instance !== null) await this.#options.boot.tellWhileItRuns(machine, present.instance, done);
+    if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);
   }
 
   /** Gives the image to the running guest. @param target name of the definition's drive, which one that is plugged in gets too. */

@@ -5,7 +5,7 @@ import type { MediaDevice } from '../media-drive.js';
 import type { Definition } from './definition.js';
 import type { ImagePlace } from './image-shelf.js';
 import type { Machine } from './inventory.js';
-import { withContinuousOrder } from './kept-override.js';
+import { withContinuousOrder } from './boot-edit.js';
 import { newCdromMarkup } from './xml/cdrom.js';
 import { readDomain } from './xml/domain.js';
 import { findDrive, withImage, withoutImage, type InsertedDrive } from './xml/media-drive.js';

@@ -20,7 +20,7 @@ const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION
  * @returns false where there is no monitor to tell, or not for us.
  * @throws {DriverError} unavailable where QEMU does not answer in time; internal with QEMU's own words.
  */
-export async function tellBootOrder(
+export async function setQemuBootOrder(
   domain: Domain,
   indexes: readonly BootIndex[],
   timeoutMs: number,
@@ -104,7 +104,7 @@ async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): 
  * Sends a break over a serial port, as a terminal with such a key does.
  * @param alias libvirt's name of the port, `serial0`.
  * @returns false where there is no monitor to tell, or not for us.
- * @throws {DriverError} as {@link tellBootOrder}.
+ * @throws {DriverError} as {@link setQemuBootOrder}.
  */
 export async function sendBreak(domain: Domain, alias: string, timeoutMs: number): Promise<boolean> {
   try {

@@ -19,7 +19,7 @@ import type { Machine } from './inventory.js';
 import { hasSavedState } from './saved-state.js';
 import { readDomain } from './xml/domain.js';
 import { encodeText } from './xml/parse.js';
-import { withVariablesMade } from './kept-override.js';
+import { withVariablesMade } from './boot-edit.js';
 import { readMetadata } from './xml/metadata.js';
 import { withVariablesOf } from './variable-store.js';
 

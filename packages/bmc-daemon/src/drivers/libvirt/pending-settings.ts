@@ -5,7 +5,7 @@ import { saveDefinition } from './definition.js';
 import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { beneathOverride, withVariablesFor } from './kept-override.js';
+import { editOwnDefinition, withVariablesFor } from './boot-edit.js';
 import { readDomain } from './xml/domain.js';
 import { withFirmware, type FirmwareChoice } from './xml/firmware.js';
 import { withHardware } from './xml/machine-settings.js';
@@ -77,7 +77,7 @@ export class PendingSettings {
       const files = await this.#options.firmware.secureBootFiles(os.architecture, mode, loader);
       result = withVariablesFor(result, withSecureBoot(result, mode, files));
     }
-    return beneathOverride(result, (own) => withHardware(own, change));
+    return editOwnDefinition(result, (own) => withHardware(own, change));
   }
 }
 

@@ -1,8 +1,8 @@
 /** Power actions on real machines: the steps of drivers/power.ts, carried out by libvirt. */
 import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
-import { lostWith, planPower, type PowerStep } from '../power.js';
-import type { Turns } from '../turns.js';
+import { transientError, planPower, type PowerStep } from '../power.js';
+import type { PowerMediaQueue } from '../power-media-queue.js';
 import type { BootControl } from './boot-control.js';
 import { withFirmwareInstalled, type ColdStart } from './cold-start.js';
 import { editRecord, readDefinition, type Definition } from './definition.js';
@@ -13,7 +13,7 @@ import type { Machine } from './inventory.js';
 import { destroy, destroyStarted, isActive, pressButton, reboot, sleep } from './power-steps.js';
 import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { dropSavedState, hasSavedState } from './saved-state.js';
-import { Starts, switchedOff } from './starts.js';
+import { PendingStarts, switchedOff } from './pending-starts.js';
 import { powerIntent } from './xml/intent-record.js';
 import { readMetadata } from './xml/metadata.js';
 
@@ -23,7 +23,7 @@ export interface PowerControlOptions {
   readonly boot: BootControl;
   readonly coldStart: ColdStart;
   /** What waits for an image that is on its way, with that insert. */
-  readonly turns: Turns;
+  readonly queue: PowerMediaQueue;
   /** How long a graceful restart waits for the guest before it is a hard one. */
   readonly gracefulRestartWaitMs: number;
 }
@@ -36,7 +36,7 @@ export class PowerControl {
   readonly #options: PowerControlOptions;
   readonly #host: Host;
   readonly #restarts: GracefulRestarts;
-  readonly #starts = new Starts();
+  readonly #starts = new PendingStarts();
 
   constructor(options: PowerControlOptions) {
     this.#options = options;
@@ -55,17 +55,17 @@ export class PowerControl {
 
   /** @throws {DriverError} conflict where the machine's state does not allow it, insertFailed, unavailable, unsupported. */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
-    const { turns } = this.#options;
+    const { queue } = this.#options;
     // A guest that is held, or interrupted, is to restart all the same.
     if (!leavesRestart.has(action)) this.#restarts.giveUp(machine.uuid);
-    if (turns.mustWait(action)) {
-      await turns.power(machine, () => this.#carryOut(machine, action), options);
+    if (queue.mustWait(action)) {
+      await queue.power(machine, () => this.#carryOut(machine, action), options);
       return;
     }
     if (action === 'destroy') {
       const reason = switchedOff(machine);
       this.#starts.switchOff(machine, reason);
-      turns.switchOff(machine, reason);
+      queue.switchOff(machine, reason);
     }
     if (leavesRestart.has(action)) {
       await this.#carryOut(machine, action);
@@ -224,7 +224,7 @@ export class PowerControl {
     } catch (error) {
       // A QEMU that does not answer is what ForceRestart is for.
       const hangs = isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
-      if (hangs && !machine.persistent) throw lostWith('hard restart');
+      if (hangs && !machine.persistent) throw transientError('hard restart');
       if (hangs) await this.#startAnew(machine);
       else await attempt(`resetting machine ${machine.name}`, () => Promise.reject(error as Error));
     }
@@ -291,7 +291,7 @@ export class PowerControl {
     }
     const isLate = outcome === 'late';
     if (isLate) this.#host.log.info(`machine ${machine.name} did not restart by itself in time: restarting it`);
-    await this.#options.turns.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
+    await this.#options.queue.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
     await this.#forgetRestart(machine);
   }
 

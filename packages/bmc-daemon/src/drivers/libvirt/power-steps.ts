@@ -10,7 +10,7 @@ import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { NotSwitchedOffError } from './starts.js';
+import { NotSwitchedOffError } from './pending-starts.js';
 
 /**
  * Suspends the guest to its disk.

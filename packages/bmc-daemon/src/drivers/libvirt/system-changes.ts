@@ -7,7 +7,7 @@
  */
 import { DriverError, type InsertOptions, type SystemSnapshot } from '../driver.js';
 import { changesOverride } from '../boot-override.js';
-import type { Turns } from '../turns.js';
+import type { PowerMediaQueue } from '../power-media-queue.js';
 import { cdStep, checkFirmware, checkPersistence, type CdChange, type SystemChange } from '../system-change.js';
 import type { BootControl } from './boot-control.js';
 import { autostartStep, driveStep, type NewImage, type Step } from './change-steps.js';
@@ -32,7 +32,7 @@ import { readSnapshot } from './xml/snapshot.js';
 /** Dependencies of {@link SystemChanges}. */
 export interface SystemChangesOptions {
   readonly host: Host;
-  readonly turns: Turns;
+  readonly queue: PowerMediaQueue;
   readonly reader: SystemReader;
   readonly boot: BootControl;
   readonly media: Pick<MediaControl, 'acquire'>;
@@ -70,17 +70,17 @@ export class SystemChanges {
 
   /** @see HypervisorDriver.change */
   async change(machine: Machine, change: SystemChange, options: InsertOptions): Promise<void> {
-    const { turns, variables, removeUnusedImages } = this.#options;
+    const { queue, variables, removeUnusedImages } = this.#options;
     checkPersistence(machine, change);
     const files = await this.#files(machine, change);
     const { cd } = change;
     const commit = (): Promise<void> => this.#commit(machine, { change, files, lease: null });
     if (cd === undefined) await commit();
-    else if (cd.image === null) await turns.eject(machine, 'cdrom', commit, options);
+    else if (cd.image === null) await queue.eject(machine, 'cdrom', commit, options);
     else {
       const insert = (signal: AbortSignal): Promise<void> =>
         this.#withImage(machine, { change, files }, { ...options, signal });
-      await turns.insert(machine, 'cdrom', insert, options);
+      await queue.insert(machine, 'cdrom', insert, options);
     }
     if (cd !== undefined && (cd.image === null || cd.replaces !== undefined)) await removeUnusedImages();
     if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
@@ -95,7 +95,7 @@ export class SystemChanges {
       for (const intent of intents ?? []) {
         if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
         else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
-        else if (intent.kind === 'order') await this.#options.boot.tell(machine);
+        else if (intent.kind === 'order') await this.#options.boot.applyOrder(machine);
         else continue;
         await this.#forget(machine, [intent]);
         if (intent.kind === 'drive') await this.#options.removeUnusedImages();
@@ -168,7 +168,7 @@ export class SystemChanges {
         // A drive that was plugged in has to be known to be booted from.
         const plugs = plan.steps.some(({ intent }) => intent.kind === 'drive');
         const { instance } = plugs ? await readDefinition(machine, timeoutMs) : definition;
-        if (instance !== null) await this.#options.boot.tellWhileItRuns(machine, instance, plan.to);
+        if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
       });
     });
   }

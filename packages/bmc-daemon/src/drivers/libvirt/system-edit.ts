@@ -3,7 +3,7 @@ import type { SystemSnapshot } from '../driver.js';
 import { mergeSettings, resetChange, without } from '../firmware-settings.js';
 import type { SystemChange } from '../system-change.js';
 import type { Machine } from './inventory.js';
-import { beneathOverride, withBootChange, withVariablesFor, type WantedFirmware } from './kept-override.js';
+import { editOwnDefinition, withBootChange, withVariablesFor, type WantedFirmware } from './boot-edit.js';
 import { withOwnOrder } from './xml/boot-order.js';
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
 import type { OwnerRecord } from './xml/owner-record.js';
@@ -33,7 +33,7 @@ export function withSystemChange(
   const { boot, bootOrder, secureBoot } = change;
   let result = xml;
   if (boot !== undefined) result = withBootChange(machine, result, { ...boot, firmware: files.firmware });
-  if (bootOrder !== undefined) result = beneathOverride(result, (own) => withOwnOrder(own, bootOrder));
+  if (bootOrder !== undefined) result = editOwnDefinition(result, (own) => withOwnOrder(own, bootOrder));
   if (secureBoot !== undefined) {
     result = withVariablesFor(result, withoutPendingSecureBoot(withSecureBoot(result, secureBoot, files.secureBoot)));
   }

@@ -9,7 +9,7 @@ import { attempt, isUnavailable } from './failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { beneathOverride } from './kept-override.js';
+import { editOwnDefinition } from './boot-edit.js';
 import { savedXml } from './saved-state.js';
 import { UnattachedVolumes } from './unattached-volumes.js';
 import { namesVolume, volumeNames } from './volume-names.js';
@@ -133,7 +133,7 @@ export class LibvirtVolumes {
     place: Pick<UnattachedRecord, 'pool' | 'volume'>,
   ): Promise<string> {
     const record = readMetadata(from);
-    const without = machine.persistent ? beneathOverride(from, (own) => withoutDisk(own, target)) : from;
+    const without = machine.persistent ? editOwnDefinition(from, (own) => withoutDisk(own, target)) : from;
     const to = withMetadata(without, {
       ...readMetadata(without),
       disks: withoutDiskRecord(record.disks, target),
@@ -223,7 +223,7 @@ export class LibvirtVolumes {
     const { target } = added;
     const markup = diskLines(added).join('\n');
     const withAdded = (xml: string, records: MachineRecord['unattached']): string =>
-      withMetadata(machine.persistent ? beneathOverride(xml, (own) => withDisk(own, added)) : xml, {
+      withMetadata(machine.persistent ? editOwnDefinition(xml, (own) => withDisk(own, added)) : xml, {
         ...readMetadata(xml),
         disks: withDiskRecord(readMetadata(xml).disks, { ...recordOf(volume), target, source: sourceName(added) }),
         unattached: records,

@@ -4,15 +4,15 @@ import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
 /** What there is to take up. */
-export interface TakingUpOptions {
+export interface ReconcilerOptions {
   readonly host: Host;
   /** Of the host as a whole, before its machines; each rejects on its own account. */
-  readonly ofHost: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
+  readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
   /**
    * Parts that finish something of one machine, in this order. Each is given the definition as it was before the first of them: it
    * tells whether there is anything to finish.
    */
-  readonly ofMachine: readonly {
+  readonly machineParts: readonly {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
 }
@@ -21,30 +21,30 @@ export interface TakingUpOptions {
 const AT_ONCE = 4;
 
 /** One host's rounds; closed with the driver. */
-export class TakingUp {
-  readonly #options: TakingUpOptions;
-  readonly #taken = new Map<string, Promise<void>>();
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #reconciled = new Map<string, Promise<void>>();
   /** The last round; one at a time. */
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(options: TakingUpOptions) {
+  constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
   /** There is a connection, a new one: begins a round over all machines. What fails is logged. */
-  begin(): void {
-    this.#taken.clear();
-    this.#round = this.#round.then(() => this.#takeUpAll());
+  startRound(): void {
+    this.#reconciled.clear();
+    this.#round = this.#round.then(() => this.#reconcileAll());
   }
 
-  /** Resolves when one machine is taken up, before anything else is done to it. Never rejects. */
-  take(machine: Machine): Promise<void> {
-    const taken = this.#taken.get(machine.uuid);
-    if (taken !== undefined) return taken;
-    const taking = this.#takeUp(machine);
-    this.#taken.set(machine.uuid, taking);
-    return taking;
+  /** Resolves when one machine is reconciled, before anything else is done to it. Never rejects. */
+  reconcile(machine: Machine): Promise<void> {
+    const present = this.#reconciled.get(machine.uuid);
+    if (present !== undefined) return present;
+    const reconciling = this.#reconcileMachine(machine);
+    this.#reconciled.set(machine.uuid, reconciling);
+    return reconciling;
   }
 
   /** Begins with no further machine, and resolves when what is under way has ended. */
@@ -53,9 +53,9 @@ export class TakingUp {
     await this.#round;
   }
 
-  async #takeUpAll(): Promise<void> {
+  async #reconcileAll(): Promise<void> {
     const { inventory, log } = this.#options.host;
-    for (const { doing, run } of this.#options.ofHost) {
+    for (const { doing, run } of this.#options.hostTasks) {
       if (this.#isClosed) return;
       await run().catch((error: unknown) => log.warn(`${doing} failed`, { error }));
     }
@@ -64,21 +64,21 @@ export class TakingUp {
       return [];
     });
     const left = [...machines];
-    const takeUpNext = async (): Promise<void> => {
+    const reconcileNext = async (): Promise<void> => {
       for (let machine = left.shift(); machine !== undefined && !this.#isClosed; machine = left.shift()) {
-        await this.take(machine);
+        await this.reconcile(machine);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, takeUpNext));
+    await Promise.all(Array.from({ length: AT_ONCE }, reconcileNext));
   }
 
-  async #takeUp(machine: Machine): Promise<void> {
-    const { host, ofMachine } = this.#options;
+  async #reconcileMachine(machine: Machine): Promise<void> {
+    const { host, machineParts } = this.#options;
     try {
       const definition = await readDefinition(machine, host.timeoutMs);
-      for (const part of ofMachine) await part.reconcile(machine, definition);
+      for (const part of machineParts) await part.reconcile(machine, definition);
     } catch (error) {
-      host.log.warn(`taking up machine ${machine.name} failed`, { error });
+      host.log.warn(`reconciling machine ${machine.name} failed`, { error });
     }
   }
 }

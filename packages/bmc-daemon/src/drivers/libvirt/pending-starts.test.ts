@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriverError } from '../driver.js';
-import { NotSwitchedOffError, Starts, switchedOff } from './starts.js';
+import { NotSwitchedOffError, PendingStarts, switchedOff } from './pending-starts.js';
 
 const one = { uuid: 'a', name: 'web-1' };
 const other = { uuid: 'b', name: 'web-2' };
@@ -11,7 +11,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 describe('a start that is under way', () => {
   it('ends when its machine is switched off, and no other start does', async () => {
-    const starts = new Starts();
+    const starts = new PendingStarts();
     const reason = switchedOff(one);
     const ended = starts.run(one, async (signal) => {
       await aborted(signal);
@@ -34,7 +34,7 @@ describe('a start that is under way', () => {
   });
 
   it('fails as switched off, whatever it fails with then', async () => {
-    const starts = new Starts();
+    const starts = new PendingStarts();
     const cause = new DriverError('internal', 'starting machine web-1: no such file');
     const failed = starts.run(one, async (signal) => {
       await aborted(signal);
@@ -50,7 +50,7 @@ describe('a start that is under way', () => {
   });
 
   it('reports that the machine still runs, if libvirt did not switch it off', async () => {
-    const starts = new Starts();
+    const starts = new PendingStarts();
     const error = new NotSwitchedOffError('unavailable', 'switching machine web-1 off: no answer');
     const failed = starts.run(one, async (signal) => {
       await aborted(signal);

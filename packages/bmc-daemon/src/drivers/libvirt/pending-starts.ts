@@ -10,7 +10,7 @@ interface Named {
 export class NotSwitchedOffError extends DriverError {}
 
 /** The starts of one host. A machine that is not being started costs no memory. */
-export class Starts {
+export class PendingStarts {
   readonly #underWay = new Map<string, Set<AbortController>>();
 
   /**

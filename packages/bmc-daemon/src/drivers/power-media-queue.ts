@@ -26,7 +26,7 @@ interface Insertion {
 }
 
 /** The turns of each machine. */
-export class Turns {
+export class PowerMediaQueue {
   readonly #queue = new OperationQueue();
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();

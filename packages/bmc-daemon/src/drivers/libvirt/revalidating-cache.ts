@@ -1,6 +1,6 @@
 /** Answers that may be slow to come: kept, and asked for again behind the readers' backs. */
 
-export interface KeptAnswerOptions {
+export interface RevalidatingCacheOptions {
   /** The longest that a reader waits, who finds none yet. */
   readonly waitMs: number;
   /** After this an answer is asked for anew, and shown until the next one comes. */
@@ -21,13 +21,13 @@ interface Kept<Value> {
   asking: Promise<void> | undefined;
 }
 
-/** By key, the last answer. What is asked by an old key is forgotten with {@link KeptAnswers.retain}. */
-export class KeptAnswers<Value> {
-  readonly #options: KeptAnswerOptions;
+/** By key, the last answer. What is asked by an old key is forgotten with {@link RevalidatingCache.retain}. */
+export class RevalidatingCache<Value> {
+  readonly #options: RevalidatingCacheOptions;
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept<Value>>();
 
-  constructor(options: KeptAnswerOptions) {
+  constructor(options: RevalidatingCacheOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { KeptAnswers } from './kept-answer.js';
+import { RevalidatingCache } from './revalidating-cache.js';
 
 /** Somebody who answers when the test says so. */
 class Source {
@@ -23,7 +23,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 function kept() {
   const clock = { now: 1_000_000 };
-  const answers = new KeptAnswers<string>({
+  const answers = new RevalidatingCache<string>({
     waitMs: 20,
     freshMs: 100,
     staleMs: 1_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { beneathOverride, withBootChange, withVariablesFor } from './kept-override.js';
+import { editOwnDefinition, withBootChange, withVariablesFor } from './boot-edit.js';
 import { effectiveBootOrder, deviceKeys, withOwnOrder } from './xml/boot-order.js';
 import { readDomain } from './xml/domain.js';
 import type { FirmwareChoice } from './xml/firmware.js';
@@ -70,10 +70,10 @@ describe('a change beneath an override', () => {
       withBootChange({ persistent: true }, xml, { enabled, target: 'cdrom', firmware: null });
     const overridden = set('continuous', uefi);
     expect(order(overridden)).toEqual(['disk:sda', 'disk:vda']);
-    const changed = beneathOverride(overridden, (own) => withOwnOrder(own, ['disk:vda', 'disk:sda']));
+    const changed = editOwnDefinition(overridden, (own) => withOwnOrder(own, ['disk:vda', 'disk:sda']));
     expect(order(changed)).toEqual(['disk:sda', 'disk:vda']);
     expect(order(set('disabled', changed))).toEqual(['disk:vda', 'disk:sda']);
-    expect(beneathOverride(uefi, (own) => withOwnOrder(own, ['disk:vda']))).toBe(uefi);
+    expect(editOwnDefinition(uefi, (own) => withOwnOrder(own, ['disk:vda']))).toBe(uefi);
     expect(() => withOwnOrder(uefi, ['disk:vdz'])).toThrow('setting the boot order of n: it has no device disk:vdz');
   });
 });

@@ -86,7 +86,7 @@ function withoutPendingFirmware(xml: string): string {
 }
 
 /** A change of the user's own definition beneath an override whose order stands in it; the override is put on again. */
-export function beneathOverride(xml: string, edit: (own: string) => string): string {
+export function editOwnDefinition(xml: string, edit: (own: string) => string): string {
   const record = readMetadata(xml);
   const { boot } = record;
   if (!boot?.saved) return edit(xml);
