@@ -1,6 +1,6 @@
 /** The rows of virtual media that have a shape of their own. */
 import { z } from 'zod';
-import { deviceOf, mediaTypes, type ConfiguredVirtualMediaDrives } from '../resources/media-drive.js';
+import { deviceOf, mediaTypes, type ConfiguredVirtualMediaDrives } from '../resources/configured-drive.js';
 import { isHostRule } from '../media/image-hosts.js';
 import type { SettingDefinition } from './setting-types.js';
 

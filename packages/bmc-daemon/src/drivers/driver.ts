@@ -7,12 +7,12 @@ import type { ConsoleControl } from './console-control.js';
 import type { BootOptionSnapshot, DeviceKey, FirmwareSnapshot, SettingsChange } from './firmware-snapshot.js';
 import type { GuestNetwork } from './guest-network.js';
 import type { MachineChangeListener } from './machine-change.js';
-import type { MediaChange, MediaDevice, MediaSnapshot } from './media-drive.js';
+import type { MediaChange, MediaDevice, MediaSnapshot } from './media-snapshot.js';
 import type { StatisticsControl } from './statistics-control.js';
 import type { SystemChange, SystemChangePart } from './system-change.js';
 import type { VolumeControl } from './volume-control.js';
 
-export type { MediaSnapshot } from './media-drive.js';
+export type { MediaSnapshot } from './media-snapshot.js';
 
 /** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
 export type DomainState =

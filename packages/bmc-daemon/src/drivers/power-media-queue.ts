@@ -4,7 +4,7 @@
  * empty drive. An eject ends the inserts of its drive that were requested before it.
  */
 import { DriverError, type OperationOptions, type PowerAction } from './driver.js';
-import type { MediaDevice } from './media-drive.js';
+import type { MediaDevice } from './media-snapshot.js';
 import { OperationQueue } from './operation-queue.js';
 
 /** Actions that boot a guest, and so wait for the image that it might boot from. */

@@ -9,7 +9,7 @@ import type { ErrorContext } from '../redfish/driver-errors.js';
 import type { ResourceRequest, WriteResult } from '../redfish/resource.js';
 import { bootChange, ignoredProperties, type BootBody } from './boot.js';
 import { imageRequest } from './insert-media.js';
-import { trustOf } from './media-drive.js';
+import { trustOf } from './configured-drive.js';
 import type { ResourceSettings, Services } from './services.js';
 
 /** A change of `Boot` in the driver's words, and what the client reads of parts that are left undone. */

@@ -15,7 +15,7 @@ import type { Telemetry } from '../telemetry/telemetry.js';
 import type { InventorySettings } from './configured-inventory.js';
 import type { IndicatorStore } from './indicator-store.js';
 import type { ManagementController } from './management-controller.js';
-import type { ConfiguredVirtualMediaDrives } from './media-drive.js';
+import type { ConfiguredVirtualMediaDrives } from './configured-drive.js';
 
 /** The settings that resources look at, under their names in config/settings.ts. */
 export interface ResourceSettings extends InventorySettings {

@@ -78,7 +78,7 @@ function busUnit(id: string, disks: readonly DiskSnapshot[]): StorageUnit {
     bus: id,
     // libvirt may spread the disks over several; the guest's driver is the same.
     controllers: [{ id, name: `${busName(id)} Controller`, speedGbps: null, protocols: [busProtocol(id)] }],
-    drives: disks.map((disk) => driveOf(disk)),
+    drives: disks.map((disk) => driveState(disk)),
     volumes: disks.map((disk) => volumeOf(disk)),
     configured: null,
   };
@@ -112,7 +112,7 @@ function configuredUnit(
         protocol: Protocol ?? 'OEM',
         disk: null,
       })),
-      ...made.map((disk) => driveOf(disk)),
+      ...made.map((disk) => driveState(disk)),
     ],
     volumes: [
       ...configuredVolumes.map((volume) => ({
@@ -129,7 +129,7 @@ function configuredUnit(
   };
 }
 
-function driveOf(disk: DiskSnapshot): DriveUnit {
+function driveState(disk: DiskSnapshot): DriveUnit {
   const { target, bus, capacityBytes } = disk;
   return { id: target, name: `${busName(bus)} Drive ${target}`, capacityBytes, protocol: busProtocol(bus), disk };
 }

@@ -14,7 +14,7 @@ import {
   transferProtocols,
   type ImageWords,
 } from './insert-media.js';
-import { drivesOf, trustOf, type MediaDriveEntity } from './media-drive.js';
+import { drivesOf, trustOf, type MediaDriveEntity } from './configured-drive.js';
 import { reference, renderCollection } from './reference.js';
 import { defineResource, type Services } from './services.js';
 import { driveBody, driveChange } from './virtual-media-change.js';

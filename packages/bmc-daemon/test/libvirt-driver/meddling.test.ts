@@ -307,7 +307,7 @@ describe('a drive that was plugged into a running machine', () => {
     const parts = host.parts();
     const machine = await find(parts, guest);
     const store = new ImageStore({
-      openShelf: () => Promise.resolve(null),
+      openPoolImages: () => Promise.resolve(null),
       sourcesInUse: () => Promise.resolve(new Set()),
       limits: imageLimits,
       warn: () => undefined,

@@ -18,7 +18,7 @@ import {
 } from '../driver.js';
 import { changeOfState, type MachineChangeKind, type MachineChangeListener } from '../machine-change.js';
 import type { GuestNetwork } from '../guest-network.js';
-import type { MediaChange, MediaDevice } from '../media-drive.js';
+import type { MediaChange, MediaDevice } from '../media-snapshot.js';
 import { planPower, type PowerStep } from '../power.js';
 import { cdStep, everyPart, type SystemChange } from '../system-change.js';
 import { PowerMediaQueue } from '../power-media-queue.js';

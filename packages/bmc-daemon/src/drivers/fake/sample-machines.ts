@@ -2,7 +2,7 @@
 import { untouchedOverride } from '../boot-override.js';
 import type { BootOptionSnapshot } from '../firmware-snapshot.js';
 import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
-import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../media-drive.js';
+import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../media-snapshot.js';
 
 const gibiBytes = 1024 ** 3;
 const gibiKiB = 1024 ** 2;

@@ -7,8 +7,8 @@ import { readDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { changeDrive, plugIn, takeImageOut } from './live-drive.js';
-import { driveOf } from './machine-drive.js';
+import { changeDrive, plugIn, takeImageOut } from './drive-hotplug.js';
+import { driveState } from './drive-state.js';
 import { isHotplugged } from './xml/cdrom.js';
 import { mediaSourceOf, type MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
@@ -51,7 +51,7 @@ export function driveStep(
   image: NewImage | null,
 ): Step {
   const { instance } = definition;
-  const { running } = driveOf(definition, 'cdrom', undefined);
+  const { running } = driveState(definition, 'cdrom', undefined);
   const run = async (): Promise<() => Promise<void>> => {
     if (running === null) return image === null ? nothing : await plug(host, machine, instance, image);
     const { target } = running;

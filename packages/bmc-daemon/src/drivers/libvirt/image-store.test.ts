@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { imageLimits } from '../../../test/support/image-limits.js';
 import type { ImageRequest } from '../../media/image.js';
-import type { ImagePlace, ImageShelf } from './image-shelf.js';
+import type { ImagePlace, PoolImages } from './pool-images.js';
 import { ImageStore, type ImageLease } from './image-store.js';
 
-/** A shelf in memory, which obeys the contract of {@link ImageShelf}. */
-class MemoryShelf implements ImageShelf {
+/** A images in memory, which obeys the contract of {@link PoolImages}. */
+class MemoryImages implements PoolImages {
   readonly images = new Map<string, Buffer>();
 
   list(): Promise<readonly string[]> {
@@ -47,10 +47,10 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
 }
 
-function storeOn(shelf: ImageShelf, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
+function storeOn(images: PoolImages, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
   const warnings: string[] = [];
   const store = new ImageStore({
-    openShelf: () => Promise.resolve(shelf),
+    openPoolImages: () => Promise.resolve(images),
     sourcesInUse: () => Promise.resolve(used),
     limits: { ...imageLimits, maxBytes: 1_000_000 },
     warn: (message) => warnings.push(message),
@@ -73,7 +73,7 @@ describe('ImageStore', () => {
       response.writeHead(200, { 'content-length': 100 });
       response.end(Buffer.alloc(100));
     });
-    const { store } = storeOn(new MemoryShelf());
+    const { store } = storeOn(new MemoryImages());
     const progress: number[][] = [[], []];
     const leases = await Promise.all(
       progress.map((seen) => store.acquire(image(url), { onProgress: (percent) => seen.push(percent) })),
@@ -89,12 +89,12 @@ describe('ImageStore', () => {
       response.writeHead(200, { 'content-length': content.length });
       response.end(content);
     });
-    const shelf = new MemoryShelf();
-    const { store } = storeOn(shelf);
+    const images = new MemoryImages();
+    const { store } = storeOn(images);
     await store.acquire(image(url));
     content = 'later';
     await store.acquire(image(url));
-    expect([...shelf.images.values()].map(String)).toEqual(['first', 'later']);
+    expect([...images.images.values()].map(String)).toEqual(['first', 'later']);
   });
 
   it('goes on with a download as long as somebody waits for it (B9)', async () => {
@@ -105,7 +105,7 @@ describe('ImageStore', () => {
       response.on('close', () => (closed = true));
       response.writeHead(200, { 'content-length': 4 }).write('ab');
     });
-    const { store } = storeOn(new MemoryShelf());
+    const { store } = storeOn(new MemoryImages());
     const first = new AbortController();
     const gone = store.acquire(image(url), { signal: first.signal }).catch((error: unknown) => error);
     const stays = store.acquire(image(url));
@@ -123,37 +123,37 @@ describe('ImageStore', () => {
       response.writeHead(allowed ? 200 : 401, { etag: '"1"', 'content-length': allowed ? 3 : 0 });
       response.end(allowed && request.method === 'GET' ? 'iso' : undefined);
     });
-    const shelf = new MemoryShelf();
-    const { store } = storeOn(shelf);
+    const images = new MemoryImages();
+    const { store } = storeOn(images);
     await store.acquire(image(url, { userName: 'u', password: 'p' }));
     await expect(store.acquire(image(url))).rejects.toMatchObject({ kind: 'mediaAuth' });
-    expect(shelf.images.size).toBe(1);
+    expect(images.images.size).toBe(1);
   });
 
   it('removes what no machine uses, and never what is leased (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const shelf = new MemoryShelf();
+    const images = new MemoryImages();
     const used = new Set<string>();
-    const { store } = storeOn(shelf, used);
+    const { store } = storeOn(images, used);
     const lease: ImageLease = await store.acquire(image(url));
     await store.removeUnused();
-    expect(shelf.images.size).toBe(1);
+    expect(images.images.size).toBe(1);
     used.add(lease.name);
     lease.release();
     await store.removeUnused();
-    expect(shelf.images.size).toBe(1);
+    expect(images.images.size).toBe(1);
     used.clear();
     await store.removeUnused();
-    expect(shelf.images.size).toBe(0);
+    expect(images.images.size).toBe(0);
   });
 
   it('deletes nothing when it can not be told what is used (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const shelf = new MemoryShelf();
+    const images = new MemoryImages();
     const warnings: string[] = [];
     let answer: () => Promise<ReadonlySet<string>> = () => Promise.resolve(new Set());
     const store = new ImageStore({
-      openShelf: () => Promise.resolve(shelf),
+      openPoolImages: () => Promise.resolve(images),
       sourcesInUse: () => answer(),
       limits: { ...imageLimits, maxBytes: 1_000_000 },
       warn: (message) => warnings.push(message),
@@ -161,7 +161,7 @@ describe('ImageStore', () => {
     (await store.acquire(image(url))).release();
     answer = () => Promise.reject(new Error('the host does not answer'));
     await store.removeUnused();
-    expect(shelf.images.size).toBe(1);
+    expect(images.images.size).toBe(1);
     expect(warnings).toEqual(['removing unused images']);
   });
 
@@ -172,23 +172,23 @@ describe('ImageStore', () => {
       response.writeHead(200, { etag: '"1"', 'content-length': 3 });
       response.end(request.method === 'GET' ? 'iso' : undefined);
     });
-    const shelf = new MemoryShelf();
-    const { store } = storeOn(shelf);
+    const images = new MemoryImages();
+    const { store } = storeOn(images);
     await store.acquire(image(url));
-    shelf.images.clear();
+    images.images.clear();
     await store.acquire(image(url));
-    expect([requests, shelf.images.size]).toEqual([2, 1]);
+    expect([requests, images.images.size]).toEqual([2, 1]);
   });
 
   it('makes the pool with the first image, once however many ask (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const shelf = new MemoryShelf();
+    const images = new MemoryImages();
     const opened: boolean[] = [];
     const store = new ImageStore({
-      openShelf: async ({ create }) => {
+      openPoolImages: async ({ create }) => {
         opened.push(create);
         await new Promise((resolve) => setImmediate(resolve));
-        return create ? shelf : null;
+        return create ? images : null;
       },
       sourcesInUse: () => Promise.resolve(new Set()),
       limits: { ...imageLimits, maxBytes: 1_000_000 },
@@ -202,17 +202,17 @@ describe('ImageStore', () => {
       store.acquire(image(url)),
     ]);
     expect(opened).toEqual([false, true]);
-    expect(shelf.images.size).toBe(1);
+    expect(images.images.size).toBe(1);
   });
 
   it('ends its downloads when it is closed (B9)', async () => {
     const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 4 }).write('ab'));
-    const shelf = new MemoryShelf();
-    const { store } = storeOn(shelf);
+    const images = new MemoryImages();
+    const { store } = storeOn(images);
     const outcome = store.acquire(image(url)).catch((error: unknown) => error);
     await new Promise((resolve) => setImmediate(resolve));
     await store.close();
     expect(await outcome).toMatchObject({ kind: 'unavailable' });
-    expect(shelf.images.size).toBe(0);
+    expect(images.images.size).toBe(0);
   });
 });

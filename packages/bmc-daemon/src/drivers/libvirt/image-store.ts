@@ -21,12 +21,12 @@ import {
 } from '../../media/image-server.js';
 import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
-import type { ImagePlace, ImageShelf } from './image-shelf.js';
+import type { ImagePlace, PoolImages } from './pool-images.js';
 
 /** What images are kept by. */
 export interface ImageStoreOptions {
   /** Opens the pool; null where there is none and `create` is false. Called again after a failure and a new connection. */
-  readonly openShelf: (options: { readonly create: boolean }) => Promise<ImageShelf | null>;
+  readonly openPoolImages: (options: { readonly create: boolean }) => Promise<PoolImages | null>;
   /** `DiskSource.name` of everything that any machine has in any drive, live or when it starts next. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly limits: ImageServerLimits;
@@ -60,7 +60,7 @@ interface Fetch {
 /** A download, and what goes with it. */
 interface Wanted {
   readonly image: ImageRequest;
-  readonly shelf: ImageShelf;
+  readonly images: PoolImages;
   readonly limits: ImageServerLimits;
   readonly progress: ReadonlySet<(percent: number) => void>;
   readonly signal: AbortSignal;
@@ -77,7 +77,7 @@ export class ImageStore {
   /** Images known to be whole. */
   readonly #whole = new Set<string>();
   readonly #closing = new AbortController();
-  #shelf: Promise<ImageShelf | null> | undefined;
+  #images: Promise<PoolImages | null> | undefined;
   #lastSweep: Promise<void> = Promise.resolve();
   #nextSweep: Promise<void> | undefined;
 
@@ -96,7 +96,7 @@ export class ImageStore {
 
   /** The connection is a new one: the pool may be another, and what could not be removed can be now. */
   reopen(): void {
-    this.#shelf = undefined;
+    this.#images = undefined;
     this.#whole.clear();
   }
 
@@ -107,9 +107,9 @@ export class ImageStore {
    */
   async acquire(image: ImageRequest, options: AcquireOptions = {}): Promise<ImageLease> {
     options.signal?.throwIfAborted();
-    const shelf = await this.#open({ create: true });
-    if (shelf === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
-    const fetch = this.#join(image, shelf, options);
+    const images = await this.#open({ create: true });
+    if (images === null) throw new DriverError('internal', 'fetching the image: there is no storage pool');
+    const fetch = this.#join(image, images, options);
     const { onProgress, signal } = options;
     if (onProgress !== undefined) fetch.progress.add(onProgress);
     try {
@@ -117,7 +117,7 @@ export class ImageStore {
       // The caller's own: a download of others that it has joined may end, and begin again, any number of times.
       const name = await withDeadline(deadline, signal, (within) => abortable(fetch.result, within));
       // In the same turn in which the download ended: nothing can have removed the image in between.
-      return await this.#lease(name, shelf);
+      return await this.#lease(name, images);
     } catch (error) {
       signal?.throwIfAborted();
       throw driverError('fetching the image', error);
@@ -149,40 +149,40 @@ export class ImageStore {
 
   async #removeUnused(): Promise<void> {
     try {
-      const shelf = await this.#open({ create: false });
-      if (shelf !== null) await this.#sweep(shelf, (name) => this.#whole.has(name));
+      const images = await this.#open({ create: false });
+      if (images !== null) await this.#sweep(images, (name) => this.#whole.has(name));
     } catch (error) {
       this.#options.warn('removing unused images', error);
     }
   }
 
-  async #open(options: { readonly create: boolean }): Promise<ImageShelf | null> {
+  async #open(options: { readonly create: boolean }): Promise<PoolImages | null> {
     for (;;) {
       // One at a time: two would both make the pool, and sweep under each other's hands.
-      const opening = (this.#shelf ??= this.#openAnew(options));
-      const shelf = await opening;
-      if (shelf !== null || !options.create) return shelf;
+      const opening = (this.#images ??= this.#openAnew(options));
+      const images = await opening;
+      if (images !== null || !options.create) return images;
       // Opened by somebody who needed no pool, and there was none.
-      if (this.#shelf === opening) this.#shelf = undefined;
+      if (this.#images === opening) this.#images = undefined;
     }
   }
 
-  #openAnew(options: { readonly create: boolean }): Promise<ImageShelf | null> {
+  #openAnew(options: { readonly create: boolean }): Promise<PoolImages | null> {
     const opening = attempt('opening the image store', async () => {
-      const shelf = await this.#options.openShelf(options);
-      if (shelf === null) return null;
+      const images = await this.#options.openPoolImages(options);
+      if (images === null) return null;
       const isBeingFilled = (name: string): boolean => this.#filling.has(name.replace(/\.part$/, ''));
-      for (const name of await shelf.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#whole.add(name);
-      await this.#sweep(shelf, (name) => !isBeingFilled(name));
-      return shelf;
+      for (const name of await images.list()) if (!isPartVolume(name) && !isBeingFilled(name)) this.#whole.add(name);
+      await this.#sweep(images, (name) => !isBeingFilled(name));
+      return images;
     });
     opening.catch(() => {
-      if (this.#shelf === opening) this.#shelf = undefined;
+      if (this.#images === opening) this.#images = undefined;
     });
     return opening;
   }
 
-  #join(image: ImageRequest, shelf: ImageShelf, { own = false, maxBytes }: AcquireOptions): Fetch {
+  #join(image: ImageRequest, images: PoolImages, { own = false, maxBytes }: AcquireOptions): Fetch {
     // Whoever may not read the image from its server does not get it from us: the key holds the credentials, too.
     const { userName, password, verifyCertificate, authorities = [] } = image;
     const url = storedUrl(image.url);
@@ -198,7 +198,7 @@ export class ImageStore {
     const signal = AbortSignal.any([controller.signal, this.#closing.signal]);
     const limits = { ...this.#options.limits };
     limits.maxBytes = Math.min(limits.maxBytes, maxBytes ?? Infinity);
-    const wanted: Wanted = { image, shelf, limits, progress, signal };
+    const wanted: Wanted = { image, images, limits, progress, signal };
     const result = unique === null ? this.#fetch(wanted) : this.#fetchOwn(unique, wanted);
     const fetch: Fetch = { result, progress, controller, waiting: 1 };
     this.#fetches.set(key, fetch);
@@ -211,29 +211,29 @@ export class ImageStore {
 
   /** @returns the name of the whole image, here by then. */
   async #fetch(wanted: Wanted): Promise<string> {
-    const { image, shelf, limits, signal } = wanted;
+    const { image, images, limits, signal } = wanted;
     const url = storedUrl(image.url);
     const known = [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
     if (known) {
       const validator = await inspectImage(image, limits, signal);
       if (validator !== null && tellsContents(validator)) {
         const name = imageVolumeName(url, validator);
-        if (await this.#isHere(name, shelf)) return name;
+        if (await this.#isHere(name, images)) return name;
       }
     }
     const download = await open(wanted);
     if (!tellsContents(download.validator)) {
       // What is here of this address may be an older content of the same size.
       const name = ownVolumeName(url);
-      await this.#fill(name, download, shelf, signal);
+      await this.#fill(name, download, images, signal);
       return name;
     }
     const name = imageVolumeName(url, download.validator);
-    const isHere = await this.#isHere(name, shelf);
+    const isHere = await this.#isHere(name, images);
     // Looked up in the turn in which it is set, or two would fill the same volume.
     const filling = this.#filling.get(name);
     if (!isHere && filling === undefined) {
-      await this.#fill(name, download, shelf, signal);
+      await this.#fill(name, download, images, signal);
       return name;
     }
     download.body.once('error', () => undefined).destroy();
@@ -248,12 +248,17 @@ export class ImageStore {
   }
 
   async #fetchOwn(name: string, wanted: Wanted): Promise<string> {
-    await this.#fill(name, await open(wanted), wanted.shelf, wanted.signal);
+    await this.#fill(name, await open(wanted), wanted.images, wanted.signal);
     return name;
   }
 
-  async #fill(name: string, { body, validator }: ImageDownload, shelf: ImageShelf, signal: AbortSignal): Promise<void> {
-    const filling = shelf.put(name, body, validator.sizeBytes, signal).then(() => {
+  async #fill(
+    name: string,
+    { body, validator }: ImageDownload,
+    images: PoolImages,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const filling = images.put(name, body, validator.sizeBytes, signal).then(() => {
       this.#whole.add(name);
     });
     this.#filling.set(name, filling);
@@ -264,15 +269,15 @@ export class ImageStore {
     }
   }
 
-  async #isHere(name: string, shelf: ImageShelf): Promise<boolean> {
+  async #isHere(name: string, images: PoolImages): Promise<boolean> {
     await this.#removals.get(name);
     if (!this.#whole.has(name)) return false;
-    if ((await shelf.find(name)) !== null) return true;
+    if ((await images.find(name)) !== null) return true;
     this.#whole.delete(name);
     return false;
   }
 
-  async #lease(name: string, shelf: ImageShelf): Promise<ImageLease> {
+  async #lease(name: string, images: PoolImages): Promise<ImageLease> {
     this.#leases.set(name, (this.#leases.get(name) ?? 0) + 1);
     let released = false;
     const release = (): void => {
@@ -284,7 +289,7 @@ export class ImageStore {
     };
     try {
       await this.#removals.get(name);
-      const place = await shelf.find(name);
+      const place = await images.find(name);
       if (place === null) throw new DriverError('internal', 'fetching the image: it was removed from its storage pool');
       return { ...place, release };
     } catch (error) {
@@ -293,16 +298,16 @@ export class ImageStore {
     }
   }
 
-  async #sweep(shelf: ImageShelf, eligible: (name: string) => boolean): Promise<void> {
-    const candidates = (await shelf.list()).filter((name) => eligible(name) && !this.#leases.has(name));
+  async #sweep(images: PoolImages, eligible: (name: string) => boolean): Promise<void> {
+    const candidates = (await images.list()).filter((name) => eligible(name) && !this.#leases.has(name));
     if (candidates.length === 0) return;
     const used = await this.#options.sourcesInUse();
     for (const name of candidates) {
-      const place = await shelf.find(name);
+      const place = await images.find(name);
       // Leased while the machines were read: the next sweep sees whether it came to be used.
       if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
       this.#whole.delete(name);
-      const removal = shelf
+      const removal = images
         .remove(name)
         .catch((error: unknown) => this.#options.warn(`removing image ${name}`, error))
         .finally(() => this.#removals.delete(name));

@@ -14,7 +14,7 @@ import {
 import type { ConsoleControl } from '../console-control.js';
 import type { GuestNetwork, NetworkFacts } from '../guest-network.js';
 import type { MachineChangeListener } from '../machine-change.js';
-import type { MediaChange, MediaDevice } from '../media-drive.js';
+import type { MediaChange, MediaDevice } from '../media-snapshot.js';
 import { OperationQueue } from '../operation-queue.js';
 import type { StatisticsControl } from '../statistics-control.js';
 import { everyPart, type SystemChange } from '../system-change.js';
@@ -31,7 +31,7 @@ import { GuestNetworkReader } from './guest-network.js';
 import type { Host } from './host.js';
 import { HostCpu } from './host-cpu.js';
 import { openPool } from './image-pool.js';
-import { openShelf } from './image-shelf.js';
+import { openPoolImages } from './pool-images.js';
 import { ImageStore } from './image-store.js';
 import { ImageStreams } from './image-stream.js';
 import { Inventory, type Machine } from './inventory.js';
@@ -40,7 +40,7 @@ import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
-import { catchUpMedia } from './restored-media.js';
+import { catchUpMedia } from './saved-state-media.js';
 import { sourcesInUse } from './sources-in-use.js';
 import { LibvirtStatistics } from './statistics.js';
 import { SystemChanges } from './system-changes.js';
@@ -111,9 +111,9 @@ class LibvirtDriver implements HypervisorDriver {
     });
     this.#streams = new ImageStreams(options.images);
     this.#store = new ImageStore({
-      openShelf: async ({ create }) => {
+      openPoolImages: async ({ create }) => {
         const pool = await openPool({ hypervisor, uri, name: options.storagePool, create, timeoutMs });
-        return pool === null ? null : openShelf(pool, timeoutMs);
+        return pool === null ? null : openPoolImages(pool, timeoutMs);
       },
       sourcesInUse: () => sourcesInUse(this.#host),
       limits: options.images,

@@ -2,22 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
-import type { MediaChange, MediaDevice } from '../media-drive.js';
+import type { MediaChange, MediaDevice } from '../media-snapshot.js';
 import type { PowerMediaQueue } from '../power-media-queue.js';
 import type { BootControl } from './boot-control.js';
 import { editRecord, readDefinition, saveDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
-import type { ImagePlace } from './image-shelf.js';
+import type { ImagePlace } from './pool-images.js';
 import type { ImageLease, ImageStore } from './image-store.js';
 import type { ImageStreams } from './image-stream.js';
 import type { Instance } from './instance.js';
 import type { Machine } from './inventory.js';
-import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
-import { driveOf } from './machine-drive.js';
-import { withEjection, withInsertion, type Insertion } from './media-edit.js';
+import { changeDrive, takeImageOut, plugIn } from './drive-hotplug.js';
+import { driveState } from './drive-state.js';
+import { withEjection, withInsertion, type Insertion } from './media-definition.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
-import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from './xml/media-drive.js';
+import { canHaveDrive, FLOPPY_BYTES, isStick, stickTarget } from './xml/removable-drive.js';
 import { mediaRecord } from './xml/media-record.js';
 import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js';
 import { withIntent, withoutIntent } from './xml/intent-record.js';
@@ -115,7 +115,7 @@ export class MediaControl {
   /** True where this very image is in the drive already. @throws {DriverError} mediaInUse where another is. */
   #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
-    const { source } = driveOf(definition, device, media);
+    const { source } = driveState(definition, device, media);
     if (source === null) return false;
     const isOurs = media?.source === source && media.image === storedUrl(image.url);
     // A CD is read-only either way.
@@ -141,7 +141,7 @@ export class MediaControl {
     const definition = await readDefinition(machine, this.#host.timeoutMs);
     const { xml, instance } = definition;
     const media = mediaRecord(readMetadata(xml).media, device);
-    const { running } = driveOf(definition, device, media);
+    const { running } = driveState(definition, device, media);
     const full = (instance?.domain.devices.disks ?? []).filter(
       (disk) =>
         isStick(disk, device === 'cdrom' ? undefined : media) ||
@@ -199,7 +199,7 @@ export class MediaControl {
     { device, image, place }: Insertion,
   ): Promise<void> {
     const { instance } = definition;
-    const { running } = driveOf(definition, device, undefined);
+    const { running } = driveState(definition, device, undefined);
     if (running === null) {
       await plugIn(this.#host, machine, instance, { device, target, readonly: image.writeProtected }, place.source);
       return;

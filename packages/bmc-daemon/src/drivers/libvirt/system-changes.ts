@@ -16,11 +16,11 @@ import type { FirmwareChooser } from './firmware-choice.js';
 import type { Host } from './host.js';
 import type { ImageLease } from './image-store.js';
 import type { Machine } from './inventory.js';
-import { driveOf } from './machine-drive.js';
+import { driveState } from './drive-state.js';
 import type { MediaControl } from './media-control.js';
-import { withEjection, withInsertion } from './media-edit.js';
+import { withEjection, withInsertion } from './media-definition.js';
 import type { Variables } from './nvram.js';
-import { bringDriveUpToDate } from './restored-media.js';
+import { bringDriveUpToDate } from './saved-state-media.js';
 import { withSystemChange, type ChangeFiles } from './system-edit.js';
 import type { SystemReader } from './system-reader.js';
 import { readDomain } from './xml/domain.js';
@@ -258,7 +258,7 @@ export class SystemChanges {
 /** @throws {DriverError} mediaInUse. */
 function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
   const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
-  const { source } = driveOf(definition, 'cdrom', media);
+  const { source } = driveState(definition, 'cdrom', media);
   const viaUri = source !== null && media?.source === source;
   return cdStep({ inserted: source !== null, viaUri, image: viaUri ? media.image : source }, cd, name);
 }

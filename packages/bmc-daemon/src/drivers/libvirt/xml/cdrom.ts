@@ -58,7 +58,7 @@ export function isHotplugged(drive: Disk, defined: Domain): boolean {
  */
 export function driveMarkup(xml: string, target: string, media: MediaSource | null): string {
   const document = parseXml(xml);
-  const drive = driveOf(document, target);
+  const drive = driveState(document, target);
   const splices = changeMedia(document, drive, media).map((splice) => ({
     ...splice,
     start: splice.start - drive.start,
@@ -78,7 +78,7 @@ export function withDriveMedia(
   protection: { readonly readonly?: boolean } = {},
 ): string {
   const document = parseXml(xml);
-  const drive = driveOf(document, target);
+  const drive = driveState(document, target);
   return applySplices(xml, [
     ...changeMedia(document, drive, media),
     ...changeProtection(document, drive, protection.readonly),
@@ -128,7 +128,7 @@ export function withCdrom(xml: string, media: MediaSource | null): { readonly ta
   return { target, xml: applySplices(xml, [addDisk(document, [...markup.split('\n'), ...controller])]) };
 }
 
-function driveOf(document: XmlDocument, target: string): XmlElement {
+function driveState(document: XmlDocument, target: string): XmlElement {
   const domain = readDomain(document);
   const drive = domain.devices.disks.find(
     ({ device, target: name }) => name === target && (device === 'cdrom' || device === 'floppy'),

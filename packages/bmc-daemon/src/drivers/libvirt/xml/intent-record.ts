@@ -2,7 +2,7 @@
  * Operations of several steps that have begun, as a machine's metadata keeps them. An operation writes its intent before its
  * first step and removes it with its last, so a daemon that starts after a crash finishes the operation.
  */
-import { MEDIA_DEVICES, type MediaDevice } from '../../media-drive.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
 /** The machine is off and has to run. */

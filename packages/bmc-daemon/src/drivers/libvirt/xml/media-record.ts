@@ -1,5 +1,5 @@
 /** What the daemon has put into a drive of a machine, as its metadata keeps it: one element for each kind of drive. */
-import { MEDIA_DEVICES, type MediaDevice } from '../../media-drive.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
 /** An image that the daemon put into a drive. */

@@ -1,6 +1,6 @@
 /** How images of a machine's drives are to be downloaded, as its metadata keeps it: one element, with the records in JSON. */
 import { z } from 'zod';
-import { MEDIA_DEVICES, untouchedMedia, type MediaDevice, type MediaSettings } from '../../media-drive.js';
+import { MEDIA_DEVICES, untouchedMedia, type MediaDevice, type MediaSettings } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
 /** What is kept of one drive, whatever is in it. */

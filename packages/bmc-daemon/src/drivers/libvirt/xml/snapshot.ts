@@ -8,7 +8,7 @@ import type {
   SystemSnapshot,
 } from '../../driver.js';
 import type { FirmwareSnapshot } from '../../firmware-snapshot.js';
-import { MEDIA_DEVICES, type MediaDevice } from '../../media-drive.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
 import { knownByName, type FirmwareKnowledge } from '../firmware-catalogue.js';
 import {
   availableBootDevices,
@@ -27,7 +27,7 @@ import { diskRecord } from './disk-record.js';
 import { readDomain } from './domain.js';
 import type { Domain } from './domain.js';
 import { readMetadata } from './metadata.js';
-import { canHaveDrive, findDrive, isStick } from './media-drive.js';
+import { canHaveDrive, findDrive, isStick } from './removable-drive.js';
 import { mediaRecord, type MediaRecord } from './media-record.js';
 import { mediaSettings } from './media-settings-record.js';
 import type { MachineRecord } from './metadata.js';

@@ -1,6 +1,6 @@
 /** The virtual media drives of a machine: those that EMULATOR_VMEDIA_DEVICES names and that the machine can have. */
 import type { SystemSnapshot } from '../drivers/driver.js';
-import type { MediaDevice, MediaSnapshot } from '../drivers/media-drive.js';
+import type { MediaDevice, MediaSnapshot } from '../drivers/media-snapshot.js';
 import type { ImageTrust } from './insert-media.js';
 
 /** DMTF's media types. */

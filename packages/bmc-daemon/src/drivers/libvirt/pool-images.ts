@@ -19,7 +19,7 @@ export interface ImagePlace {
 }
 
 /** Our own images in one pool, whole or in parts; the user's are never seen through it. */
-export interface ImageShelf {
+export interface PoolImages {
   list(): Promise<readonly string[]>;
   /** Null where there is no such image. */
   find(name: string): Promise<ImagePlace | null>;
@@ -34,11 +34,11 @@ export interface ImageShelf {
 }
 
 /** @param timeoutMs of each call to libvirt; a stream lasts as long as it takes. */
-export function openShelf({ pool, directory }: OpenPool, timeoutMs: number): ImageShelf {
-  return directory === null ? new VolumeShelf(pool, timeoutMs) : new DirectoryShelf(pool, directory, timeoutMs);
+export function openPoolImages({ pool, directory }: OpenPool, timeoutMs: number): PoolImages {
+  return directory === null ? new VolumeImages(pool, timeoutMs) : new DirectoryImages(pool, directory, timeoutMs);
 }
 
-class DirectoryShelf implements ImageShelf {
+class DirectoryImages implements PoolImages {
   constructor(
     private readonly pool: StoragePool,
     private readonly directory: string,
@@ -89,7 +89,7 @@ class DirectoryShelf implements ImageShelf {
   }
 }
 
-class VolumeShelf implements ImageShelf {
+class VolumeImages implements PoolImages {
   constructor(
     private readonly pool: StoragePool,
     private readonly timeoutMs: number,

@@ -4,7 +4,7 @@ import { DriverError } from '../../driver.js';
 import { driveMarkup, withDriveMedia } from './cdrom.js';
 import type { MediaSource } from './disk-source.js';
 import { readDomain } from './domain.js';
-import { canHaveDrive, hotplugMarkup, stickTarget, withImage, withoutImage } from './media-drive.js';
+import { canHaveDrive, hotplugMarkup, stickTarget, withImage, withoutImage } from './removable-drive.js';
 import type { MediaRecord } from './media-record.js';
 import { emptyRecord, withMetadata } from './metadata.js';
 import { readSnapshot } from './snapshot.js';

@@ -4,12 +4,12 @@
  */
 import { basename } from 'node:path/posix';
 import { isOwnVolume } from '../../media/image-key.js';
-import { MEDIA_DEVICES, type MediaDevice } from '../media-drive.js';
+import { MEDIA_DEVICES, type MediaDevice } from '../media-snapshot.js';
 import { readDefinition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { changeDrive, takeImageOut, plugIn } from './live-drive.js';
-import { driveOf } from './machine-drive.js';
+import { changeDrive, takeImageOut, plugIn } from './drive-hotplug.js';
+import { driveState } from './drive-state.js';
 import { isHotplugged } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import { mediaSourceOf } from './xml/disk-source.js';
@@ -62,7 +62,7 @@ async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): 
   const definition = await readDefinition(machine, host.timeoutMs);
   const { xml, instance } = definition;
   const media = mediaRecord(readMetadata(xml).media, device);
-  const { defined, running } = driveOf(definition, device, media);
+  const { defined, running } = driveState(definition, device, media);
   if (instance === null || defined === null) return;
   const wanted = defined.source.name;
   if (wanted === null) {

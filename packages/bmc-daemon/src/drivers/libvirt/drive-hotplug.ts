@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
-import type { MediaDevice } from '../media-drive.js';
+import type { MediaDevice } from '../media-snapshot.js';
 import { readDefinition, type Definition } from './definition.js';
 import { attempt } from './failure.js';
 import type { Host } from './host.js';
@@ -13,7 +13,7 @@ import { driveMarkup, isHotplugged } from './xml/cdrom.js';
 import type { Disk } from './xml/device.js';
 import type { MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
-import { hotplugMarkup } from './xml/media-drive.js';
+import { hotplugMarkup } from './xml/removable-drive.js';
 
 /** libvirt waits 5 s for QEMU to let go of a device, and answers as if all were well where it has not: the rest is waited here. */
 const UNPLUG_TIMEOUT_MS = 10_000;

@@ -1,14 +1,14 @@
 /** Edits of a definition that put an image into a drive or take it out. */
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError } from '../driver.js';
-import type { MediaDevice } from '../media-drive.js';
+import type { MediaDevice } from '../media-snapshot.js';
 import type { Definition } from './definition.js';
-import type { ImagePlace } from './image-shelf.js';
+import type { ImagePlace } from './pool-images.js';
 import type { Machine } from './inventory.js';
 import { withContinuousOrder } from './boot-edit.js';
 import { newCdromMarkup } from './xml/cdrom.js';
 import { readDomain } from './xml/domain.js';
-import { findDrive, withImage, withoutImage, type InsertedDrive } from './xml/media-drive.js';
+import { findDrive, withImage, withoutImage, type InsertedDrive } from './xml/removable-drive.js';
 import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 

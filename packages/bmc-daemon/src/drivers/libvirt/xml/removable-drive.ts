@@ -1,6 +1,6 @@
 /** Which of a machine's devices virtual media goes into, and the definition with an image in it or without. */
 import { DriverError } from '../../driver.js';
-import type { MediaDevice } from '../../media-drive.js';
+import type { MediaDevice } from '../../media-snapshot.js';
 import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
 import type { Disk } from './device.js';
 import { addDisk, withoutDisk } from './disk.js';
