@@ -5,8 +5,8 @@ import type { HypervisorDriver } from './drivers/driver.js';
 import { hostAddresses } from './host-addresses.js';
 import type { HostNetwork } from './host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from './manager-network/manager-network.js';
-import { ownAddresses } from './manager-network/network-plan.js';
-import { managerNetworkState, nothingOwn } from './manager-network/own-state.js';
+import { managerAddresses } from './manager-network/network-plan.js';
+import { managerNetworkState, emptyNetworkState } from './manager-network/network-state.js';
 import type { NameServers } from './name-lookup.js';
 import { openStateFile } from './state-file.js';
 
@@ -39,7 +39,7 @@ export function openManagerNetwork(options: ManagerNetworkServiceOptions): Manag
     folder: stateDir,
     name: `manager-network-${serviceUuid}`,
     schema: managerNetworkState,
-    initial: nothingOwn,
+    initial: emptyNetworkState,
     log,
     broken: 'setAside',
   });
@@ -69,7 +69,7 @@ export function openManagerNetwork(options: ManagerNetworkServiceOptions): Manag
     network,
     isKept: (url) => {
       const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
-      return ownAddresses(state.state).some(({ address }) => address === host);
+      return managerAddresses(state.state).some(({ address }) => address === host);
     },
     async start(started) {
       listener = started;

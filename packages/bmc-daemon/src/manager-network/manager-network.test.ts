@@ -6,7 +6,7 @@ import type { HostNetwork } from '../host-network.js';
 import type { StateFile } from '../state-file.js';
 import { createManagerNetwork, type ManagerNetwork } from './manager-network.js';
 import { NetworkChangeError } from './network-plan.js';
-import { nothingOwn, type ManagerNetworkState } from './own-state.js';
+import { emptyNetworkState, type ManagerNetworkState } from './network-state.js';
 
 const port = {
   mac: '52:54:00:00:00:01',
@@ -68,7 +68,7 @@ describe('the network of managers', () => {
 
   beforeEach(() => {
     host = addressesInMemory({ present, answered: ['192.0.2.200'] });
-    state = stateInMemory(nothingOwn);
+    state = stateInMemory(emptyNetworkState);
     [listening, asked, warned] = [new Set(), [], []];
     network = open();
   });
@@ -103,7 +103,7 @@ describe('the network of managers', () => {
     ]);
     // The host's own name is none of its own.
     await network.change(a, { hostName: 'KVM1' });
-    expect([network.of(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, nothingOwn]);
+    expect([network.of(a).hostName, scope('web'), state.state]).toEqual(['kvm1', null, emptyNetworkState]);
   });
 
   it("has the addresses that it is given, and shows the host's no more (D1)", async () => {

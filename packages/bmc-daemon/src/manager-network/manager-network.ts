@@ -14,16 +14,22 @@ import { hostAlone, managerView, type ManagerView } from './manager-view.js';
 import {
   indexNames,
   NetworkChangeError,
-  ownAddresses,
+  managerAddresses,
   placeOf,
   planAddresses,
   planNames,
   type AddressChange,
   type NetworkChange,
 } from './network-plan.js';
-import { DuplicateAddressError, OwnAddresses } from './own-addresses.js';
-import { nameOfHost } from './own-names.js';
-import { networkOf, withNetwork, type MachineNetwork, type ManagerNetworkState, type OwnAddress } from './own-state.js';
+import { DuplicateAddressError, ManagerAddresses } from './manager-addresses.js';
+import { nameOfHost } from './manager-names.js';
+import {
+  networkOf,
+  withNetwork,
+  type MachineNetwork,
+  type ManagerNetworkState,
+  type ManagerAddress,
+} from './network-state.js';
 
 export interface ChangeOptions {
   /** Addresses go a second later: the answer may have to go over one of them. Default false. */
@@ -71,7 +77,7 @@ const WATCH_MS = 10_000;
 /** Begins with what is kept; nothing is set on the host before {@link ManagerNetwork.start}. */
 export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNetwork {
   const { state, hostNetwork, host, useNameServers, log } = options;
-  const addresses = new OwnAddresses(options);
+  const addresses = new ManagerAddresses(options);
   const turns = new OperationQueue();
   let names = indexNames(state.state, hostNetwork());
   let watch: NodeJS.Timeout | undefined;
@@ -83,7 +89,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     names = indexNames(next, hostNetwork());
   };
   const restore = async (): Promise<void> => {
-    if (!closed) await addresses.restore(ownAddresses(state.state));
+    if (!closed) await addresses.restore(managerAddresses(state.state));
   };
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => turns.run(QUEUE, work);
 
@@ -99,7 +105,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
   };
   /** What there is on the host; addresses of managers are looked for in the state. */
   const around = (change: AddressChange) => async (): Promise<Surroundings> => {
-    const managers = new Set(ownAddresses(state.state).map(({ address }) => address));
+    const managers = new Set(managerAddresses(state.state).map(({ address }) => address));
     const port = hostAlone(hostNetwork(), state.state).interfaces.find(({ name }) => name === change.device);
     try {
       const [present, routes] = await Promise.all([host.list(), host.routes()]);
@@ -114,7 +120,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
       throw new NetworkChangeError([{ of, kind: 'unable', why: error.message }], error);
     }
   };
-  const add = async (uuid: string, own: OwnAddress, change: AddressChange): Promise<void> => {
+  const add = async (uuid: string, own: ManagerAddress, change: AddressChange): Promise<void> => {
     try {
       const isOnLink = own.bits === addressBits(own.address) && own.device !== 'lo';
       if (isOnLink && (await host.isAnswered(own)))
@@ -148,11 +154,11 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     }
     watchOver();
     // In the same queue: whoever wants such an address next waits until it is free.
-    if (gone.length > 0) void inTurn(() => letGo(gone, lateRemoval));
+    if (gone.length > 0) void inTurn(() => removeAddresses(gone, lateRemoval));
   };
-  const letGo = async (gone: readonly OwnAddress[], late: boolean): Promise<void> => {
+  const removeAddresses = async (gone: readonly ManagerAddress[], late: boolean): Promise<void> => {
     if (late && !closed) await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-    const wanted = new Set(ownAddresses(state.state).map(({ address }) => address));
+    const wanted = new Set(managerAddresses(state.state).map(({ address }) => address));
     for (const { address } of gone) if (!wanted.has(address)) await addresses.remove(address);
     // The kernel takes others of the same network along, unless it is told not to (promote_secondaries).
     await restore();
@@ -168,7 +174,7 @@ export function createManagerNetwork(options: ManagerNetworkOptions): ManagerNet
     if (gone.length > 0) await restore();
   };
   const watchOver = (): void => {
-    if (watch !== undefined || closed || ownAddresses(state.state).length === 0) return;
+    if (watch !== undefined || closed || managerAddresses(state.state).length === 0) return;
     watch = setInterval(() => void inTurn(restore), WATCH_MS);
     watch.unref();
   };

@@ -1,9 +1,9 @@
 /** The network of the host as the manager of one machine has it. */
 import type { HostInterface, HostNetwork } from '../host-network.js';
 import { canonicalIp, type IpNetwork } from '../ip-network.js';
-import { shownNames, type HostNames } from './own-names.js';
-import { networkOf, type ManagerNetworkState } from './own-state.js';
-import { ownAddresses } from './network-plan.js';
+import { shownNames, type HostNames } from './manager-names.js';
+import { networkOf, type ManagerNetworkState } from './network-state.js';
+import { managerAddresses } from './network-plan.js';
 
 /** An address that a manager is reached at. */
 export interface ManagerAddress extends IpNetwork {
@@ -58,7 +58,7 @@ export function managerView(
 
 /** The host's network without the addresses of managers, and without what has no other: a label is listed as an interface. */
 export function hostAlone(network: HostNetwork, state: ManagerNetworkState): HostNetwork {
-  const managers = new Set(ownAddresses(state).map(({ address }) => address));
+  const managers = new Set(managerAddresses(state).map(({ address }) => address));
   if (managers.size === 0) return network;
   const isHosts = ({ address }: IpNetwork): boolean => !managers.has(canonicalIp(address) ?? address);
   const interfaces = network.interfaces.flatMap((port) => {

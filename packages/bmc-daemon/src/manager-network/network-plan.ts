@@ -2,14 +2,14 @@
 import type { DeviceAddress } from '../host-addresses.js';
 import type { IpNetwork } from '../ip-network.js';
 import { checkAddress, type Surroundings } from './address-check.js';
-import { answeredNames, isHostName, type HostNames } from './own-names.js';
+import { answeredNames, isHostName, type HostNames } from './manager-names.js';
 import {
   networkOf,
   withoutMachine,
   type MachineNetwork,
   type ManagerNetworkState,
-  type OwnAddress,
-} from './own-state.js';
+  type ManagerAddress,
+} from './network-state.js';
 
 /** All own addresses of a manager on one interface, by family; a family that is absent stays as it is. */
 export interface AddressChange {
@@ -67,7 +67,9 @@ export function indexNames({ machines }: ManagerNetworkState, host: HostNames): 
 }
 
 /** Every address of a manager, with whose it is. */
-export function ownAddresses({ machines }: ManagerNetworkState): readonly (OwnAddress & { readonly uuid: string })[] {
+export function managerAddresses({
+  machines,
+}: ManagerNetworkState): readonly (ManagerAddress & { readonly uuid: string })[] {
   return Object.entries(machines).flatMap(([uuid, own]) => own.addresses.map((one) => ({ ...one, uuid })));
 }
 
@@ -102,7 +104,7 @@ export async function planAddresses(
   change: AddressChange,
   state: ManagerNetworkState,
   surroundings: () => Promise<Surroundings>,
-): Promise<Planned<readonly OwnAddress[]>> {
+): Promise<Planned<readonly ManagerAddress[]>> {
   const { device } = change;
   const before = networkOf(state, uuid).addresses;
   const families = (['ipv4', 'ipv6'] as const).filter((family) => change[family] !== undefined);
@@ -135,13 +137,13 @@ export function placeOf(change: AddressChange, { address }: IpNetwork): Pick<Net
 function faultOf(
   uuid: string,
   { address }: DeviceAddress,
-  planned: readonly OwnAddress[],
+  planned: readonly ManagerAddress[],
   state: ManagerNetworkState,
 ): Pick<NetworkFault, 'part' | 'kind' | 'why' | 'holder'> | undefined {
   if (planned.some((one) => one.address === address)) {
     return { part: 'address', kind: 'invalid', why: 'this manager has it in another place' };
   }
-  const holder = ownAddresses(state).find((one) => one.address === address && one.uuid !== uuid);
+  const holder = managerAddresses(state).find((one) => one.address === address && one.uuid !== uuid);
   if (holder === undefined) return undefined;
   return { part: 'address', kind: 'taken', why: 'the manager of another machine has it', holder: holder.uuid };
 }

@@ -12,7 +12,7 @@ import { openEventLogs } from '../../src/events/event-logs.js';
 import { createSubscriptions, noSubscriptions } from '../../src/events/subscriptions.js';
 import type { HostNetwork } from '../../src/host-network.js';
 import { createManagerNetwork, type ManagerNetwork } from '../../src/manager-network/manager-network.js';
-import { nothingOwn } from '../../src/manager-network/own-state.js';
+import { emptyNetworkState } from '../../src/manager-network/network-state.js';
 import { createTaskStore } from '../../src/redfish/task-store.js';
 import { resources, type ResourceSettings, type Services } from '../../src/resources/index.js';
 import { resourceTypesOf } from '../../src/resources/resource-types.js';
@@ -128,7 +128,7 @@ function indicatorsInMemory(): IndicatorStore {
 /** On a host that takes every address and has no other. */
 export function managerNetworkInMemory(network: HostNetwork = hostNetwork): ManagerNetwork {
   return createManagerNetwork({
-    state: stateInMemory(nothingOwn),
+    state: stateInMemory(emptyNetworkState),
     hostNetwork: () => network,
     host: addressesInMemory(),
     listenAt: () => Promise.resolve(() => undefined),

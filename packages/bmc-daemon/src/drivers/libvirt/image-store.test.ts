@@ -8,22 +8,22 @@ import type { ImageRequest } from '../../media/image.js';
 import type { ImagePlace, PoolImages } from './pool-images.js';
 import { ImageStore, type ImageLease } from './image-store.js';
 
-/** A images in memory, which obeys the contract of {@link PoolImages}. */
+/** Images in memory, with the contract of {@link PoolImages}. */
 class MemoryImages implements PoolImages {
-  readonly images = new Map<string, Buffer>();
+  readonly files = new Map<string, Buffer>();
 
   list(): Promise<readonly string[]> {
-    return Promise.resolve([...this.images.keys()]);
+    return Promise.resolve([...this.files.keys()]);
   }
   find(name: string): Promise<ImagePlace | null> {
-    return Promise.resolve(this.images.has(name) ? placeOf(name) : null);
+    return Promise.resolve(this.files.has(name) ? placeOf(name) : null);
   }
   async put(name: string, body: Readable): Promise<ImagePlace> {
-    this.images.set(name, await buffer(body));
+    this.files.set(name, await buffer(body));
     return placeOf(name);
   }
   remove(name: string): Promise<void> {
-    this.images.delete(name);
+    this.files.delete(name);
     return Promise.resolve();
   }
 }
@@ -47,10 +47,10 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x.iso`);
 }
 
-function storeOn(images: PoolImages, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
+function storeOn(pool: PoolImages, used = new Set<string>()): { store: ImageStore; warnings: string[] } {
   const warnings: string[] = [];
   const store = new ImageStore({
-    openPoolImages: () => Promise.resolve(images),
+    openPoolImages: () => Promise.resolve(pool),
     sourcesInUse: () => Promise.resolve(used),
     limits: { ...imageLimits, maxBytes: 1_000_000 },
     warn: (message) => warnings.push(message),
@@ -89,12 +89,12 @@ describe('ImageStore', () => {
       response.writeHead(200, { 'content-length': content.length });
       response.end(content);
     });
-    const images = new MemoryImages();
-    const { store } = storeOn(images);
+    const pool = new MemoryImages();
+    const { store } = storeOn(pool);
     await store.acquire(image(url));
     content = 'later';
     await store.acquire(image(url));
-    expect([...images.images.values()].map(String)).toEqual(['first', 'later']);
+    expect([...pool.files.values()].map(String)).toEqual(['first', 'later']);
   });
 
   it('goes on with a download as long as somebody waits for it (B9)', async () => {
@@ -123,37 +123,37 @@ describe('ImageStore', () => {
       response.writeHead(allowed ? 200 : 401, { etag: '"1"', 'content-length': allowed ? 3 : 0 });
       response.end(allowed && request.method === 'GET' ? 'iso' : undefined);
     });
-    const images = new MemoryImages();
-    const { store } = storeOn(images);
+    const pool = new MemoryImages();
+    const { store } = storeOn(pool);
     await store.acquire(image(url, { userName: 'u', password: 'p' }));
     await expect(store.acquire(image(url))).rejects.toMatchObject({ kind: 'mediaAuth' });
-    expect(images.images.size).toBe(1);
+    expect(pool.files.size).toBe(1);
   });
 
   it('removes what no machine uses, and never what is leased (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const images = new MemoryImages();
+    const pool = new MemoryImages();
     const used = new Set<string>();
-    const { store } = storeOn(images, used);
+    const { store } = storeOn(pool, used);
     const lease: ImageLease = await store.acquire(image(url));
     await store.removeUnused();
-    expect(images.images.size).toBe(1);
+    expect(pool.files.size).toBe(1);
     used.add(lease.name);
     lease.release();
     await store.removeUnused();
-    expect(images.images.size).toBe(1);
+    expect(pool.files.size).toBe(1);
     used.clear();
     await store.removeUnused();
-    expect(images.images.size).toBe(0);
+    expect(pool.files.size).toBe(0);
   });
 
   it('deletes nothing when it can not be told what is used (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const images = new MemoryImages();
+    const pool = new MemoryImages();
     const warnings: string[] = [];
     let answer: () => Promise<ReadonlySet<string>> = () => Promise.resolve(new Set());
     const store = new ImageStore({
-      openPoolImages: () => Promise.resolve(images),
+      openPoolImages: () => Promise.resolve(pool),
       sourcesInUse: () => answer(),
       limits: { ...imageLimits, maxBytes: 1_000_000 },
       warn: (message) => warnings.push(message),
@@ -161,7 +161,7 @@ describe('ImageStore', () => {
     (await store.acquire(image(url))).release();
     answer = () => Promise.reject(new Error('the host does not answer'));
     await store.removeUnused();
-    expect(images.images.size).toBe(1);
+    expect(pool.files.size).toBe(1);
     expect(warnings).toEqual(['removing unused images']);
   });
 
@@ -172,23 +172,23 @@ describe('ImageStore', () => {
       response.writeHead(200, { etag: '"1"', 'content-length': 3 });
       response.end(request.method === 'GET' ? 'iso' : undefined);
     });
-    const images = new MemoryImages();
-    const { store } = storeOn(images);
+    const pool = new MemoryImages();
+    const { store } = storeOn(pool);
     await store.acquire(image(url));
-    images.images.clear();
+    pool.files.clear();
     await store.acquire(image(url));
-    expect([requests, images.images.size]).toEqual([2, 1]);
+    expect([requests, pool.files.size]).toEqual([2, 1]);
   });
 
   it('makes the pool with the first image, once however many ask (B9)', async () => {
     const url = await serve((_request, response) => response.end('iso'));
-    const images = new MemoryImages();
+    const pool = new MemoryImages();
     const opened: boolean[] = [];
     const store = new ImageStore({
       openPoolImages: async ({ create }) => {
         opened.push(create);
         await new Promise((resolve) => setImmediate(resolve));
-        return create ? images : null;
+        return create ? pool : null;
       },
       sourcesInUse: () => Promise.resolve(new Set()),
       limits: { ...imageLimits, maxBytes: 1_000_000 },
@@ -202,17 +202,17 @@ describe('ImageStore', () => {
       store.acquire(image(url)),
     ]);
     expect(opened).toEqual([false, true]);
-    expect(images.images.size).toBe(1);
+    expect(pool.files.size).toBe(1);
   });
 
   it('ends its downloads when it is closed (B9)', async () => {
     const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 4 }).write('ab'));
-    const images = new MemoryImages();
-    const { store } = storeOn(images);
+    const pool = new MemoryImages();
+    const { store } = storeOn(pool);
     const outcome = store.acquire(image(url)).catch((error: unknown) => error);
     await new Promise((resolve) => setImmediate(resolve));
     await store.close();
     expect(await outcome).toMatchObject({ kind: 'unavailable' });
-    expect(images.images.size).toBe(0);
+    expect(pool.files.size).toBe(0);
   });
 });

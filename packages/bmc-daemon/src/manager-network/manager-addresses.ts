@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';
 import type { Log } from '@rackless/daemon/log.js';
 import { HostAddressError, type DeviceAddress, type HostAddresses, type PresentAddress } from '../host-addresses.js';
-import type { OwnAddress } from './own-state.js';
+import type { ManagerAddress } from './network-state.js';
 
-export interface OwnAddressesOptions {
+export interface ManagerAddressesOptions {
   readonly host: HostAddresses;
   /** Has the service answer at an address. @returns what ends that. @throws where it can not. */
   readonly listenAt: (address: string) => Promise<() => void>;
@@ -29,15 +29,15 @@ const TENTATIVE_MS = 3_000;
 const TENTATIVE_STEP_MS = 100;
 
 /** What it sets it removes; it never touches another address. Its methods are not to run at the same time. */
-export class OwnAddresses {
+export class ManagerAddresses {
   readonly #host: HostAddresses;
-  readonly #listenAt: OwnAddressesOptions['listenAt'];
-  readonly #log: OwnAddressesOptions['log'];
+  readonly #listenAt: ManagerAddressesOptions['listenAt'];
+  readonly #log: ManagerAddressesOptions['log'];
   readonly #held = new Map<string, Held>();
   /** What went wrong when it was last tried, so that the log says so once. */
   readonly #failed = new Map<string, string>();
 
-  constructor({ host, listenAt, log }: OwnAddressesOptions) {
+  constructor({ host, listenAt, log }: ManagerAddressesOptions) {
     this.#host = host;
     this.#listenAt = listenAt;
     this.#log = log;
@@ -58,7 +58,7 @@ export class OwnAddresses {
    * @throws {HostAddressError} where the host does not let us. @throws {DuplicateAddressError}
    * @throws {Error} where it can not be listened at; then it is not set either.
    */
-  async add(uuid: string, { address, device, bits }: OwnAddress): Promise<void> {
+  async add(uuid: string, { address, device, bits }: ManagerAddress): Promise<void> {
     const set = { address, device, prefix: bits };
     // From the first packet on it is the machine's: nobody is to see more there for a moment.
     const held: Held = { uuid, set, leave: undefined };
@@ -69,19 +69,19 @@ export class OwnAddresses {
       held.leave = await this.#listenAt(address);
       this.#log.info(`${address} on ${device} is an address of a machine's manager`, { machine: uuid });
     } catch (error) {
-      await this.#letGo(address);
+      await this.#release(address);
       throw error;
     }
   }
 
   /** Lets go of an address; where the host does not let us the log says so. */
   async remove(address: string): Promise<void> {
-    await this.#letGo(address);
+    await this.#release(address);
     this.#failed.delete(address);
   }
 
   /** Sets what is not there, as after a start, and takes over what a service that was killed has left. */
-  async restore(wanted: readonly (OwnAddress & { readonly uuid: string })[]): Promise<void> {
+  async restore(wanted: readonly (ManagerAddress & { readonly uuid: string })[]): Promise<void> {
     if (wanted.length === 0) return;
     let present: readonly PresentAddress[];
     try {
@@ -98,7 +98,7 @@ export class OwnAddresses {
     for (const address of [...this.#held.keys()]) await this.remove(address);
   }
 
-  async #letGo(address: string): Promise<void> {
+  async #release(address: string): Promise<void> {
     const held = this.#held.get(address);
     if (held === undefined) return;
     held.leave?.();
@@ -111,7 +111,10 @@ export class OwnAddresses {
     this.#held.delete(address);
   }
 
-  async #restoreOne(own: OwnAddress & { readonly uuid: string }, present: readonly PresentAddress[]): Promise<void> {
+  async #restoreOne(
+    own: ManagerAddress & { readonly uuid: string },
+    present: readonly PresentAddress[],
+  ): Promise<void> {
     const { address, device, bits, uuid } = own;
     const there = present.filter((one) => one.address === address);
     const hosts = there.find((one) => one.device !== device || one.prefix !== bits);
@@ -119,7 +122,7 @@ export class OwnAddresses {
     try {
       if (hosts !== undefined) {
         // Whoever asks there asks the host from now on. What is not as it was set is not taken away.
-        await this.#letGo(address);
+        await this.#release(address);
         throw new Error(`the host has it now, on ${hosts.device}`);
       }
       const held = this.#held.get(address);

@@ -1,7 +1,7 @@
 /** What clients have set of the network of managers, as it is kept over restarts. */
 import { z } from 'zod';
 
-const ownAddress = z.object({
+const managerAddress = z.object({
   /** `eth0`. */
   device: z.string(),
   address: z.string(),
@@ -12,12 +12,12 @@ const ownAddress = z.object({
 });
 
 /** An address of a manager. */
-export type OwnAddress = Readonly<z.infer<typeof ownAddress>>;
+export type ManagerAddress = Readonly<z.infer<typeof managerAddress>>;
 
 const machineNetwork = z.object({
   hostName: z.string().nullable(),
   fqdn: z.string().nullable(),
-  addresses: z.array(ownAddress),
+  addresses: z.array(managerAddress),
 });
 
 /** Of one machine's manager. */
@@ -33,7 +33,7 @@ export const managerNetworkState = z.object({
 export type ManagerNetworkState = Readonly<z.infer<typeof managerNetworkState>>;
 
 /** Nobody has set anything. */
-export const nothingOwn: ManagerNetworkState = { machines: {}, nameServers: [] };
+export const emptyNetworkState: ManagerNetworkState = { machines: {}, nameServers: [] };
 
 const plain: MachineNetwork = { hostName: null, fqdn: null, addresses: [] };
 

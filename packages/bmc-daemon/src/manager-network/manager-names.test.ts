@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { answeredNames, nameOfHost, shownNames } from './own-names.js';
+import { answeredNames, nameOfHost, shownNames } from './manager-names.js';
 
 const host = { hostName: 'kvm1', fqdn: 'kvm1.example.org' };
 const bare = { hostName: 'kvm1', fqdn: null };
