@@ -98,9 +98,10 @@ define_demo_guest() {
   case $2 in
     bios) machine="<os><type machine='q35'>hvm</type><boot dev='hd'/></os><features><acpi/></features>" ;;
     # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
+    # Without stateless='no', newer libvirt takes the firmware for AMD SEV, which boots no ordinary disk.
     efi)
       machine="<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
-        <feature enabled='no' name='enrolled-keys'/></firmware><boot dev='hd'/></os><features><acpi/></features>"
+        <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os><features><acpi/></features>"
       ;;
   esac
   demo_xml "$1" "$3" "$path" "$machine" | virsh_quiet define --validate /dev/stdin

@@ -57,8 +57,9 @@ start_guests() {
   say "Two guests (<domain type='$type'>)"
   lab_guest bios "$type" "<os><type machine='q35'>hvm</type><boot dev='hd'/></os>"
   # Without the two features libvirt takes the firmware with Microsoft's keys, which boots nothing that is unsigned.
+  # Without stateless='no', newer libvirt takes the firmware for AMD SEV, which boots no ordinary disk.
   lab_guest uefi "$type" "<os firmware='efi'><type machine='q35'>hvm</type><firmware><feature enabled='no' name='secure-boot'/>
-    <feature enabled='no' name='enrolled-keys'/></firmware><boot dev='hd'/></os>"
+    <feature enabled='no' name='enrolled-keys'/></firmware><loader stateless='no'/><boot dev='hd'/></os>"
 }
 
 # With HTTPS and a password. Arguments: further lines of its configuration.

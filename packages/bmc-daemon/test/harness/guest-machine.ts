@@ -17,7 +17,7 @@ export interface GuestMachine {
   readonly network?: boolean;
 }
 
-const NO_SECURE_BOOT = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
+const NO_SECURE_BOOT = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
 
 /** A definition for a guest of `guest-image.ts`, emulated (TCG), that boots its disk and talks on its serial line. */
 export function guestMachineXml(options: GuestMachine): string {

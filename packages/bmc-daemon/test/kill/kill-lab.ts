@@ -218,7 +218,7 @@ export class KillLab {
       await this.images.publish(`${label}.iso`, this.file(`${label}.iso`));
     }
     await writeFile(this.file('machine.xml'), this.#machine({ memoryMiB: 16, os: '<os>', firmware: '' }));
-    const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
+    const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
     await writeFile(
       this.file('uefi.xml'),
       this.#machine({ memoryMiB: 128, os: `<os firmware='efi'>`, firmware: noSecureBoot }),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => host.stop());
 
 const uefi: GuestOptions = { memoryMiB: 128 };
-const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware>`;
+const noSecureBoot = `<firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>`;
 const code = (suffix: string): string => `/usr/share/OVMF/OVMF_CODE_4M${suffix}.fd`;
 const vars = (suffix: string): string => `/usr/share/OVMF/OVMF_VARS_4M${suffix}.fd`;
 const templates = { enabled: vars('.ms'), disabled: vars('') };

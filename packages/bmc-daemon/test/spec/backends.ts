@@ -87,7 +87,7 @@ function domainXml({ uuid, name, mac }: BackendMachine, disk: string): string {
   <cpu><topology sockets='1' cores='2' threads='1'/></cpu>
   <os firmware='efi'>
     <type arch='x86_64' machine='q35'>hvm</type>
-    <firmware><feature enabled='no' name='secure-boot'/></firmware>
+    <firmware><feature enabled='no' name='secure-boot'/></firmware><loader stateless='no'/>
     <boot dev='hd'/>
   </os>
   <features><acpi/></features>

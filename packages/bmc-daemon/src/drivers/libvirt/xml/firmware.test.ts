@@ -10,7 +10,8 @@ const type = `<type arch='x86_64' machine='pc-q35-7.2'>hvm</type>`;
 const selected = `
     <firmware>
       <feature enabled='no' name='secure-boot'/>
-    </firmware>`;
+    </firmware>
+    <loader stateless='no'/>`;
 
 describe('withFirmware', () => {
   it('lets libvirt select UEFI firmware without Secure Boot, and takes it back byte for byte (B6, B8)', () => {

@@ -3,7 +3,7 @@ import { DriverError } from '../../driver.js';
 import type { FirmwareType } from '../../driver.js';
 import { readDomain, type OperatingSystem } from './domain.js';
 import { child, childElements, encodeAttribute, encodeText, parseXml } from './parse.js';
-import { smmOn } from './secure-boot.js';
+import { KEEPS_VARIABLES, smmOn } from './secure-boot.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute } from './splice.js';
 
 /** The files of a firmware; null: libvirt selects them. */
@@ -87,7 +87,8 @@ function firmwareMarkup(
   { loaderPath, nvramTemplate, requiresSmm = false }: FirmwareChoice,
 ): readonly (readonly string[])[] {
   if (loaderPath === null) {
-    return firmware === 'bios' ? [] : [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>']];
+    if (firmware === 'bios') return [];
+    return [['<firmware>', `  <feature enabled='no' name='secure-boot'/>`, '</firmware>'], KEEPS_VARIABLES];
   }
   const path = encodeText(loaderPath);
   if (firmware === 'bios') return [[`<loader type='rom'>${path}</loader>`]];

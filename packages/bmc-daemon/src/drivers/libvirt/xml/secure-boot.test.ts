@@ -82,6 +82,7 @@ describe('withSecureBoot', () => {
       <feature enabled='yes' name='enrolled-keys'/>
       <feature enabled='yes' name='secure-boot'/>
     </firmware>
+    <loader stateless='no'/>
     <nvram>/own/n.fd</nvram>`,
         efi,
         `<features><smm state='on'/></features>`,
