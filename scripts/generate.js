@@ -1,7 +1,6 @@
 /** Writes the pages of docs/ that are made from the code. `npm run generate` builds first; tests compare the pages. */
 import { writeFileSync } from 'node:fs';
 import { renderApiPage } from '../packages/libvirt/scripts/api-page.js';
-import { renderSpecCoverage } from './spec-coverage.js';
 import { renderConfigurationPage as renderBmcConfiguration } from '../packages/bmc-daemon/dist/config/documentation.js';
 import { renderResourcesPage } from '../packages/bmc-daemon/dist/resources/documentation.js';
 import { renderConfigurationPage as renderProxyConfiguration } from '../packages/model-proxy/dist/config/documentation.js';
@@ -10,7 +9,6 @@ const pages = {
   'docs/reference/bmc-daemon-configuration.md': renderBmcConfiguration(),
   'docs/reference/model-proxy-configuration.md': renderProxyConfiguration(),
   'docs/reference/resources.md': renderResourcesPage(),
-  'docs/internals/spec-coverage.md': renderSpecCoverage(),
   'packages/libvirt/API.md': renderApiPage(),
 };
 

@@ -39,7 +39,7 @@ describe('configuration', () => {
   });
   afterEach(() => folder.remove());
 
-  it('§1 Configuration | EMULATOR_LISTEN_IP | the address that is listened at, and no other; 0.0.0.0 by default (B12)', async () => {
+  it('RF-1 EMULATOR_LISTEN_IP: the daemon listens on this address only. The default is 0.0.0.0', async () => {
     expect(settingsTable.listenIp.default).toBe('0.0.0.0');
     const { url } = await folder.start("EMULATOR_LISTEN_IP = '127.0.0.2'");
     expect(new URL(url).hostname).toBe('127.0.0.2');
@@ -47,7 +47,7 @@ describe('configuration', () => {
     await expect(get(url.replace('127.0.0.2', '127.0.0.1'))).rejects.toThrow('fetch failed');
   });
 
-  it('§1 Configuration | EMULATOR_LISTEN_PORT | the port that is listened at (B12)', async () => {
+  it('RF-2 EMULATOR_LISTEN_PORT: the daemon listens on this port', async () => {
     const port = await freePort();
     const { url } = await folder.start(`EMULATOR_LISTEN_PORT = ${port}`);
     expect(url).toBe(`http://127.0.0.1:${port}`);
@@ -76,7 +76,7 @@ describe('configuration', () => {
     return { cert, key };
   };
 
-  it('§1 Configuration | EMULATOR_SSL_CERT | the certificate that clients are shown; one without the key is a fault (B11)', async () => {
+  it('RF-3 EMULATOR_SSL_CERT: clients get this certificate. A certificate without a key stops the start', async () => {
     const { cert, key } = await makeCertificate();
     const { url } = await folder.start(`EMULATOR_SSL_CERT = '${cert}'`, `EMULATOR_SSL_KEY = '${key}'`);
     expect(url).toMatch(/^https:/);
@@ -92,7 +92,7 @@ describe('configuration', () => {
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_KEY')]);
   });
 
-  it('§1 Configuration | EMULATOR_SSL_KEY | the key of the certificate; plain HTTP where there is none (B11)', async () => {
+  it('RF-4 EMULATOR_SSL_KEY: the key of the certificate. Without it, the daemon serves plain HTTP', async () => {
     const { key } = await makeCertificate();
     const alone = await folder.start(`EMULATOR_SSL_KEY = '${key}'`);
     expect(alone.faults).toEqual([expect.stringContaining('EMULATOR_SSL_CERT')]);
@@ -100,13 +100,13 @@ describe('configuration', () => {
     expect(url).toMatch(/^http:/);
   });
 
-  it('§1 Configuration | EMULATOR_OS_CLOUD | None is none; a cloud stops the start, with file and line (B12)', async () => {
+  it('RF-5 EMULATOR_OS_CLOUD: accepts None. Any other value stops the start with file and line', async () => {
     expect((await folder.start('EMULATOR_OS_CLOUD = None')).faults).toEqual([]);
     const { faults } = await folder.start("EMULATOR_OS_CLOUD = 'lab'");
     expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: EMULATOR_OS_CLOUD .*no OpenStack backend yet/)]);
   });
 
-  it('§1 Configuration | EMULATOR_LIBVIRT_URI | the host whose machines are served; 503 while it is down (B12)', async () => {
+  it('RF-6 EMULATOR_LIBVIRT_URI: the machines of this host. While the host is down, 503', async () => {
     expect(settingsTable.libvirtUri.default).toBe('qemu:///system');
     const socket = join(folder.path, 'no-libvirtd');
     const { url, faults } = await folder.start(
@@ -121,14 +121,14 @@ describe('configuration', () => {
     expect(await response.text()).toContain('ServiceTemporarilyUnavailable');
   });
 
-  it('§1 Configuration | EMULATOR_AUTH_FILE | without it everybody may come in; a missing file stops the start (B10)', async () => {
+  it('RF-7 EMULATOR_AUTH_FILE: without it, every client has access. A missing file stops the start', async () => {
     const open = await folder.start('EMULATOR_AUTH_FILE = None');
     expect((await get(`${open.url}/redfish/v1/Systems`))[0]).toBe(200);
     const { faults } = await folder.start("EMULATOR_AUTH_FILE = 'nowhere'");
     expect(faults).toEqual([expect.stringContaining('nowhere')]);
   });
 
-  it('§1 Configuration | EMULATOR_IGNORE_BOOT_DEVICE | False by default, and a change of the target takes effect only then (B7)', async () => {
+  it('RF-8 EMULATOR_IGNORE_BOOT_DEVICE: the default is False. Only then does a new boot target take effect', async () => {
     expect(settingsTable.ignoreBootDevice.default).toBe(false);
     for (const [value, expected] of [
       ['False', 'Cd'],
@@ -145,7 +145,7 @@ describe('configuration', () => {
     }
   });
 
-  it('§1 Configuration | EMULATOR_BOOT_LOADER_MAP | mode to architecture to file or None; any other shape is a fault (B12)', async () => {
+  it('RF-9 EMULATOR_BOOT_LOADER_MAP: maps a mode and an architecture to a file or None. Rejects other shapes', async () => {
     const sample = [
       'EMULATOR_BOOT_LOADER_MAP = {',
       "    'UEFI': {'x86_64': None, 'aarch64': '/usr/share/AAVMF/AAVMF_CODE.fd'},",
@@ -157,7 +157,7 @@ describe('configuration', () => {
     expect(faults).toEqual([expect.stringMatching(/emulator\.conf:6: .*EMULATOR_BOOT_LOADER_MAP/)]);
   });
 
-  it('§8 Limits | Listen port default in the sample configuration | 8000 (B12)', () => {
+  it('RF-77 Default port: 8000', () => {
     expect(settingsTable.listenPort.default).toBe(8000);
   });
 });
@@ -172,7 +172,7 @@ describe('authentication', () => {
   });
   afterEach(() => folder.remove());
 
-  it('§5 Authentication | A password file in the htpasswd format, hashed with bcrypt | the user admin of the file comes in (B10)', async () => {
+  it('RF-73 Password file: lines in htpasswd format with bcrypt hashes, for example of the user admin', async () => {
     expect((await get(`${url}/redfish/v1/Systems`, basic('admin', 'pass:word')))[0]).toBe(200);
     const hash = await bcrypt.hash('other', 4);
     folder.write('users', `admin:${hash.replace('$2b$', '$2y$')}\n`);
@@ -180,7 +180,7 @@ describe('authentication', () => {
     expect((await get(`${again.url}/redfish/v1/Systems`, basic('admin', 'other')))[0]).toBe(200);
   });
 
-  it('§5 Authentication | When enabled, every Redfish request must carry a user name and a password | 401 for every path and method, whether it exists or not (B10)', async () => {
+  it('RF-74 Missing credentials: 401 for every path and method, also for paths that do not exist', async () => {
     const system = `${url}/redfish/v1/Systems/node-1`;
     const requests: readonly [string, string][] = [
       ['GET', `${url}/redfish/v1/Systems`],
@@ -204,7 +204,7 @@ describe('authentication', () => {
     }
   });
 
-  it('§5 Authentication | Credentials in the address | <USER>:<PASSWORD>@host:port works with curl (B10)', async () => {
+  it('RF-75 Credentials in the URL: <USER>:<PASSWORD>@host:port works with curl', async () => {
     const address = `${url.replace('http://', 'http://admin:pass%3Aword@')}/redfish/v1/Systems`;
     const { stdout } = await run('curl', ['-s', '-w', '\n%{http_code}', address]);
     expect(stdout.split('\n').at(-1)).toBe('200');

@@ -1,4 +1,4 @@
-/** The page that says which row of the specifications is tested where. */
+/** The rows of docs/reference/contract.md, their tests, and the tables of the specification. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,35 +6,36 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
-const script = fileURLToPath(new URL('../../../../scripts/spec-coverage.js', import.meta.url));
+const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.meta.url));
 const specifications = process.env['RACKLESS_SPEC'];
+const asUrl = (lines: readonly string[]) => `data:text/plain,${encodeURIComponent(lines.join('\n'))}`;
 
-describe('coverage of the specification', () => {
-  it('is as docs/internals/spec-coverage.md says (B1)', async () => {
-    await expect(run(process.execPath, [script, '--check'])).resolves.toEqual({ stdout: '', stderr: '' });
+describe('contract', () => {
+  it('has a test for each row, and a row for each id that tests and pages cite', async () => {
+    await expect(run(process.execPath, [script])).resolves.toEqual({ stdout: '', stderr: '' });
   });
 
-  it('reports a row without a test, so that its silence means something (B1)', async () => {
-    const rows = [
-      '## 2. Resources',
-      '### Server (`X`)',
-      '| Field | Type |',
-      '|---|---|',
-      '| `PowerState` | s |',
-      '| `Foo` | s |',
-    ];
-    const file = `data:text/plain,${encodeURIComponent(rows.join('\n'))}`;
-    await expect(run(process.execPath, [script, '--spec', 'bmc-daemon', file])).rejects.toMatchObject({
-      stderr: 'no test for: §2 Server | Foo\n',
+  it('reports rows without a test, ids with two rows and ids without a row', async () => {
+    const rows = ['RF-1', 'RF-900', 'RF-900'].map((id) => `| ${id} | subject | text |`);
+    await expect(run(process.execPath, [script, '--page', asUrl(rows)])).rejects.toMatchObject({
+      stderr: expect.stringMatching(
+        /^RF-900: no test\nRF-900: two rows\n(?!.*RF-1:).*RF-2: no row, but cited by packages\/bmc-daemon\/test\//s,
+      ),
     });
   });
 
-  // The specification is not part of the repository: this is for whoever has it.
+  it("reports a row of a specification's table that the page lacks", async () => {
+    const table = ['### Server (`X`)', '| Field | Type |', '|---|---|', '| `PowerState` | s |', '| `Foo` | s |'];
+    await expect(
+      run(process.execPath, [script, '--spec', 'bmc-daemon', asUrl(['## 2. Resources', ...table])]),
+    ).rejects.toMatchObject({ stderr: 'no row for: Server | Foo\n' });
+  });
+
+  // The specification is not part of the repository. This test is for those who have it.
   if (specifications !== undefined) {
-    it('leaves no row of its tables out (B1)', async () => {
-      await expect(
-        run(process.execPath, [script, '--spec', 'bmc-daemon', join(specifications, 'redfish-emulator.md')]),
-      ).resolves.toEqual({
+    it('has every row of the tables of the specification', async () => {
+      const file = join(specifications, 'redfish-emulator.md');
+      await expect(run(process.execPath, [script, '--spec', 'bmc-daemon', file])).resolves.toEqual({
         stdout: '',
         stderr: '',
       });

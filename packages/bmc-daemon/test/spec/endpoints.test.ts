@@ -7,7 +7,7 @@ describeSpec('endpoints', (spec) => {
   const managerPath = (): string => `/redfish/v1/Managers/${spec().uuid}`;
   const drivePath = (): string => `${managerPath()}/VirtualMedia/Cd/`;
 
-  it('§4 Endpoints | GET /redfish/v1/Managers | the collection of controllers, with a trailing slash as well (B3)', async () => {
+  it('RF-61 GET /redfish/v1/Managers: the collection of managers, with and without a slash at the end', async () => {
     const answer = await spec().call('GET', '/redfish/v1/Managers');
     expect(answer).toMatchObject({
       status: 200,
@@ -17,7 +17,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('GET', '/redfish/v1/Managers/')).body).toEqual(answer.body);
   });
 
-  it('§4 Endpoints | GET /redfish/v1/Systems | the collection of servers, with a trailing slash as well (B3)', async () => {
+  it('RF-62 GET /redfish/v1/Systems: the collection of systems, with and without a slash at the end', async () => {
     const answer = await spec().call('GET', '/redfish/v1/Systems');
     expect(answer).toMatchObject({
       status: 200,
@@ -29,7 +29,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('GET', '/redfish/v1/Systems/')).body).toEqual(answer.body);
   });
 
-  it('§4 Endpoints | GET /redfish/v1/Systems/<uuid> | the server, by its UUID and by its name (B3)', async () => {
+  it('RF-63 GET /redfish/v1/Systems/{uuid}: the system, by its UUID or by its name', async () => {
     const answer = await spec().call('GET', systemPath());
     expect(answer).toMatchObject({ status: 200, body: { '@odata.id': systemPath(), Id: spec().uuid } });
     expect((await spec().call('GET', `/redfish/v1/Systems/${spec().name}`)).body).toEqual(answer.body);
@@ -42,14 +42,14 @@ describeSpec('endpoints', (spec) => {
     expect(spec().messageIds(nobody)).toEqual(['ResourceMissingAtURI']);
   });
 
-  it('§4 Endpoints | GET /redfish/v1/Managers/<uuid> | the controller, by its UUID and by its name (B3)', async () => {
+  it('RF-64 GET /redfish/v1/Managers/{uuid}: the manager, by its UUID or by its name', async () => {
     const withoutTime = async (path: string) => ({ ...(await spec().get(path)), DateTime: null });
     const body = await withoutTime(managerPath());
     expect(body).toMatchObject({ '@odata.id': managerPath(), ManagerType: 'BMC' });
     await expect(withoutTime(`/redfish/v1/Managers/${spec().name}`)).resolves.toEqual(body);
   });
 
-  it('§4 Endpoints | POST /redfish/v1/Systems/<uuid>/Actions/ComputerSystem.Reset | 204 for a type of the list, 400 that names the list for any other body (B5)', async () => {
+  it('RF-65 POST ComputerSystem.Reset: 204 for an allowed type. Otherwise 400, and the message lists the types', async () => {
     const { target } = spec().objectAt(
       spec().objectAt(await spec().get(systemPath()), 'Actions'),
       '#ComputerSystem.Reset',
@@ -71,7 +71,7 @@ describeSpec('endpoints', (spec) => {
     }
   });
 
-  it('§4 Endpoints | PATCH /redfish/v1/Systems/<uuid> | 200 with the server as it is now (B6)', async () => {
+  it('RF-66 PATCH /redfish/v1/Systems/{uuid}: 200 with the changed system', async () => {
     const before = await spec().get(systemPath());
     for (const [target, enabled] of [
       ['Cd', 'Once'],
@@ -98,7 +98,7 @@ describeSpec('endpoints', (spec) => {
     }
   });
 
-  it('§4 Endpoints | GET /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/ | the drive with Inserted, the same without the slash (B9)', async () => {
+  it('RF-67 GET VirtualMedia/Cd/: the drive with Inserted, with and without the slash at the end', async () => {
     const answer = await spec().call('GET', drivePath());
     expect(answer).toMatchObject({
       status: 200,
@@ -115,7 +115,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('GET', drivePath().slice(0, -1))).body).toEqual(answer.body);
   });
 
-  it('§4 Endpoints | POST /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia | 204, and the drive shows the image (B9)', async () => {
+  it('RF-68 POST VirtualMedia.InsertMedia: 204, and the drive shows the image', async () => {
     const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {
       Image: spec().imageUrl,
       Inserted: true,
@@ -131,7 +131,7 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
-  it('§4 Endpoints | POST /redfish/v1/Managers/<uuid>/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia | 204 with no body, with {} and with an empty JSON body (B9)', async () => {
+  it('RF-69 POST VirtualMedia.EjectMedia: 204 for no body, {} and an empty JSON body', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.EjectMedia`;
     const json = { 'Content-Type': 'application/json' };
     for (const eject of [
@@ -147,7 +147,7 @@ describeSpec('endpoints', (spec) => {
     expect((await spec().call('POST', path)).status).toBe(204);
   });
 
-  it('§4 Endpoints | The image address must be reachable from the emulator host | an answer that names the address otherwise (B9)', async () => {
+  it('RF-70 Unreachable image address: the error names the address', async () => {
     const path = `${drivePath()}Actions/VirtualMedia.InsertMedia`;
     const unreachable = await spec().call('POST', path, { Image: 'http://127.0.0.1:1/disc.iso' });
     expect(unreachable.status).toBe(502);
@@ -155,7 +155,7 @@ describeSpec('endpoints', (spec) => {
     expect(JSON.stringify(unreachable.body)).toContain('http://127.0.0.1:1/disc.iso');
   });
 
-  it('§4 Endpoints | Bodies are JSON | 415 for another content type, 400 for what is no JSON (B13)', async () => {
+  it('RF-71 Request bodies: 415 for a content type other than JSON, 400 for malformed JSON', async () => {
     const path = `${systemPath()}/Actions/ComputerSystem.Reset`;
     const text = await spec().call('POST', path, { ResetType: 'On' }, { 'Content-Type': 'text/plain' });
     expect(text.status).toBe(415);
@@ -164,14 +164,14 @@ describeSpec('endpoints', (spec) => {
     expect(spec().messageIds(broken)).toEqual(['MalformedJSON']);
   });
 
-  it('§4 Endpoints | The path of the reset action is the target given in the Actions | no other path takes a POST (B13)', async () => {
+  it('RF-72 Path of the reset action: only the target of the action accepts a reset', async () => {
     const collection = await spec().call('POST', '/redfish/v1/Systems', {});
     expect(collection.status).toBe(405);
     expect(collection.headers.get('allow')).toBe('GET, HEAD');
     expect((await spec().call('POST', `${systemPath()}/Actions/Reset`, { ResetType: 'On' })).status).toBe(404);
   });
 
-  it('§7 Errors | Error status codes and error body shape | a Redfish error body (B13)', async () => {
+  it('RF-76 Error bodies: every error has a Redfish error body', async () => {
     const answer = await spec().call('POST', `${drivePath()}Actions/VirtualMedia.InsertMedia`, {});
     expect(answer.status).toBe(400);
     expect(answer.body).toEqual({
@@ -193,13 +193,13 @@ describeSpec('endpoints', (spec) => {
     });
   });
 
-  it('§9 Versioning | All resources live under the path prefix /redfish/v1 | nothing answers outside of it but the list of versions (B13)', async () => {
+  it('RF-78 Path prefix: only the list of versions, /redfish, answers outside of /redfish/v1', async () => {
     expect((await spec().call('GET', '/redfish')).body).toEqual({ v1: '/redfish/v1/' });
     expect((await spec().call('GET', '/Systems')).status).toBe(404);
     expect((await spec().call('GET', '/redfish/v2/Systems')).status).toBe(404);
   });
 
-  it('§9 Versioning | Resource types carry their schema version, collections none | in @odata.type (B2)', async () => {
+  it('RF-79 Type versions: @odata.type of a resource has a schema version, that of a collection has none', async () => {
     const types = async (...paths: string[]) =>
       Promise.all(paths.map(async (path) => (await spec().get(path))['@odata.type']));
     for (const type of await types('/redfish/v1', systemPath(), managerPath(), drivePath())) {

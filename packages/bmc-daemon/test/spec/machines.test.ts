@@ -6,7 +6,7 @@ import { serveDriver } from './spec-daemon.js';
 
 describe('machines of the host', () => {
   it.each([0, 1, 200])(
-    '§1 What the service does | N machines, N members in both collections | every machine is a server and a controller of one UUID (B3)',
+    'RF-10 Members: every machine is one system and one manager with the same UUID',
     async (count) => {
       const machines = sampleMachines(count);
       const service = await serveDriver(new FakeDriver({ machines }));
@@ -27,7 +27,7 @@ describe('machines of the host', () => {
     },
   );
 
-  it('§1 What the service does | Machines that come and go | are members from then on (B3)', async () => {
+  it('RF-11 Changes: a machine appears when it is defined and disappears when it is undefined', async () => {
     const [first, second] = sampleMachines(2);
     if (first === undefined || second === undefined) throw new Error('two machines expected');
     const driver = new FakeDriver({ machines: [first] });

@@ -11,7 +11,7 @@ describeSpec('resources and their fields', (spec) => {
   const manager = (): Promise<Body> => spec().get(`/redfish/v1/Managers/${spec().uuid}`);
   const drive = (): Promise<Body> => spec().get(`/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Cd/`);
 
-  it('§2 Every resource | @odata.id | its own path, which never ends in a slash (B2)', async () => {
+  it('RF-12 @odata.id: its own path, without a slash at the end', async () => {
     const found = await spec().crawl();
     // The root, two services with three collections, four collections, and what one machine has: a crawl that got nowhere
     // must not pass.
@@ -20,28 +20,28 @@ describeSpec('resources and their fields', (spec) => {
     for (const path of found.keys()) expect(path).not.toMatch(/\/$/);
   });
 
-  it('§2 Every resource | @odata.type | a string that names the type (B2)', async () => {
+  it('RF-13 @odata.type: a string that names the resource type', async () => {
     for (const body of (await spec().crawl()).values())
       expect(body['@odata.type']).toMatch(/^#\w+\.(v\d+_\d+_\d+\.)?\w+$/);
   });
 
-  it('§2 Every resource | @odata.context | a string that names the type in the metadata document (B2)', async () => {
+  it('RF-14 @odata.context: a string that names the type in the metadata document', async () => {
     for (const body of (await spec().crawl()).values()) {
       const [, type] = /^#(\w+)\./.exec(String(body['@odata.type'])) ?? [];
       expect(body['@odata.context']).toBe(`/redfish/v1/$metadata#${type ?? ''}.${type ?? ''}`);
     }
   });
 
-  it('§2 Every resource | @Redfish.Copyright | a string (B2)', async () => {
+  it('RF-15 @Redfish.Copyright: a string', async () => {
     for (const body of (await spec().crawl()).values()) expect(body['@Redfish.Copyright']).toMatch(/\w/);
   });
 
-  it('§2 Collections | Name | a name for each collection (B3)', async () => {
+  it('RF-16 Name: a name for each collection', async () => {
     expect((await spec().get('/redfish/v1/Systems'))['Name']).toBe('Computer System Collection');
     expect((await spec().get('/redfish/v1/Managers'))['Name']).toBe('Manager Collection');
   });
 
-  it('§2 Collections | Members@odata.count | the number of members (B3)', async () => {
+  it('RF-17 Members@odata.count: the number of members', async () => {
     for (const collection of ['Systems', 'Managers']) {
       const body = await spec().get(`/redfish/v1/${collection}`);
       expect(body['Members@odata.count']).toBe(spec().uuids.length);
@@ -49,7 +49,7 @@ describeSpec('resources and their fields', (spec) => {
     }
   });
 
-  it('§2 Collections | Members | paths of all machines, in another order in each collection (B3)', async () => {
+  it('RF-18 Members: the paths of all machines. The two collections differ in their order', async () => {
     const ascending = spec().uuids.toSorted();
     expect((await spec().get('/redfish/v1/Systems'))['Members']).toEqual(
       ascending.map((uuid) => ({ '@odata.id': `/redfish/v1/Systems/${uuid}` })),
@@ -59,42 +59,42 @@ describeSpec('resources and their fields', (spec) => {
     );
   });
 
-  it('§2 Collections | Oem | empty on the Managers collection, and on that one only (B3)', async () => {
+  it('RF-19 Oem: an empty object in the collection of managers, and only there', async () => {
     expect((await spec().get('/redfish/v1/Managers'))['Oem']).toEqual({});
     expect(await spec().get('/redfish/v1/Systems')).not.toHaveProperty('Oem');
   });
 
-  it('§2 Server | Id, UUID | the UUID of the machine (B4)', async () => {
+  it('RF-20 Id, UUID: the UUID of the machine', async () => {
     expect(await system()).toMatchObject({ Id: spec().uuid, UUID: spec().uuid });
   });
 
-  it('§2 Server | Name | the name of the virtual machine (B4)', async () => {
+  it('RF-21 Name: the name of the virtual machine', async () => {
     expect((await system())['Name']).toBe(spec().name);
   });
 
-  it('§2 Server | Manufacturer | Rackless where the machine names none (B4)', async () => {
+  it('RF-22 Manufacturer: Rackless, unless the machine names a manufacturer', async () => {
     expect((await system())['Manufacturer']).toBe('Rackless');
   });
 
-  it('§2 Server | Status | Enabled and OK, and OK rolled up in either spelling (B4)', async () => {
+  it('RF-23 Status: Enabled and OK. The health rollup appears in both spellings', async () => {
     expect((await system())['Status']).toEqual(ok);
   });
 
-  it('§2 Server | PowerState | Off for a machine that is off, On for one that runs (B4)', async () => {
+  it('RF-24 PowerState: Off or On, as the machine is', async () => {
     expect((await system())['PowerState']).toBe('Off');
     await spec().reset('On');
     expect((await system())['PowerState']).toBe('On');
   });
 
-  it('§2 Server | Boot.BootSourceOverrideEnabled | Continuous on a machine that nobody has touched (B6)', async () => {
+  it('RF-25 Boot.BootSourceOverrideEnabled: Continuous until a client changes it', async () => {
     expect((await boot())['BootSourceOverrideEnabled']).toBe('Continuous');
   });
 
-  it('§2 Server | Boot.BootSourceOverrideTarget | the first boot device of a machine that nobody has touched (B6)', async () => {
+  it('RF-26 Boot.BootSourceOverrideTarget: the first boot device until a client changes it', async () => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
   });
 
-  it('§2 Server | Boot.BootSourceOverrideTarget@Redfish.AllowableValues | Pxe, Cd, Hdd (B6)', async () => {
+  it('RF-27 Boot.BootSourceOverrideTarget@Redfish.AllowableValues: Pxe, Cd, Hdd', async () => {
     // Behind the specification's three, what UEFI has besides.
     expect((await boot())['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual([
       ...['Pxe', 'Cd', 'Hdd'],
@@ -102,23 +102,23 @@ describeSpec('resources and their fields', (spec) => {
     ]);
   });
 
-  it('§2 Server | Boot.BootSourceOverrideMode | UEFI for a machine with UEFI firmware (B6)', async () => {
+  it('RF-28 Boot.BootSourceOverrideMode: UEFI for a machine with UEFI firmware', async () => {
     expect((await boot())['BootSourceOverrideMode']).toBe('UEFI');
   });
 
-  it('§2 Server | Boot.UefiTargetBootSourceOverride | a path-like string that names the first boot device (B4)', async () => {
+  it('RF-29 Boot.UefiTargetBootSourceOverride: a path-like string that names the first boot device', async () => {
     expect((await boot())['UefiTargetBootSourceOverride']).toMatch(/^PciRoot\(0x0\)(\/\w+\([^()]*\))+$/);
   });
 
-  it('§2 Server | ProcessorSummary | the number of CPUs, and their status (B4)', async () => {
+  it('RF-30 ProcessorSummary: the number of CPUs and their status', async () => {
     expect((await system())['ProcessorSummary']).toMatchObject({ Count: 2, Status: ok });
   });
 
-  it('§2 Server | MemorySummary | the memory in GiB, and its status (B4)', async () => {
+  it('RF-31 MemorySummary: the memory in GiB and its status', async () => {
     expect((await system())['MemorySummary']).toMatchObject({ TotalSystemMemoryGiB: 2, Status: ok });
   });
 
-  it('§2 Server | Bios, Processors, Memory, EthernetInterfaces, SimpleStorage, Storage | links that answer with the inventory of the machine (B4)', async () => {
+  it("RF-32 Hardware links: links to resources that describe the machine's hardware", async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     const body = await system();
     const names = ['Bios', 'Processors', 'Memory', 'EthernetInterfaces', 'SimpleStorage', 'Storage'] as const;
@@ -149,7 +149,7 @@ describeSpec('resources and their fields', (spec) => {
     expect(await spec().members(`${self}/Storage/virtio/Controllers`)).toMatchObject([{ Id: 'virtio' }]);
   });
 
-  it('§2 Server | IndicatorLED | Lit at first, and writable (B4)', async () => {
+  it('RF-33 IndicatorLED: Lit at first. Clients can change it', async () => {
     expect((await system())['IndicatorLED']).toBe('Lit');
     for (const IndicatorLED of ['Blinking', 'Off', 'Lit']) {
       const answer = await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { IndicatorLED });
@@ -159,7 +159,7 @@ describeSpec('resources and their fields', (spec) => {
     }
   });
 
-  it('§2 Server | Links.Chassis | one chassis, which answers and links back (B4)', async () => {
+  it('RF-34 Links.Chassis: one chassis, which answers and links back', async () => {
     const { uuid } = spec();
     const links = spec().objectAt(await system(), 'Links');
     expect(links['Chassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${uuid}` }]);
@@ -169,13 +169,13 @@ describeSpec('resources and their fields', (spec) => {
     });
   });
 
-  it('§2 Server | Links.ManagedBy | the manager of the same UUID (B4)', async () => {
+  it('RF-35 Links.ManagedBy: the manager with the same UUID', async () => {
     expect(spec().objectAt(await system(), 'Links')['ManagedBy']).toEqual([
       { '@odata.id': `/redfish/v1/Managers/${spec().uuid}` },
     ]);
   });
 
-  it('§2 Server | Actions | the reset action with its path and the seven types in their order, the other types of DMTF behind (B5, S6)', async () => {
+  it("RF-36 Actions: the reset action: its path, the seven reset types in order, then DMTF's others", async () => {
     expect(spec().objectAt(await system(), 'Actions')['#ComputerSystem.Reset']).toEqual({
       target: `/redfish/v1/Systems/${spec().uuid}/Actions/ComputerSystem.Reset`,
       'ResetType@Redfish.AllowableValues': [
@@ -195,36 +195,36 @@ describeSpec('resources and their fields', (spec) => {
     });
   });
 
-  it('§2 Management controller | Id, UUID | the UUID of the machine (B4)', async () => {
+  it('RF-37 Id, UUID: the UUID of the machine', async () => {
     expect(await manager()).toMatchObject({ Id: spec().uuid, UUID: spec().uuid });
   });
 
-  it('§2 Management controller | Name | a string that names the machine (B4)', async () => {
+  it('RF-38 Name: a string that names the machine', async () => {
     expect((await manager())['Name']).toBe(`${spec().name}-Manager`);
   });
 
-  it('§2 Management controller | Description | a string (B4)', async () => {
+  it('RF-39 Description: a string', async () => {
     expect((await manager())['Description']).toBe(`Management controller of ${spec().name}`);
   });
 
-  it('§2 Management controller | FirmwareVersion | the version of this service, where <sysinfo> gives none (B4)', async () => {
+  it("RF-40 FirmwareVersion: the version of the daemon, unless the machine's <sysinfo> names a version", async () => {
     expect((await manager())['FirmwareVersion']).toBe(version);
   });
 
-  it('§2 Management controller | Model | the name of this service, where <sysinfo> gives none (B4)', async () => {
+  it("RF-41 Model: the name of the daemon, unless the machine's <sysinfo> names a model", async () => {
     expect((await manager())['Model']).toBe('Rackless bmc-daemon');
   });
 
-  it('§2 Management controller | ManagerType | BMC (B4)', async () => {
+  it('RF-42 ManagerType: BMC', async () => {
     expect((await manager())['ManagerType']).toBe('BMC');
   });
 
-  it('§2 Management controller | PowerState | On, whatever the machine is (B4)', async () => {
+  it('RF-43 PowerState: On, also while the machine is off', async () => {
     expect((await manager())['PowerState']).toBe('On');
     expect((await system())['PowerState']).toBe('Off');
   });
 
-  it('§2 Management controller | DateTime | the time, with its offset as a number (B4)', async () => {
+  it('RF-44 DateTime: the time with a numeric offset', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
     const DateTime = String((await manager())['DateTime']);
     expect(DateTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/);
@@ -232,31 +232,31 @@ describeSpec('resources and their fields', (spec) => {
     expect(Date.parse(DateTime)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('§2 Management controller | DateTimeLocalOffset | the offset that DateTime ends in (B4)', async () => {
+  it('RF-45 DateTimeLocalOffset: the offset at the end of DateTime', async () => {
     const body = await manager();
     expect(body['DateTimeLocalOffset']).toBe('+00:00');
     expect(String(body['DateTime']).endsWith(String(body['DateTimeLocalOffset']))).toBe(true);
   });
 
-  it('§2 Management controller | ServiceEntryPointUUID | null (B2)', async () => {
+  it('RF-46 ServiceEntryPointUUID: null', async () => {
     expect((await manager())['ServiceEntryPointUUID']).toBeNull();
   });
 
-  it('§2 Management controller | Status | State and Health (B4)', async () => {
+  it('RF-47 Status: State and Health', async () => {
     expect((await manager())['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
   });
 
-  it('§2 Management controller | Links.ManagerForServers | the system of the same UUID (B4)', async () => {
+  it('RF-48 Links.ManagerForServers: the system with the same UUID', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForServers']).toEqual([
       { '@odata.id': `/redfish/v1/Systems/${spec().uuid}` },
     ]);
   });
 
-  it('§2 Management controller | Links.ManagerForChassis | empty (B4)', async () => {
+  it('RF-49 Links.ManagerForChassis: an empty list', async () => {
     expect(spec().objectAt(await manager(), 'Links')['ManagerForChassis']).toEqual([]);
   });
 
-  it('§2 Management controller | VirtualMedia | a link to the collection of drives (B4)', async () => {
+  it('RF-50 VirtualMedia: a link to the collection of virtual drives', async () => {
     const path = `/redfish/v1/Managers/${spec().uuid}/VirtualMedia`;
     expect((await manager())['VirtualMedia']).toEqual({ '@odata.id': path });
     expect((await spec().get(path))['Members']).toEqual(
@@ -264,7 +264,7 @@ describeSpec('resources and their fields', (spec) => {
     );
   });
 
-  it('§2 Virtual media | Inserted | true while an image is attached, under the manager and under the system (B9)', async () => {
+  it('RF-51 Inserted: true while an image is inserted, below the manager and below the system', async () => {
     expect((await drive())['Inserted']).toBe(false);
     await spec().insert();
     expect((await drive())['Inserted']).toBe(true);

@@ -14,19 +14,19 @@ describeSpec('states and transitions', (spec) => {
     expect(spec().objectAt(answer.body ?? {}, 'Boot')['BootSourceOverrideTarget']).toBe(target);
   };
 
-  it('§3 States and transitions | PowerState = Off, POST Reset with ResetType = On | On, read back after the call (B5)', async () => {
+  it('RF-52 ResetType On: a read after the call returns On', async () => {
     await expect(power()).resolves.toBe('Off');
     await spec().reset('On');
     await expect(power()).resolves.toBe('On');
   });
 
-  it('§3 States and transitions | PowerState = On, POST Reset with ResetType = ForceOff | powered off (B5)', async () => {
+  it('RF-53 ResetType ForceOff: the machine is off', async () => {
     await spec().reset('On');
     await spec().reset('ForceOff');
     await expect(power()).resolves.toBe('Off');
   });
 
-  it('§3 States and transitions | PowerState = On, POST Reset with ResetType = ForceRestart | restarted: a one-time override is used up (B5)', async () => {
+  it('RF-54 ResetType ForceRestart: the machine restarts. The restart uses up a one-time boot override', async () => {
     await spec().reset('On');
     await spec().call('PATCH', systemPath(), {
       Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' },
@@ -37,7 +37,7 @@ describeSpec('states and transitions', (spec) => {
     expect((await boot())['BootSourceOverrideEnabled']).toBe('Disabled');
   });
 
-  it('§3 States and transitions | PowerState = Off, POST Reset with ResetType = ForceOn | powered on from the current target, the inserted ISO (B5)', async () => {
+  it('RF-55 ResetType ForceOn: the machine starts from the boot target, for example from the inserted ISO', async () => {
     await spec().insert();
     await setTarget('Cd');
     await spec().reset('ForceOn');
@@ -45,20 +45,20 @@ describeSpec('states and transitions', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('cdrom');
   });
 
-  it('§3 States and transitions | Inserted = false, POST InsertMedia with Image and Inserted = true | Inserted = true (B9)', async () => {
+  it('RF-56 InsertMedia: Inserted is true', async () => {
     await expect(inserted()).resolves.toBe(false);
     await spec().insert();
     await expect(inserted()).resolves.toBe(true);
   });
 
-  it('§3 States and transitions | Inserted = true, POST EjectMedia | Inserted = false (B9)', async () => {
+  it('RF-57 EjectMedia: Inserted is false', async () => {
     await spec().insert();
     const path = `/redfish/v1/Managers/${spec().uuid}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia`;
     expect((await spec().call('POST', path)).status).toBe(204);
     await expect(inserted()).resolves.toBe(false);
   });
 
-  it('§3 States and transitions | Boot target Hdd, PATCH system with Boot.BootSourceOverrideTarget = Cd | Cd, and the machine boots from it (B6)', async () => {
+  it('RF-58 PATCH from Hdd to Cd: the target is Cd, and the machine boots from it', async () => {
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
     await setTarget('Cd');
     expect((await boot())['BootSourceOverrideTarget']).toBe('Cd');
@@ -66,7 +66,7 @@ describeSpec('states and transitions', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('cdrom');
   });
 
-  it('§3 States and transitions | Boot target Cd, PATCH system with Boot.BootSourceOverrideTarget = Hdd | Hdd, and the machine boots from it (B6)', async () => {
+  it('RF-59 PATCH from Cd to Hdd: the target is Hdd, and the machine boots from it', async () => {
     await setTarget('Cd');
     await setTarget('Hdd');
     expect((await boot())['BootSourceOverrideTarget']).toBe('Hdd');
@@ -78,7 +78,7 @@ describeSpec('states and transitions', (spec) => {
 describeSpec(
   'states and transitions with the boot device ignored',
   (spec) => {
-    it('§3 States and transitions | Condition: EMULATOR_IGNORE_BOOT_DEVICE is false | when it is true, a PATCH leaves the target as it is (B7)', async () => {
+    it('RF-60 EMULATOR_IGNORE_BOOT_DEVICE = True: A PATCH leaves the boot target unchanged', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}`;
       const before = spec().objectAt(await spec().get(path), 'Boot');
       const answer = await spec().call('PATCH', path, {

@@ -34,7 +34,7 @@ describe('configuration', () => {
   const ask = (proxy: TestProxy, more: object = {}) =>
     call(`${proxy.url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages, ...more } });
 
-  it('§1 Proxy configuration | model_list | one entry for each public model; a file without it, or of another type, is a fault (C3)', async () => {
+  it('MP-1 model_list: one entry for each deployment. A missing or malformed list stops the start', async () => {
     const proxy = await start(
       [
         'model_list:',
@@ -49,7 +49,7 @@ describe('configuration', () => {
     await expect(start('model_list: 4000')).rejects.toThrow(/config\.yaml.*:1.*model_list/);
   });
 
-  it('§1 Proxy configuration | model_list[].model_name | what clients put in the model field; nothing else is known (C3)', async () => {
+  it('MP-2 model_list[].model_name: the name that clients send as model. The proxy rejects other names', async () => {
     const proxy = await start(sampleConfig(upstream));
     expect((await ask(proxy)).status).toBe(200);
     const unknown = await ask(proxy, { model: 'nobody' });
@@ -59,7 +59,7 @@ describe('configuration', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('§1 Proxy configuration | model_list[].<params block>.model | provider and name: the name goes upstream, slashes and all (C5)', async () => {
+  it('MP-3 model_list[].litellm_params.model: <provider>/<name>. The upstream gets the name, including its slashes', async () => {
     const proxy = await start(
       sampleConfig(upstream).replace(`hosted_vllm/${SAMPLE_MODEL}`, 'hosted_vllm/vendor/other-model'),
     );
@@ -68,7 +68,7 @@ describe('configuration', () => {
     expect(answer.json()).toMatchObject({ model: 'hosted_vllm/vendor/other-model' });
   });
 
-  it('§1 Proxy configuration | model_list[].<params block>.api_base | the upstream, with a final slash or without (C4)', async () => {
+  it('MP-4 model_list[].litellm_params.api_base: the address of the upstream, with or without a slash at the end', async () => {
     for (const base of [`${upstream.apiBase}/`, upstream.apiBase]) {
       const proxy = await start(sampleConfig(upstream).replace(`${upstream.apiBase}/`, base));
       expect((await ask(proxy)).status).toBe(200);
@@ -76,7 +76,7 @@ describe('configuration', () => {
     }
   });
 
-  it('§1 Proxy configuration | model_list[].<params block>.api_key | goes upstream as Bearer; a wrong one is the upstream 401 (C9)', async () => {
+  it('MP-5 model_list[].litellm_params.api_key: the upstream gets it as a Bearer token. A wrong key: 401', async () => {
     expect((await ask(await start(sampleConfig(upstream)))).status).toBe(200);
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
     const refused = await ask(await start(sampleConfig(upstream).replace(API_KEY, 'sk-wrong-0815')));
@@ -84,7 +84,7 @@ describe('configuration', () => {
     expect(refused.text).not.toContain('sk-wrong-0815');
   });
 
-  it('§1 Proxy configuration | <settings block>.ssl_verify | the CA bundle: with it plain and streamed calls are served, without it refused (C8)', async () => {
+  it('MP-6 litellm_settings.ssl_verify: A CA bundle for plain and streamed calls. Without it, the calls fail', async () => {
     const proxy = await start(sampleConfig(upstream));
     const untrusting = await start(sampleConfig(upstream).replace(/litellm_settings:\n.*\n/, ''));
     for (const stream of [false, true]) {
@@ -98,7 +98,7 @@ describe('configuration', () => {
     );
   });
 
-  it('§1 Proxy configuration | <settings block>.drop_params | true: parameters that the upstream lacks are left out; false: 400 (C10)', async () => {
+  it('MP-7 litellm_settings.drop_params: true removes parameters that the provider does not support. false answers 400', async () => {
     const parameters = { store: true, top_k: 5, temperature: 0 };
     const dropping = await start(sampleConfig(upstream, { settings: ['drop_params: true'] }));
     expect((await ask(dropping, parameters)).status).toBe(200);
@@ -108,7 +108,7 @@ describe('configuration', () => {
     expect(strict.json()).toMatchObject({ error: { message: expect.stringContaining("['store']") } });
   });
 
-  it("§1 Proxy configuration | <params block>, <settings block> | LiteLLM's names and the same without their prefix (C3)", async () => {
+  it('MP-8 Names of the blocks: litellm_params and litellm_settings, or the same names without litellm_', async () => {
     const plain = sampleConfig(upstream).replace('litellm_params', 'params').replace('litellm_settings', 'settings');
     expect((await ask(await start(plain))).json()).toMatchObject({ model: ANSWERED_MODEL });
     const any = sampleConfig(upstream).replace('litellm_params', 'connection');
@@ -117,7 +117,7 @@ describe('configuration', () => {
     expect(proxy.warnings.join('\n')).toMatch(/connection.*litellm_params/);
   });
 
-  it('§1 What the service does | private certificate authority | its server is believed for its own name only, and in its time (C8)', async () => {
+  it('MP-9 Private authority: the proxy trusts its certificates only for the right host and time', async () => {
     const strangers = await Promise.all([
       TestUpstream.start({
         certificate: (_folder, authority) => authority.issue('other', { hosts: ['elsewhere.test'] }),
@@ -146,7 +146,7 @@ describe('configuration', () => {
     }
   });
 
-  it('§1 What the service does | an address instead of a name | is believed where the certificate names it (C8)', async () => {
+  it('MP-10 Address instead of a name: the proxy accepts it if the certificate names the address', async () => {
     const byAddress = sampleConfig(upstream).replace('https://localhost:', 'https://127.0.0.1:');
     expect((await ask(await start(byAddress))).status).toBe(200);
   });
@@ -173,7 +173,7 @@ describe('configuration', () => {
         ...['-d', JSON.stringify({ model: PUBLIC_MODEL, messages })],
       ]);
 
-    it('§1 Proxy start | --config | serves what the file says; without a file, or with one that is not there, it ends with a reason (C2)', async () => {
+    it('MP-11 --config: serves the given file. Without a readable file, the proxy exits with the reason', async () => {
       const url = await launch();
       expect(JSON.parse((await chat(url)).stdout)).toMatchObject({ object: 'chat.completion', model: ANSWERED_MODEL });
       const missing = new ProxyProcess(['--config', join(folder, 'missing.yaml')]);
@@ -181,7 +181,7 @@ describe('configuration', () => {
       expect(missing.output).toContain('missing.yaml');
     });
 
-    it('§1 Proxy start | --detailed_debug | logs the outgoing request as a curl line with a masked key, and the raw answer (C12)', async () => {
+    it('MP-12 --detailed_debug: logs the upstream request as curl with a masked key, and the raw answer', async () => {
       const url = await launch('--detailed_debug');
       await chat(url);
       await running?.said(/curl -X POST/);
@@ -190,7 +190,7 @@ describe('configuration', () => {
       expect(running?.output).not.toContain(API_KEY);
     });
 
-    it('§1 Proxy start | port 4000 | is where it listens unless told otherwise, at every address: ports of containers are published (C2)', async () => {
+    it('MP-13 Port 4000: the default port, on all addresses, so that containers can publish it', async () => {
       const file = join(folder, 'config.yaml');
       writeFileSync(file, sampleConfig(upstream));
       const { stdout } = await run(process.execPath, [join(import.meta.dirname, '../../bin/model-proxy.js'), '--help']);

@@ -1,4 +1,4 @@
-/** Which row of the specification is tested where; the page itself is compared in the suite of the other contract. */
+/** The rows of docs/reference/contract.md and the tables of the specification. The BMC's suite compares rows with tests. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
-const script = fileURLToPath(new URL('../../../../scripts/spec-coverage.js', import.meta.url));
+const script = fileURLToPath(new URL('../../../../scripts/contract.js', import.meta.url));
 const specifications = process.env['RACKLESS_SPEC'];
 
-describe('coverage of the specification', () => {
-  it('reports a row without a test, of endpoints and of their fields (C1)', async () => {
+describe('contract', () => {
+  it("reports endpoints and fields of a specification's tables that the page lacks", async () => {
     const rows = [
       '## 4. Endpoints',
       '### Proxy routes',
@@ -27,17 +27,19 @@ describe('coverage of the specification', () => {
     const file = `data:text/plain,${encodeURIComponent(rows.join('\n'))}`;
     await expect(run(process.execPath, [script, '--spec', 'model-proxy', file])).rejects.toMatchObject({
       stderr:
-        'no test for: §4 Proxy routes | GET {proxy_url}/nowhere\n' +
-        'no test for: §4 POST {base_url}/v1/completions | min_tokens\n',
+        'no row for: Proxy routes | GET {proxy_url}/nowhere\n' +
+        'no row for: POST {base_url}/v1/completions | min_tokens\n',
     });
   });
 
-  // The specification is not part of the repository: this is for whoever has it.
+  // The specification is not part of the repository. This test is for those who have it.
   if (specifications !== undefined) {
-    it('leaves no row of its tables out (C1)', async () => {
-      await expect(
-        run(process.execPath, [script, '--spec', 'model-proxy', join(specifications, 'model-serving-api.md')]),
-      ).resolves.toEqual({ stdout: '', stderr: '' });
+    it('has every row of the tables of the specification', async () => {
+      const file = join(specifications, 'model-serving-api.md');
+      await expect(run(process.execPath, [script, '--spec', 'model-proxy', file])).resolves.toEqual({
+        stdout: '',
+        stderr: '',
+      });
     });
   }
 });

@@ -33,14 +33,14 @@ describe('the endpoints of the specification', () => {
     return choices[0]?.message?.content ?? choices[0]?.text;
   };
 
-  it("§4 POST {base_url}/v1/completions | model | the public name comes in, the upstream's own goes out (C5)", async () => {
+  it('MP-46 model: the client sends the public name. The upstream gets its own name', async () => {
     expect((await post('/v1/completions', completion)).status).toBe(200);
     expect(upstream.last.json).toEqual({ ...completion, model: SAMPLE_MODEL });
     expect((await post('/v1/completions', { ...completion, model: SAMPLE_MODEL })).status).toBe(400);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('§4 POST {base_url}/v1/completions | prompt | reaches the upstream; one without it is a 400 that names it (C11)', async () => {
+  it('MP-47 prompt: reaches the upstream. A request without it gets 400 with the name', async () => {
     expect(content(await post('/v1/completions', completion))).toBe('You said: Tell me a story');
     const { prompt, ...without } = completion;
     const answer = await post('/v1/completions', without);
@@ -58,11 +58,11 @@ describe('the endpoints of the specification', () => {
     ]);
   });
 
-  it('§4 POST {base_url}/v1/completions | max_tokens | bounds what the upstream generates (C6)', async () => {
+  it('MP-48 max_tokens: limits the tokens that the upstream generates', async () => {
     expect(content(await post('/v1/completions', { ...completion, max_tokens: 2 }))).toBe('You said:');
   });
 
-  it('§4 POST {base_url}/v1/completions | temperature | 0, 0.0 or 1e0: reaches the upstream digit for digit (C6)', async () => {
+  it('MP-49 temperature: 0, 0.0 and 1e0 reach the upstream digit for digit', async () => {
     for (const number of ['0', '0.0', '1e0', '0.70']) {
       const body = `{"temperature": ${number} ,"model":"${PUBLIC_MODEL}", "prompt":"p"}`;
       expect((await post('/v1/completions', body)).status).toBe(200);
@@ -70,13 +70,13 @@ describe('the endpoints of the specification', () => {
     }
   });
 
-  it("§4 POST {base_url}/v1/chat/completions | model | the public name comes in, the upstream's own goes out (C5)", async () => {
+  it('MP-50 model: the client sends the public name. The upstream gets its own name', async () => {
     const body = `{"messages" : [{"role":"user","content":"\\u00fc"}],\n "model" :"${PUBLIC_MODEL}","unheard_of":[1.0, {}]}`;
     expect((await post('/v1/chat/completions', body)).status).toBe(200);
     expect(upstream.last.body?.toString()).toBe(body.replace(PUBLIC_MODEL, SAMPLE_MODEL));
   });
 
-  it('§4 POST {base_url}/v1/chat/completions | messages | reach the upstream; a request without them is a 400 (C11)', async () => {
+  it('MP-51 messages: reach the upstream. A request without them gets 400', async () => {
     expect(content(await post('/v1/chat/completions', chat))).toBe('You said: Tell me a story');
     expect(upstream.last.json).toEqual({ ...chat, model: SAMPLE_MODEL });
     const answer = await post('/v1/chat/completions', { model: PUBLIC_MODEL });
@@ -84,14 +84,14 @@ describe('the endpoints of the specification', () => {
     expect(answer.json()).toMatchObject({ error: { param: 'messages', code: '400' } });
   });
 
-  it('§4 Proxy routes | POST {proxy_url}/chat/completions | the chat route without its prefix (C4)', async () => {
+  it('MP-52 POST /chat/completions: the chat route without the prefix', async () => {
     const answer = await post('/chat/completions', chat);
     expect([answer.status, content(answer)]).toEqual([200, 'You said: Tell me a story']);
     expect(answer.json()).toMatchObject({ object: 'chat.completion', model: ANSWERED_MODEL });
     expect(upstream.last.url).toBe('/v1/chat/completions');
   });
 
-  it('§4 Proxy routes | POST {proxy_url}/v1/chat/completions | the same, for base addresses that end in /v1/ (C4)', async () => {
+  it('MP-53 POST /v1/chat/completions: the same, for base addresses that end in /v1/', async () => {
     for (const path of ['/v1/chat/completions', '/v1//chat/completions', '//v1/chat/completions']) {
       const answer = await post(path, chat);
       expect([path, answer.status, content(answer)]).toEqual([path, 200, 'You said: Tell me a story']);
@@ -99,12 +99,12 @@ describe('the endpoints of the specification', () => {
     }
   });
 
-  it('§5 Authentication | Authorization: Bearer <API_KEY> | the configured key goes upstream (C9)', async () => {
+  it('MP-54 Authorization: Bearer <API_KEY>: the upstream gets the configured key', async () => {
     expect((await post('/v1/chat/completions', chat)).status).toBe(200);
     expect(upstream.last.headers.authorization).toBe(`Bearer ${API_KEY}`);
   });
 
-  it("§5 Authentication | a client's key | is accepted, whatever it is, and never goes upstream (C9)", async () => {
+  it('MP-55 Key of a client: without a master key, every key is valid. The upstream never gets it', async () => {
     const secret = 'sk-of-the-client-4711';
     for (const headers of [
       { authorization: `Bearer ${secret}` },
@@ -117,7 +117,7 @@ describe('the endpoints of the specification', () => {
     }
   });
 
-  it("§7 Errors | an upstream's refusal | is told in OpenAI's shape, with its status (C11)", async () => {
+  it("MP-56 Error of an upstream: the client gets the upstream's status and an error in OpenAI's shape", async () => {
     const script = [
       { head: 400, headers: { 'content-type': 'application/json' } },
       {
@@ -138,7 +138,7 @@ describe('the endpoints of the specification', () => {
     });
   });
 
-  it('§8 Limits | context length | 32000, where clients look for it (C10)', async () => {
+  it("MP-57 Context length: clients find 32000, the configured value, in the model's information", async () => {
     const model = await call(`${proxy.url}/v1/models/${PUBLIC_MODEL}`, { method: 'GET' });
     expect(model.status).toBe(200);
     expect(model.json()).toMatchObject({ id: PUBLIC_MODEL, object: 'model', model_info: { max_input_tokens: 32000 } });
@@ -149,7 +149,7 @@ describe('the endpoints of the specification', () => {
     expect(info.text).not.toContain(API_KEY);
   });
 
-  it('§9 Versioning | /v1 | every route is there with the prefix and without it (C4)', async () => {
+  it('MP-58 /v1: every route exists with and without the prefix', async () => {
     for (const prefix of ['', '/v1']) {
       expect((await post(`${prefix}/completions`, completion)).status).toBe(200);
       expect((await call(`${proxy.url}${prefix}/models`, { method: 'GET' })).json()).toEqual({

@@ -99,162 +99,162 @@ describe('the objects of the specification', () => {
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);
   });
 
-  it('§2 Text completion object | id | begins with cmpl-, as the upstream sent it (C1)', () => {
+  it('MP-14 id: begins with cmpl-. Unchanged', () => {
     inText('id');
     expect(at(text, 'id')).toMatch(/^cmpl-./);
   });
 
-  it('§2 Text completion object | object | text_completion (C1)', () => {
+  it('MP-15 object: text_completion', () => {
     inText('object');
     expect(at(text, 'object')).toBe('text_completion');
   });
 
-  it('§2 Text completion object | created | Unix time in seconds, digit for digit (C1)', () => {
+  it("MP-16 created: Unix time in seconds, with the upstream's digits", () => {
     inText('created');
     expect(at(text, 'created')).toEqual(expect.any(Number));
   });
 
-  it('§2 Text completion object | model | as the server reports it, behind the prefix of its provider (C1, C5)', () => {
+  it('MP-17 model: the name that the upstream reports, with the provider as prefix', () => {
     inText('model');
     expect(at(text, 'model')).toBe(ANSWERED_MODEL);
   });
 
-  it('§2 Text completion object | choices | an array, as the upstream sent it (C1)', () => {
+  it('MP-18 choices: an array. Unchanged', () => {
     inText('choices');
     expect(at(text, 'choices')).toHaveLength(1);
   });
 
-  it('§2 Text completion object | usage | an object, as the upstream sent it (C1)', () => {
+  it('MP-19 usage: an object. Unchanged', () => {
     inText('usage');
     expect(at(text, 'usage')).toEqual(expect.any(Object));
   });
 
-  it('§2 Text completion object | index | the position, 0-based (C1)', () => {
+  it('MP-20 index: the position, from 0', () => {
     inTextChoice('index');
     expect(at(text, 'choices', 0, 'index')).toBe(0);
   });
 
-  it('§2 Text completion object | text | the generated text, its escapes as they were (C1)', () => {
+  it("MP-21 text: the generated text, with the upstream's escapes", () => {
     inTextChoice('text');
     expect(at(text, 'choices', 0, 'text')).toBe('You said: Hello there');
   });
 
-  it('§2 Text completion object | logprobs | null survives (C1)', () => {
+  it('MP-22 logprobs: null stays in the answer', () => {
     inTextChoice('logprobs');
     expect(at(text, 'choices', 0, 'logprobs')).toBeNull();
   });
 
-  it('§2 Text completion object | finish_reason | stop (C1)', () => {
+  it('MP-23 finish_reason: stop', () => {
     inTextChoice('finish_reason');
     expect(at(text, 'choices', 0, 'finish_reason')).toBe('stop');
   });
 
-  it('§2 Text completion object | stop_reason | null survives (C1)', () => {
+  it('MP-24 stop_reason: null stays in the answer', () => {
     inTextChoice('stop_reason');
     expect(at(text, 'choices', 0, 'stop_reason')).toBeNull();
   });
 
-  it('§2 Text completion object | prompt_logprobs | null survives (C1)', () => {
+  it('MP-25 prompt_logprobs: null stays in the answer', () => {
     inTextChoice('prompt_logprobs');
     expect(at(text, 'choices', 0, 'prompt_logprobs')).toBeNull();
   });
 
-  it('§2 Chat completion object | id | begins with chatcmpl-, as the upstream sent it (C1)', () => {
+  it('MP-26 id: begins with chatcmpl-. Unchanged', () => {
     inChat('id');
     expect(at(chat, 'id')).toMatch(/^chatcmpl-./);
   });
 
-  it('§2 Chat completion object | created | Unix time in seconds (C1)', () => {
+  it('MP-27 created: Unix time in seconds', () => {
     inChat('created');
     expect(at(chat, 'created')).toEqual(expect.any(Number));
   });
 
-  it('§2 Chat completion object | model | the upstream model with the prefix of its provider (C1, C5)', () => {
+  it("MP-28 model: the upstream's name of the model, with the provider as prefix", () => {
     inChat('model');
     expect(at(chat, 'model')).toBe(ANSWERED_MODEL);
   });
 
-  it('§2 Chat completion object | object | chat.completion (C1)', () => {
+  it('MP-29 object: chat.completion', () => {
     inChat('object');
     expect(at(chat, 'object')).toBe('chat.completion');
   });
 
-  it('§2 Chat completion object | system_fingerprint | null survives (C1)', () => {
+  it('MP-30 system_fingerprint: null stays in the answer', () => {
     inChat('system_fingerprint');
     expect(at(chat, 'system_fingerprint')).toBeNull();
   });
 
-  it('§2 Chat completion object | choices | an array, as the upstream sent it (C1)', () => {
+  it('MP-31 choices: an array. Unchanged', () => {
     inChat('choices');
     expect(at(chat, 'choices')).toHaveLength(1);
   });
 
-  it('§2 Chat completion object | usage | an object, as the upstream sent it (C1)', () => {
+  it('MP-32 usage: an object. Unchanged', () => {
     inChat('usage');
     expect(at(chat, 'usage')).toEqual(expect.any(Object));
   });
 
-  it('§2 Chat completion object | service_tier | null survives (C1)', () => {
+  it('MP-33 service_tier: null stays in the answer', () => {
     inChat('service_tier');
     expect(at(chat, 'service_tier')).toBeNull();
   });
 
-  it('§2 Chat completion object | prompt_logprobs | null survives (C1)', () => {
+  it('MP-34 prompt_logprobs: null stays in the answer', () => {
     inChat('prompt_logprobs');
     expect(at(chat, 'prompt_logprobs')).toBeNull();
   });
 
-  it('§2 Chat completion object | finish_reason | stop (C1)', () => {
+  it('MP-35 finish_reason: stop', () => {
     inChatChoice('finish_reason');
     expect(at(chat, 'choices', 0, 'finish_reason')).toBe('stop');
   });
 
-  it('§2 Chat completion object | index | the position, 0-based (C1)', () => {
+  it('MP-36 index: the position, from 0', () => {
     inChatChoice('index');
     expect(at(chat, 'choices', 0, 'index')).toBe(0);
   });
 
-  it('§2 Chat completion object | message.role | assistant (C1)', () => {
+  it('MP-37 message.role: assistant', () => {
     inChatChoice('message.role');
     expect(at(chat, 'choices', 0, 'message', 'role')).toBe('assistant');
   });
 
-  it('§2 Chat completion object | message.content | the generated text, its escapes as they were (C1)', () => {
+  it("MP-38 message.content: the generated text, with the upstream's escapes", () => {
     inChatChoice('message.content');
     expect(at(chat, 'choices', 0, 'message', 'content')).toBe('You said: Hello there');
   });
 
-  it('§2 Chat completion object | message.tool_calls | null survives (C1)', () => {
+  it('MP-39 message.tool_calls: null stays in the answer', () => {
     inChatChoice('message.tool_calls');
     expect(at(chat, 'choices', 0, 'message', 'tool_calls')).toBeNull();
   });
 
-  it('§2 Chat completion object | message.function_call | null survives (C1)', () => {
+  it('MP-40 message.function_call: null stays in the answer', () => {
     inChatChoice('message.function_call');
     expect(at(chat, 'choices', 0, 'message', 'function_call')).toBeNull();
   });
 
-  it('§2 Usage object | prompt_tokens | the tokens of the input, in both objects (C1)', () => {
+  it('MP-41 prompt_tokens: the number of input tokens, in both objects', () => {
     inUsage('prompt_tokens');
     expect([chat, text].map((answer) => at(answer, 'usage', 'prompt_tokens'))).toEqual([2, 2]);
   });
 
-  it('§2 Usage object | completion_tokens | the tokens generated, in both objects (C1)', () => {
+  it('MP-42 completion_tokens: the number of generated tokens, in both objects', () => {
     inUsage('completion_tokens');
     expect([chat, text].map((answer) => at(answer, 'usage', 'completion_tokens'))).toEqual([4, 4]);
   });
 
-  it('§2 Usage object | total_tokens | the sum of both, in both objects (C1)', () => {
+  it('MP-43 total_tokens: the sum of both, in both objects', () => {
     inUsage('total_tokens');
     expect([chat, text].map((answer) => at(answer, 'usage', 'total_tokens'))).toEqual([6, 6]);
   });
 
-  it('§2 Usage object | prompt_tokens_details | null survives, in both objects (C1)', () => {
+  it('MP-44 prompt_tokens_details: null stays in both objects', () => {
     inUsage('prompt_tokens_details');
     expect([chat, text].map((answer) => at(answer, 'usage', 'prompt_tokens_details'))).toEqual([null, null]);
   });
 
-  it('§2 Usage object | completion_tokens_details | null survives, in both objects (C1)', () => {
+  it('MP-45 completion_tokens_details: null stays in both objects', () => {
     inUsage('completion_tokens_details');
     expect([chat, text].map((answer) => at(answer, 'usage', 'completion_tokens_details'))).toEqual([null, null]);
   });
