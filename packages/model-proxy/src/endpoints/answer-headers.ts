@@ -1,4 +1,7 @@
-/** The headers of every answer: ids, LiteLLM's own, and what the upstream said. @see https://docs.litellm.ai/docs/proxy/response_headers */
+/**
+ * Makes the headers of answers: ids, the headers that LiteLLM defines, and the upstream's headers.
+ * @see https://docs.litellm.ai/docs/proxy/response_headers
+ */
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
@@ -11,8 +14,10 @@ import { dropLongHeaders } from './head-limit.js';
 import { costOf } from './response-cost.js';
 
 /**
- * The headers that an answer has whatever it is: name, value, name, value; names lower case. Those without a value are left out.
- * @param upstream the head of the upstream's answer, where there was one.
+ * Returns the headers that every kind of answer has. Headers that describe the body are not among
+ * them.
+ * @param upstream headers of the upstream's answer; null: the upstream did not answer.
+ * @returns name, value, name, value; names in lower case.
  */
 export function answerHeaders(exchange: Exchange, upstream: readonly string[] | null): string[] {
   const { request, selection, serving } = exchange;
@@ -27,14 +32,15 @@ export function answerHeaders(exchange: Exchange, upstream: readonly string[] | 
     addUpstreamHeaders(headers, upstream, selection?.deployment ?? null);
     exchange.droppedHeaders += dropLongHeaders(headers, from);
   }
-  // Any page may ask, as with LiteLLM; without the second header its scripts would see none of ours.
+  // Like LiteLLM, the proxy allows requests of every web page. Without the second header, scripts
+  // see no other header.
   if (request.headers.origin !== undefined)
     headers.push('access-control-allow-origin', '*', 'access-control-expose-headers', '*');
   if (serving.isDraining()) headers.push('connection', 'close');
   return headers;
 }
 
-/** What is the same for all answers of a selection that is used again and again. */
+/** Headers that are the same in all answers of a selection. */
 const fixedBySelection = new WeakMap<Selection, readonly string[]>();
 
 function fixedHeaders(selection: Selection | null, version: string): readonly string[] {
@@ -49,12 +55,15 @@ function fixedHeaders(selection: Selection | null, version: string): readonly st
   return fixed;
 }
 
-/** Sends the head of an answer. Node takes a flat list as it is, without a copy for each name. */
+/**
+ * Sends the head of an answer.
+ * @param headers name, value, name, value: Node takes this form without a copy of each name.
+ */
 export function writeHead(response: ServerResponse, status: number, headers: string[]): void {
   response.writeHead(status, headers);
 }
 
-/** How it came about. There are neither retries nor fallbacks yet; clients that count them read zeros. */
+/** The proxy has no retries and no fallbacks: clients that count them read zeros. */
 function addCallHeaders(headers: string[], { selection, timeoutMs, usage }: Exchange): void {
   headers.push(
     'x-litellm-attempted-retries',
@@ -65,7 +74,7 @@ function addCallHeaders(headers: string[], { selection, timeoutMs, usage }: Exch
     '0',
   );
   if (timeoutMs !== null) headers.push('x-litellm-timeout', pythonSeconds(timeoutMs));
-  // Of a stream it is not known before its end.
+  // The usage of a stream is known only at its end, after its head.
   const cost = usage === null || selection === null ? null : costOf(selection.deployment, usage);
   if (cost !== null) headers.push('x-litellm-response-cost', String(cost));
 }
@@ -80,13 +89,20 @@ function addDurations(headers: string[], exchange: Exchange): void {
   );
 }
 
-/** How long this proxy kept the request, in milliseconds: neither the client's sending nor the upstream's work counts. */
+/**
+ * Returns the time that this proxy itself needed, in milliseconds. It excludes the time in which
+ * the client sends and the time in which the upstream works.
+ * @param now result of `performance.now()`.
+ */
 export function overheadOf({ receivedAt, sentAt, firstByteAt, answeredAt }: Exchange, now: number): number {
   const upstreamDone = answeredAt !== 0 ? answeredAt : firstByteAt !== 0 ? firstByteAt : now;
   return sentAt - receivedAt + (now - upstreamDone);
 }
 
-/** To the microsecond, `1.25`. By whole numbers: V8 spells them five times as fast as fractions. */
+/**
+ * Writes milliseconds with up to three decimals: `1.25`. Formats whole numbers only, which takes V8
+ * a fifth of the time for fractions.
+ */
 export function milliseconds(value: number): string {
   const microseconds = Math.round(value * 1000);
   const whole = Math.floor(microseconds / 1000);
@@ -98,7 +114,7 @@ export function milliseconds(value: number): string {
 
 const shownApiBases = new WeakMap<Deployment, string>();
 
-/** Without what may be a secret in a URL. */
+/** Returns the `api_base` of a deployment with the secrets in the URL masked. */
 export function shownApiBase(deployment: Deployment): string {
   const known = shownApiBases.get(deployment);
   if (known !== undefined) return known;
@@ -107,21 +123,27 @@ export function shownApiBase(deployment: Deployment): string {
   return shown;
 }
 
-/** Of an upstream's headers, those about its connection with us, or that would act on this proxy's clients in its name. */
+/**
+ * Matches the upstream's headers that clients do not get: headers about the connection between
+ * proxy and upstream, and headers that change how a browser treats this proxy.
+ */
 export const upstreamsOwn =
   /^(?:connection|keep-alive|transfer-encoding|trailer|upgrade|via|te|alt-svc|set-cookie2?|www-authenticate|proxy-.*|access-control-.*|strict-transport-security|content-security-policy.*|date)$/;
-/** Those about the body as it was there. */
+/** Matches headers about the upstream's body, which the proxy may change. */
 const aboutBody = /^content-(?:length|type|encoding)$/;
 
-/** Upstream's name → ours; null: not shown. Upstreams send the same names again and again; strangers can not fill it. */
-const shownNames = new Map<string, string | null>();
-const MAX_SHOWN_NAMES = 1000;
+/**
+ * Caches the name that clients see for a header name of the upstream; null: clients do not get the
+ * header. The size is limited because hostile upstreams may send any name.
+ */
+const cachedNames = new Map<string, string | null>();
+const MAX_CACHED_NAMES = 1000;
 
 function shownName(name: string): string | null {
-  const known = shownNames.get(name);
+  const known = cachedNames.get(name);
   if (known !== undefined) return known;
   const shown = upstreamsOwn.test(name) || aboutBody.test(name) ? null : `llm_provider-${name}`;
-  if (shownNames.size < MAX_SHOWN_NAMES) shownNames.set(name, shown);
+  if (cachedNames.size < MAX_CACHED_NAMES) cachedNames.set(name, shown);
   return shown;
 }
 
@@ -134,12 +156,15 @@ function addUpstreamHeaders(headers: string[], upstream: readonly string[], depl
     const value = mask(upstream[index + 1] ?? '');
     if (value === '' || !isHeaderText(value)) continue;
     headers.push(shown, value);
-    // Clients pace themselves by these names.
+    // Clients look for the rate limits under the original names.
     if (name.startsWith('x-ratelimit-')) headers.push(name, value);
   }
 }
 
-/** RFC 9110 §5.5. Node's server throws for anything else. */
+/**
+ * Returns whether a text can be a header's value (RFC 9110 §5.5). Node's server throws for any
+ * other text.
+ */
 export function isHeaderText(value: string): boolean {
   return !/[^\t\x20-\x7e\x80-\xff]/.test(value);
 }

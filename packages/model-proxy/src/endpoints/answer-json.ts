@@ -1,4 +1,4 @@
-/** Answers that are made here, not upstream. */
+/** Answers that the proxy makes itself, without an upstream. */
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from './exchange.js';
 
@@ -7,7 +7,10 @@ export function answerJson(exchange: Exchange, status: number, value: unknown): 
   answerText(exchange, status, 'application/json', JSON.stringify(value));
 }
 
-/** Sends a text of any kind. @param more further headers: name, value, name, value. */
+/**
+ * Sends a text.
+ * @param more additional headers: name, value, name, value.
+ */
 export function answerText(
   exchange: Exchange,
   status: number,
@@ -17,7 +20,7 @@ export function answerText(
 ): void {
   const { request, response } = exchange;
   const headers = answerHeaders(exchange, null);
-  // What is shown is of this moment.
+  // The text shows the state of this moment.
   headers.push(
     'content-type',
     contentType,

@@ -1,40 +1,54 @@
-/** What becomes of an upstream's answer is decided by its head: an answer is one of a few kinds, each of which knows what to do. */
+/**
+ * The interface of the five kinds of upstream answers: JSON, events, raw, untyped and error. The
+ * head of an answer decides its kind.
+ */
 import type { ProxyError } from '../errors.js';
 import { secretMask } from '../upstream/own-secrets.js';
 import type { UpstreamCall } from '../upstream/upstream.js';
 import type { Endpoint } from './endpoint.js';
 import type { Exchange } from './exchange.js';
 
-/** One answer on its way to the client. */
+/** The upstream's answer to one request, which the proxy sends to the client. */
 export interface Answer {
   data(chunk: Buffer): void;
   end(): void;
-  /** It breaks off: told to the client as well as what it already has allows. */
+  /**
+   * The upstream's answer broke off. Reports the error to the client, as far as the bytes that the
+   * client already has allow.
+   */
   fail(error: ProxyError): void;
 }
 
-/** What an answer is made of. */
+/** The input of an {@link Answer}. */
 export interface AnswerContext {
   readonly exchange: Exchange;
   readonly endpoint: Endpoint;
   readonly call: UpstreamCall;
   readonly status: number;
-  /** Of the upstream: name, value, name, value; names lower case. */
+  /** Headers of the upstream: name, value, name, value; names in lower case. */
   readonly headers: readonly string[];
-  /** What `model` becomes; null: it stays as it is. */
+  /** Returns the model name that the client sees; null: the name does not change. */
   readonly rename: ((reported: string) => string) | null;
 }
 
-/** A header of a flat list; undefined: it is not there. @param name lower case. */
+/**
+ * Returns the value of a header.
+ * @param headers name, value, name, value.
+ * @param name in lower case.
+ */
 export function headerOf(headers: readonly string[], name: string): string | undefined {
   for (let index = 0; index < headers.length; index += 2) if (headers[index] === name) return headers[index + 1];
   return undefined;
 }
 
-/** Longer ones would break clients. No media type or file name of a model's answer comes near it. */
+/** Longer values would break clients. Media types and file names of answers are far shorter. */
 const MAX_BODY_HEADER_LENGTH = 512;
 
-/** As {@link headerOf}, for a header that describes the body; undefined, too, where it is unreasonably long. */
+/**
+ * Returns the value of a header that describes the body, with secrets masked. Drops and counts a
+ * value above {@link MAX_BODY_HEADER_LENGTH}.
+ * @param name in lower case.
+ */
 export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string): string | undefined {
   const value = headerOf(headers, name);
   if (value === undefined) return undefined;
@@ -43,7 +57,9 @@ export function bodyHeaderOf({ exchange, headers }: AnswerContext, name: string)
   return undefined;
 }
 
-/** Sends bytes on; a client that does not take them any more holds the upstream up, and only that one. */
+/**
+ * Sends bytes to the client. While the client does not read, the upstream of this request pauses.
+ */
 export function pass({ exchange, call }: AnswerContext, bytes: Buffer): void {
   const { response } = exchange;
   if (response.write(bytes) || response.listenerCount('drain') > 0) return;

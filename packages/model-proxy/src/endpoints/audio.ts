@@ -1,6 +1,9 @@
 import { defineEndpoint } from './endpoint.js';
 
-/** Speech to text: a form with the recording. @see https://platform.openai.com/docs/api-reference/audio */
+/**
+ * Speech to text. The request is a form with the recording.
+ * @see https://platform.openai.com/docs/api-reference/audio
+ */
 export const transcriptions = defineEndpoint({
   path: 'audio/transcriptions',
   mode: 'audio_transcription',
@@ -8,7 +11,7 @@ export const transcriptions = defineEndpoint({
   answersJson: false,
 });
 
-/** As transcriptions, into English. */
+/** Speech to English text. The request is the same as for {@link transcriptions}. */
 export const translations = defineEndpoint({
   path: 'audio/translations',
   mode: 'audio_transcription',
@@ -16,7 +19,7 @@ export const translations = defineEndpoint({
   answersJson: false,
 });
 
-/** Text to speech; the answer is sound. */
+/** Text to speech. The answer is sound. */
 export const speech = defineEndpoint({
   path: 'audio/speech',
   mode: 'audio_speech',

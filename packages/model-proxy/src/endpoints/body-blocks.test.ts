@@ -8,7 +8,7 @@ describe('memory for large bodies', () => {
   it('holds what was put into it, however the pieces are cut (C6)', () => {
     const blocks = new BodyBlocks();
     const pieces = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
-    const kept = pieces.flatMap((piece) => blocks.keep(piece));
+    const kept = pieces.flatMap((piece) => blocks.copy(piece));
     for (const piece of pieces) piece.fill(0xff);
     const expected = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
     expect(Buffer.concat(kept).equals(Buffer.concat(expected))).toBe(true);
@@ -16,23 +16,23 @@ describe('memory for large bodies', () => {
 
   it('is used again once it is released, and by nobody before (C6)', () => {
     const first = new BodyBlocks();
-    const [of1] = first.keep(Buffer.from('first'));
+    const [of1] = first.copy(Buffer.from('first'));
     const second = new BodyBlocks();
-    const [of2] = second.keep(Buffer.from('second'));
+    const [of2] = second.copy(Buffer.from('second'));
     expect([of1?.toString(), of2?.toString(), of1?.buffer === of2?.buffer]).toEqual(['first', 'second', false]);
     first.release();
-    const [of3] = new BodyBlocks().keep(Buffer.from('third'));
+    const [of3] = new BodyBlocks().copy(Buffer.from('third'));
     expect([of2?.toString(), of3?.toString(), of3?.buffer === of1?.buffer]).toEqual(['second', 'third', true]);
   });
 
   it('is given back once: what is put into it afterwards is in memory of its own (C6)', () => {
     const blocks = new BodyBlocks();
-    blocks.keep(Buffer.from('a'));
+    blocks.copy(Buffer.from('a'));
     blocks.release();
     blocks.release();
-    const [one] = new BodyBlocks().keep(Buffer.from('one'));
-    const [two] = new BodyBlocks().keep(Buffer.from('two'));
-    const [more] = blocks.keep(Buffer.from('more'));
+    const [one] = new BodyBlocks().copy(Buffer.from('one'));
+    const [two] = new BodyBlocks().copy(Buffer.from('two'));
+    const [more] = blocks.copy(Buffer.from('more'));
     expect([one, two, more].map(String)).toEqual(['one', 'two', 'more']);
   });
 });

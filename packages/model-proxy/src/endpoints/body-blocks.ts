@@ -1,28 +1,30 @@
 /**
- * Memory for large request bodies, used again and again. Each piece that Node reads has memory of its own outside of V8's heap; kept
- * until a body is whole and sent, such pieces grow old, and V8 collects its whole heap every few megabytes to be rid of them: a
- * third of what a body of 10 MB cost. Copied here at once they die young, as those of a body that is only passed on do.
+ * Pools the memory of large request bodies. Node allocates memory outside of V8's heap for each
+ * chunk that it reads. Chunks that live until their body is complete move to V8's old generation,
+ * and V8 then collects its whole heap every few megabytes. That was a third of the cost of a body
+ * of 10 MB. If the proxy copies chunks into blocks at once, the chunks die in the young generation.
  */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Few enough writes for a large body, and not much too large for one of 100 KB. */
+/** Large enough for few writes of a large body, and small enough for a body of 100 KB. */
 const BLOCK_BYTES = 262_144;
-/** Kept at most while nobody uses them. */
-const MAXIMUM_FREE = 256;
-/** Blocks that nobody has needed for so long are given back to the system. */
-const LOOK_MS = 10_000;
+/** Maximum number of blocks in the pool that no body uses. */
+const MAX_FREE = 256;
+/** Blocks that no body needed for this time are freed. */
+const SHRINK_INTERVAL_MS = 10_000;
 
-/** Blocks that are free. */
+/** The pool. */
 const free: Buffer[] = [];
-/** The least of them that there were since the last look. */
+/** Minimum size of the pool since the last call of {@link shrink}. */
 let leastFree = 0;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * After so many bytes of pieces the young ones are collected. V8 would wait for 32 MB of them, but long before counts them as a
- * reason to collect everything; and memory that is used again at once is still in the processor's cache.
+ * After this many bytes of chunks, the proxy collects V8's young generation. V8 itself would wait
+ * for 32 MB, and would collect the whole heap before that. Memory that is reused early is also
+ * still in the processor's cache.
  */
 const YOUNG_BYTES = 4_194_304;
 let young = 0;
@@ -36,11 +38,11 @@ function countYoung(bytes: number): void {
   collectYoung({ type: 'minor' });
 }
 
-/** V8's own `gc`, which it shows to contexts that are made behind this flag. */
+/** Returns V8's `gc` function, which contexts made after this flag have. */
 function findCollector(): NonNullable<typeof collectYoung> {
   setFlagsFromString('--expose-gc');
   const found: unknown = runInNewContext('typeof gc === "function" ? gc : undefined');
-  return typeof found === 'function' ? (found as NonNullable<typeof collectYoung>) : () => undefined; // V8's, which takes this
+  return typeof found === 'function' ? (found as NonNullable<typeof collectYoung>) : () => undefined; // V8's function takes these options
 }
 
 function take(): Buffer {
@@ -50,11 +52,11 @@ function take(): Buffer {
 }
 
 function giveBack(blocks: readonly Buffer[]): void {
-  for (const block of blocks) if (free.length < MAXIMUM_FREE) free.push(block);
-  timer ??= setInterval(look, LOOK_MS).unref();
+  for (const block of blocks) if (free.length < MAX_FREE) free.push(block);
+  timer ??= setInterval(shrink, SHRINK_INTERVAL_MS).unref();
 }
 
-function look(): void {
+function shrink(): void {
   free.splice(0, leastFree);
   leastFree = free.length;
   if (free.length > 0) return;
@@ -62,41 +64,47 @@ function look(): void {
   timer = undefined;
 }
 
-/** Bodies up to here are kept as they come, unless they begin with a piece as large as this: nobody takes a block by a few bytes. */
+/** Smaller bodies are not copied into blocks, unless a chunk has {@link LARGE_CHUNK_BYTES}. */
 const UNCOPIED_BYTES = 65_536;
-const LARGE_PIECE_BYTES = 32_768;
+const LARGE_CHUNK_BYTES = 32_768;
 
-/** Whether a piece is to be kept in blocks. @param before bytes of the body in front of it. */
-export function isForBlocks(piece: Buffer, before: number): boolean {
-  return before >= UNCOPIED_BYTES || piece.length >= LARGE_PIECE_BYTES;
+/**
+ * Returns whether a chunk should be copied into blocks.
+ * @param before number of the body's bytes before the chunk.
+ */
+export function isForBlocks(chunk: Buffer, before: number): boolean {
+  return before >= UNCOPIED_BYTES || chunk.length >= LARGE_CHUNK_BYTES;
 }
 
-/** What one body has of them. */
+/** The blocks of one body. */
 export class BodyBlocks {
   readonly #blocks: Buffer[] = [];
-  /** Of the last block. */
+  /** Number of bytes used in the last block. */
   #used = BLOCK_BYTES;
 
-  /** @returns views of the same bytes, to be kept in place of the piece. */
-  keep(piece: Buffer): readonly Buffer[] {
-    countYoung(piece.length);
-    const kept: Buffer[] = [];
-    for (let from = 0; from < piece.length;) {
+  /** Copies a chunk. @returns views of the copied bytes, which replace the chunk. */
+  copy(chunk: Buffer): readonly Buffer[] {
+    countYoung(chunk.length);
+    const views: Buffer[] = [];
+    for (let from = 0; from < chunk.length;) {
       if (this.#used === BLOCK_BYTES) {
         this.#blocks.push(take());
         this.#used = 0;
       }
-      const block = this.#blocks[this.#blocks.length - 1] ?? piece;
-      const length = Math.min(piece.length - from, BLOCK_BYTES - this.#used);
-      piece.copy(block, this.#used, from, from + length);
-      kept.push(block.subarray(this.#used, this.#used + length));
+      const block = this.#blocks[this.#blocks.length - 1] ?? chunk;
+      const length = Math.min(chunk.length - from, BLOCK_BYTES - this.#used);
+      chunk.copy(block, this.#used, from, from + length);
+      views.push(block.subarray(this.#used, this.#used + length));
       this.#used += length;
       from += length;
     }
-    return kept;
+    return views;
   }
 
-  /** Gives the memory to other bodies. Only once nobody will read the views any more: not the socket that they are sent by, either. */
+  /**
+   * Returns the blocks to the pool. The caller must ensure that nothing reads the views later, the
+   * sending socket included.
+   */
   release(): void {
     giveBack(this.#blocks.splice(0));
     this.#used = BLOCK_BYTES;

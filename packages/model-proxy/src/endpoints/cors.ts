@@ -1,14 +1,21 @@
-/** Pages in a browser may ask from anywhere, as they may with LiteLLM. Credentials of the browser's own are not allowed: keys are in headers. */
+/**
+ * Allows web pages of every origin to send requests, as LiteLLM does. The browser's own credentials
+ * are not allowed: keys are in headers.
+ */
 import type { ServerResponse } from 'node:http';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from './exchange.js';
 
-/** Longest time in seconds for which Chromium believes an answer is 7200; LiteLLM's is ten minutes. */
+/**
+ * Seconds for which a browser caches the answer. The value is LiteLLM's; Chromium's maximum is
+ * 7200.
+ */
 const MAX_AGE_S = '600';
 
 /**
- * Answers OPTIONS: what a browser asks before it sends a request of another origin, and what anybody else may ask.
- * @param allow methods of the path: `POST`.
+ * Answers OPTIONS requests: the preflight request that a browser sends before a request to another
+ * origin, and OPTIONS of other clients.
+ * @param allow methods of the path, such as `POST`.
  * @see https://fetch.spec.whatwg.org/#cors-preflight-fetch
  */
 export function answerOptions(exchange: Exchange, allow: string): void {

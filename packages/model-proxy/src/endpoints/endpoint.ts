@@ -1,26 +1,42 @@
+/** The type of the endpoint literals in this folder. */
 import type { NullableMembers } from '../json/rewrite-answer.js';
 
-/** An endpoint is one literal: a path of OpenAI's API, and what the proxy has to know of its bodies. */
+/** Describes a path of OpenAI's API and the bodies of its requests and answers. */
 export interface Endpoint {
   /** Path below `/v1/` and below an upstream's `api_base`: `chat/completions`. */
   readonly path: string;
-  /** Without it the request is refused: `messages`. null: nothing but `model` is asked for. */
+  /**
+   * The proxy rejects requests without this parameter, such as `messages`; null: only `model` is
+   * required.
+   */
   readonly requiredParameter: string | null;
-  /** `model_info.mode` of its models. */
+  /** `model_info.mode` of the models that this endpoint serves. */
   readonly mode: string;
-  /** How requests carry `model`: as a member of a JSON object, or as a field of a form (audio, pictures). */
+  /**
+   * The body of requests: a JSON object with the member `model`, or a form with the field `model`
+   * (audio, pictures).
+   */
   readonly requestBody: 'json' | 'multipart';
-  /** Whether answers are JSON or events: text and empty answers are faults of the upstream then. Not for sound and transcriptions. */
+  /**
+   * Whether all answers are JSON or events. Text and empty answers are then faults of the upstream.
+   * False for sound and transcriptions.
+   */
   readonly answersJson: boolean;
-  /** Where answers carry the model's name; the first path that is there. Streamed events of `responses` nest it. */
+  /**
+   * Paths of the member with the model's name in answers and events. The first path that exists is
+   * used.
+   */
   readonly answerModel: readonly (readonly string[])[];
-  /** Whether upstreams serve it beside `/v1`, not below it. */
+  /** Whether upstreams serve the path next to `/v1`, not below it. */
   readonly besideVersion: boolean;
-  /** Shape that `fill_null_fields` completes; null: none. Not for streamed chunks. */
+  /** Members that `fill_null_fields` adds to answers, but not to events; null: none. */
   readonly nullable: NullableMembers | null;
 }
 
-/** An endpoint with what most have: JSON, the answer's `model` at its top, nothing to fill. */
+/**
+ * Makes an endpoint. Defaults: JSON requests and answers, the answer's `model` at the top, nothing
+ * to fill.
+ */
 export function defineEndpoint(
   endpoint: Pick<Endpoint, 'path' | 'mode'> & Partial<Omit<Endpoint, 'path' | 'mode'>>,
 ): Endpoint {

@@ -1,14 +1,14 @@
-/** An answer with a status that says no: kept until it is whole, told in OpenAI's shape. */
+/** Answers of upstreams with an error status. The client gets the error in OpenAI's shape. */
 import { performance } from 'node:perf_hooks';
 import { ChunkList } from '../json/chunk-list.js';
 import { errorOfStatus } from '../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
 import { refuse } from './refusal.js';
 
-/** Part of an error's body that is read. Longer ones are no messages, and may never end. */
+/** The proxy reads this part of an error's body. A longer body is no message, and may never end. */
 const MAX_ERROR_BYTES = 1_048_576;
 
-/** Any answer whose status is none of success. */
+/** An answer with a status outside of 2xx, collected until it is complete. */
 export class ErrorAnswer implements Answer {
   readonly #context: AnswerContext;
   readonly #received = new ChunkList();
@@ -34,7 +34,7 @@ export class ErrorAnswer implements Answer {
     refuse(exchange, errorOfStatus(status, headers, Buffer.concat(this.#received.chunks), exchange.selection), headers);
   }
 
-  /** The status says more than that its explanation broke off. */
+  /** Reports the upstream's status: it says more than the fault that cut off the body. */
   fail(): void {
     this.end();
   }

@@ -1,17 +1,22 @@
-/** Errors that come with a status that says nothing of them: as an answer of 200, or as the first event of a stream. */
+/**
+ * Errors that some upstreams send with status 200: as the answer, or as the first event of a
+ * stream.
+ */
 
-/** Longer than any error that stands in place of an answer. */
+/** Maximum size of such an error; longer answers are no errors. */
 export const MAX_SUCCESS_ERROR_BYTES = 65_536;
 
 const errorKey = Buffer.from('"error"');
-/** In an answer that is an error, `error` is the first member, or `object` is and says so. */
+/** The first member of an error is `error`, or it is `object` with the value `error`. */
 const BEGINNING_BYTES = 64;
 
 /**
- * The status of an error that came as an answer in place of one; undefined: it is none. An answer that tells of itself what it is
- * (`"object": "response"`, which may have failed) or that has choices is none, whatever else it has.
- * @param chunks as received.
- * @param length of all of them, in bytes.
+ * Finds the status of an error that came as an answer with status 200. An answer with `choices`, or
+ * with an `object` other than `error`, is no error, whatever other members it has: a response whose
+ * `status` is `failed` has an `error` member, too.
+ * @param chunks the whole answer, as received.
+ * @param length size of the answer in bytes.
+ * @returns 400 to 599; undefined: the answer is no error.
  */
 export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): number | undefined {
   if (length > MAX_SUCCESS_ERROR_BYTES || chunks[0]?.subarray(0, BEGINNING_BYTES).includes(errorKey) !== true)
@@ -22,19 +27,20 @@ export function statusOfErrorAnswer(chunks: readonly Buffer[], length: number): 
 }
 
 /**
- * The status of an error that came as an event; undefined: it is none. `{"error": null, …}` and events that talk about errors
- * are no errors.
- * @param data of the event.
+ * Finds the status of an error that came as an event. An event with `{"error": null}` or with a
+ * text about errors is no error.
+ * @param data the event's data.
+ * @returns 400 to 599; undefined: the event is no error.
  */
 export function statusOfErrorEvent(data: string): number | undefined {
   const event = parse(data);
   return event === undefined ? undefined : statusOf(event);
 }
 
-/** vLLM puts the status into `code`, OpenAI a word. */
-function statusOf(told: object): number | undefined {
-  // vLLM's older shape has the error's members at the top.
-  const error = 'error' in told ? told.error : 'object' in told && told.object === 'error' ? told : null;
+/** vLLM writes the status into `code`; OpenAI writes a word. */
+function statusOf(value: object): number | undefined {
+  // In vLLM's older shape, the members of the error are at the top.
+  const error = 'error' in value ? value.error : 'object' in value && value.object === 'error' ? value : null;
   if (typeof error === 'string') return 500;
   if (typeof error !== 'object' || error === null) return undefined;
   const code = 'code' in error ? Number(error.code) : Number.NaN;
@@ -46,7 +52,7 @@ function parse(text: string): object | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    // Whatever it is, it is for the client to read.
+    // Invalid JSON is no error of an upstream: the client gets it unchanged.
     return undefined;
   }
 }

@@ -69,7 +69,8 @@ describe('a stream', () => {
 
   const WORDS = ['é', 'b', '漢', 'd'];
   /**
-   * Sends raw requests for streams at once. Their events differ in one word, and each waits for the one before to arrive.
+   * Sends raw requests for streams at once. Their events differ in one word, and each waits for the
+   * one before to arrive.
    * @returns all that arrives.
    */
   const alike = async (version: string, count: number): Promise<string> => {
@@ -271,7 +272,8 @@ describe('a client that does not read', () => {
     response.writeHead(200, events);
     const event = chunk('x'.repeat(100_000));
     let sent = 0;
-    // The upstream stops when its own buffers are full, which they never are where somebody in between takes everything.
+    // The upstream stops when its own buffers are full, which they never are where somebody in
+    // between takes everything.
     while (response.write(event) || sent < 3) {
       sent += 1;
       await new Promise((resolve) => setImmediate(resolve));

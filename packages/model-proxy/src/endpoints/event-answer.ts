@@ -1,4 +1,7 @@
-/** A stream of events: each one goes on as soon as it is whole, with the model's name as it is told here, and is otherwise what it was. */
+/**
+ * Streams of events. Each event goes to the client as soon as it is complete; only its model name
+ * may change.
+ */
 import type { Socket } from 'node:net';
 import type { ProxyError } from '../errors.js';
 import { errorOfStatus, interruptionFault } from '../upstream/classify.js';
@@ -11,15 +14,18 @@ import { findUsage } from './usage.js';
 
 const errorKey = Buffer.from('"error"');
 
+/** An answer that is a stream of server-sent events. */
 export class EventAnswer implements Answer {
   readonly #context: AnswerContext;
-  /** Where no name changes, too: it knows where events end, and whether the stream is whole. */
+  /** Finds the ends of events and an incomplete stream, also if no name changes. */
   readonly #rewriter: EventRewriter;
-  /** The last two pieces: the tokens are counted in one of the last events, and the very last may be `[DONE]`. */
+  /**
+   * The last two writes. One of the last events has the usage, and the very last may be `[DONE]`.
+   */
   #last: Buffer | string = '';
   #beforeLast: Buffer | string = '';
-  /** The client does not read as fast as the upstream writes. */
-  #isHeld = false;
+  /** Whether the upstream waits for the client to read. */
+  #isPaused = false;
 
   constructor(context: AnswerContext) {
     this.#context = context;
@@ -34,7 +40,8 @@ export class EventAnswer implements Answer {
   data(chunk: Buffer): void {
     const { response } = this.#context.exchange;
     const { socket } = response;
-    // Without a socket it waits for the answer to an earlier request of its connection; HTTP/1.0 knows no chunks.
+    // Without a socket, the response waits for the answer to an earlier request of its connection.
+    // HTTP/1.0 has no chunks.
     if (socket !== null && response.headersSent && response.chunkedEncoding) {
       const event = this.#rewriter.pushLikely(chunk);
       if (event !== undefined) {
@@ -49,18 +56,21 @@ export class EventAnswer implements Answer {
     this.#send(this.#rewriter.finish());
     const { exchange } = this.#context;
     if (exchange.error !== null) return;
-    // Not even a comment came: nobody asks a model for nothing.
+    // An empty stream is a fault, too: every request asks for an answer.
     const interruption = exchange.firstByteAt === 0 ? 'answer' : this.#rewriter.interruption;
     if (interruption !== null && exchange.selection !== null) {
       this.fail(interruptionFault(interruption, exchange.selection));
       return;
     }
     this.#sendHead();
-    this.#count();
+    this.#readUsage();
     endAnswer(exchange);
   }
 
-  /** An event that is not whole is not sent: what a client has read so far it understands, and the next thing is the error. */
+  /**
+   * Sends the error as the next event. Drops an incomplete event, so that the client can read the
+   * error.
+   */
   fail(error: ProxyError): void {
     const { exchange } = this.#context;
     const { response } = exchange;
@@ -69,7 +79,7 @@ export class EventAnswer implements Answer {
       return;
     }
     exchange.error = error;
-    this.#count();
+    this.#readUsage();
     response.write(renderErrorEvent(error));
     endAnswer(exchange);
   }
@@ -88,7 +98,7 @@ export class EventAnswer implements Answer {
       }
       this.#sendHead();
     }
-    // One write for what came together: each has a frame of its own around it.
+    // One write for all events of a chunk: each write costs a frame.
     const bytes = events.length === 1 ? first : Buffer.concat(events);
     this.#beforeLast = this.#last;
     this.#last = bytes;
@@ -96,18 +106,19 @@ export class EventAnswer implements Answer {
   }
 
   /**
-   * A chunk of the transfer coding (RFC 9112 §7.1) in one write. Node writes its length, its bytes and its end by themselves, and joins
-   * them again by a slower way: for most events that is most of their cost.
+   * Writes a chunk of the transfer coding (RFC 9112 §7.1) directly to the socket. Node would make
+   * three writes for length, bytes and end, and join them later. For most events this is most of
+   * their cost.
    */
   #sendChunk(event: string, socket: Socket): void {
     this.#beforeLast = this.#last;
     this.#last = event;
-    if (socket.write(`${event.length.toString(16)}\r\n${event}\r\n`, 'latin1') || this.#isHeld) return;
+    if (socket.write(`${event.length.toString(16)}\r\n${event}\r\n`, 'latin1') || this.#isPaused) return;
     const { call } = this.#context;
-    this.#isHeld = true;
+    this.#isPaused = true;
     call.pause();
     socket.once('drain', () => {
-      this.#isHeld = false;
+      this.#isPaused = false;
       call.resume();
     });
   }
@@ -116,13 +127,16 @@ export class EventAnswer implements Answer {
     const { exchange, status, headers } = this.#context;
     if (exchange.response.headersSent) return;
     const ours = answerHeaders(exchange, headers);
-    // nginx before us would collect the events otherwise.
+    // `x-accel-buffering` tells an nginx before this proxy not to buffer the events.
     ours.push('content-type', bodyHeaderOf(this.#context, 'content-type') ?? 'text/event-stream');
     ours.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
     writeHead(exchange.response, status, ours);
   }
 
-  /** A stream that begins with an error is one, with a status of its own: nothing has been sent yet. */
+  /**
+   * Returns the error if the first event is one. The client gets it as an error status, not as a
+   * stream.
+   */
   #errorIn(event: Buffer): ProxyError | undefined {
     if (event.length > MAX_SUCCESS_ERROR_BYTES || !event.includes(errorKey)) return undefined;
     const data = /^(?:event:[^\r\n]*\r?\n)?data: ?(\{.*\})/s.exec(event.toString().split(/\r?\n\r?\n/)[0] ?? '')?.[1];
@@ -133,7 +147,7 @@ export class EventAnswer implements Answer {
     return errorOfStatus(status, headers, Buffer.from(data), exchange.selection);
   }
 
-  #count(): void {
+  #readUsage(): void {
     for (const piece of [this.#last, this.#beforeLast]) {
       const usage = findUsage(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
       if (usage === null) continue;

@@ -1,4 +1,4 @@
-/** One request of a client and everything that is known of it on its way; what the log, the metrics and the headers are made of. */
+/** The state of one client request. The log, the metrics and the answer's headers read it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -13,61 +13,74 @@ import type { Upstream, UpstreamCall } from '../upstream/upstream.js';
 import type { RequestBounds } from './request-bounds.js';
 import type { Usage } from './usage.js';
 
-/** What requests are served with. A reload makes a new one; requests under way keep theirs to their end. */
+/**
+ * Everything that requests share. A reload makes a new object; requests in flight keep the object
+ * that they started with.
+ */
 export interface Serving {
   readonly settings: ProxySettings;
   readonly router: Router;
   readonly authenticate: Authenticate;
   readonly limits: Limits;
-  /** null: every address and every path is open. */
+  /** null: all client addresses and all paths are allowed. */
   readonly gate: Gate | null;
   readonly upstream: Upstream;
-  /** null: nobody wants to see requests and answers (`--detailed_debug`). */
+  /** Logs requests and answers; null: without `--detailed_debug`. */
   readonly trace: Trace | null;
-  /** Of the proxy: `x-litellm-version` and the upstream's `user-agent`. */
+  /** Version of the proxy, for `x-litellm-version` and for the `user-agent` that upstreams get. */
   readonly version: string;
-  /** Whether the process is about to end: clients are told to look for another connection. */
+  /**
+   * Returns whether the process is about to end. Answers then ask clients to close the connection.
+   */
   readonly isDraining: () => boolean;
 }
 
-/** Times are those of `performance.now()`, 0 while they have not come. */
+/** One client request. Times (`…At`) are results of `performance.now()`; 0: not yet. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly serving: Serving;
-  /** Ours for the log and the upstream (`x-request-id`): the client's own where it can stand in a header and in a log. */
+  /**
+   * Id for the log and for the upstream (`x-request-id`): the client's id if it is safe in a header
+   * and in a log.
+   */
   readonly id: string;
   /** `x-litellm-call-id`. */
   readonly callId: string;
   readonly startedAt = performance.now();
-  /** The request is there, with its body. */
+  /** The proxy has received the request with its body. */
   receivedAt = 0;
-  /** The upstream was asked. */
+  /** The proxy has sent the request to the upstream. */
   sentAt = 0;
-  /** The first byte of the upstream's answer was there. */
+  /** The first byte of the upstream's answer has arrived. */
   firstByteAt = 0;
-  /** The upstream's part was over, well or not. */
+  /** The upstream's answer has ended or failed. */
   answeredAt = 0;
-  /** The client sends its body only when it is told to (`Expect: 100-continue`), which it has not been. */
+  /**
+   * The client waits for `100 Continue` before it sends its body. The proxy has not sent that yet.
+   */
   holdsBodyBack: boolean;
-  /** For the metrics: the template of a path, never a path, of which there is no end. */
+  /** Label for the metrics: the template of the path. The number of paths is unlimited. */
   routeLabel = 'unmatched';
   client: Client | null = null;
   selection: Selection | null = null;
-  /** What the client wants to wait at most; null: it does not say. */
+  /** Timeouts that the client asks for; null: the request has no such header. */
   bounds: RequestBounds | null = null;
-  /** How long the upstream is waited for; in milliseconds, null: without a bound, or it is not asked. */
+  /** Timeout for the upstream in milliseconds; null: no timeout, or no request to an upstream. */
   timeoutMs: number | null = null;
-  /** Under way; ended when the client goes away. */
+  /** The request to the upstream. The proxy aborts it when the client closes the connection. */
   call: UpstreamCall | null = null;
-  /** Whether the connection speaks another protocol now (WebSocket): nothing more can be answered. */
+  /**
+   * Whether the connection has changed to another protocol (WebSocket). An HTTP answer is no longer
+   * possible.
+   */
   upgraded = false;
-  /** Headers of the upstream's that were left out because the head would be too large. */
+  /** Number of the upstream's headers that were dropped because the head would be too large. */
   droppedHeaders = 0;
-  /** Whether the answer came as events. */
+  /** Whether the answer is a stream of events. */
   streamed = false;
   usage: Usage | null = null;
-  /** What went wrong; also when the client could not be told any more. */
+  /** The error of the request, also if the client did not get it. */
   error: ProxyError | null = null;
 
   constructor(request: IncomingMessage, response: ServerResponse, serving: Serving, holdsBodyBack: boolean) {
@@ -82,7 +95,7 @@ export class Exchange {
   }
 }
 
-/** A client's own id, if it can stand in a header and in a log. */
+/** Returns the client's id if it is safe in a header and in a log. */
 function acceptableId(id: string | readonly string[] | undefined): string | undefined {
   return typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id) ? id : undefined;
 }

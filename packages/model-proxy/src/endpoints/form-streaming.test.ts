@@ -1,4 +1,7 @@
-/** Forms that go upstream while they are received: a client whose bytes are counted, before an upstream that reads when it is told to. */
+/**
+ * Forms that go upstream while they are received: a client whose bytes are counted, before an
+ * upstream that reads when it is told to.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -191,7 +194,8 @@ describe('a form', () => {
     client.send(beginning);
     client.send(sound);
     client.send(END);
-    // Nobody reads: after a while the system takes no more. What it took lies in the buffers of four sockets.
+    // Nobody reads: after a while the system takes no more. What it took lies in the buffers of
+    // four sockets.
     let [taken, looks] = [-1, 0];
     await waitFor(
       () => {

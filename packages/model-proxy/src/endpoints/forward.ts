@@ -1,6 +1,8 @@
 /**
- * The way of one request: head → who asks → body, verified while it arrives → selection → the upstream's body and headers → send; and
- * back by the kind of its answer. Callbacks all the way: a promise for each chunk costs more than what is done with it.
+ * Forwards model requests. A request passes these steps: authenticate the client, read and verify
+ * the body while it arrives, select the deployment, make the upstream's headers and body, send. The
+ * kind of the upstream's answer then decides how it goes to the client. All steps use callbacks: a
+ * promise for each chunk would cost more than the work on the chunk.
  */
 import { performance } from 'node:perf_hooks';
 import {
@@ -33,7 +35,8 @@ import { UntypedAnswer } from './untyped-answer.js';
 import { upstreamRequest } from './upstream-request.js';
 
 /**
- * Answers one POST from an upstream. Everything that becomes of it is in the exchange; it is over when the response closes.
+ * Forwards one POST to an upstream and sends the upstream's answer to the client. Never throws: the
+ * result is in `exchange.error`. The exchange ends when its response closes.
  */
 export function forward(exchange: Exchange, target: Target): void {
   const { request, response, serving } = exchange;
@@ -64,11 +67,12 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
   const upload: Upload = {
     inFlightIndex: -1,
     isMoving: true,
-    // One who is held back by the upstream does not stall.
+    // A client that waits for the upstream to read does not stall.
     onStall: () => (request.isPaused() && !response.destroyed ? uploads.add(upload) : abandon(exchange)),
   };
   uploads.add(upload);
-  // A client that has gone away sends no end: what it sent must not be kept until the next look.
+  // A client that closes its connection sends no end. Its body must not stay in memory until the
+  // next check.
   response.on('close', () => uploads.remove(upload));
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
@@ -91,20 +95,23 @@ function receive(exchange: Exchange, target: Target, body: RequestBody): void {
     try {
       body.finish();
       if (exchange.call === null) send(exchange, target, body);
-      else settle(exchange, body);
+      else startWaiting(exchange, body);
     } catch (error) {
       breakOff(exchange, toProxyError(error));
     }
   });
 }
 
-/** Refused or answered already: what still comes is read for politeness alone. */
+/** Returns whether the request has its answer. The proxy discards the rest of its body. */
 function isOver(exchange: Exchange): boolean {
   return exchange.error !== null || exchange.answeredAt !== 0;
 }
 
-/** A body that was sent as it came has come whole: only now is the upstream waited for. */
-function settle(exchange: Exchange, body: RequestBody): void {
+/**
+ * Handles the end of a body that went upstream while it arrived. The upstream's time begins now,
+ * and `stream` is known only now.
+ */
+function startWaiting(exchange: Exchange, body: RequestBody): void {
   const { selection, bounds } = exchange;
   if (selection !== null)
     exchange.timeoutMs = shownTimeout(boundsOf(bounds, selection.deployment, body.streams), body.streams);
@@ -114,20 +121,24 @@ function settle(exchange: Exchange, body: RequestBody): void {
   exchange.sentAt = now;
 }
 
-/** All of the process: a timer is enough for them. */
+/** All uploads of the process: they share a timer. */
 const uploads = watchUploads();
 
-/** Tells a client that may be asleep, and waits for nothing more of it. */
+/** Answers 408 to a client that stopped sending, and ends the request. */
 function abandon(exchange: Exchange): void {
   const { response } = exchange;
-  // Gone long ago: of those nothing is left but this.
+  // The connection has closed: only the entry in `uploads` was left.
   if (response.destroyed) return;
   const isBegun = response.headersSent;
   breakOff(exchange, stalledRequest());
   if (!isBegun) response.end();
 }
 
-/** @throws {ProxyError} 400 where the body can not be forwarded. */
+/**
+ * Selects the deployment and sends the request to it.
+ * @throws {ProxyError} 400: the body cannot be forwarded; 404: no such model; 429: a limit is
+ *   reached.
+ */
 function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody): void {
   const { request, serving, id } = exchange;
   const { router, settings, upstream, trace } = serving;
@@ -150,19 +161,19 @@ function send(exchange: Exchange, { endpoint, model }: Target, body: RequestBody
   exchange.timeoutMs = shownTimeout(outgoing.timeouts, streams);
   const rename = renaming(settings.modelNameInResponse, selection.deployment.provider.name, requested);
   const context = { exchange, endpoint, rename };
-  const handler = new Answering(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
+  const handler = new UpstreamAnswer(context, trace === null ? null : trace.sending(id, shown(outgoing)), body);
   exchange.sentAt = performance.now();
   const call = upstream.send(outgoing, handler);
   handler.call = call;
   exchange.call = call;
 }
 
-/** Of a body that is still coming, its beginning. */
+/** Returns the request for the trace. For a streaming body: the part received so far. */
 function shown(outgoing: UpstreamRequest): TracedRequest {
   return { ...outgoing, body: outgoing.body instanceof BodyStream ? outgoing.body.shown : outgoing.body };
 }
 
-/** What answers call the model; null: what the upstream called it, so that nothing has to be changed. */
+/** Returns how answers rename the model; null: they keep the upstream's name. */
 function renaming(setting: ModelNameInResponse, provider: string, requested: string): AnswerContext['rename'] {
   switch (setting) {
     case 'upstream':
@@ -176,8 +187,8 @@ function renaming(setting: ModelNameInResponse, provider: string, requested: str
   }
 }
 
-/** The upstream's side of an exchange. */
-class Answering implements UpstreamHandler {
+/** Handles the upstream's answer to one exchange. */
+class UpstreamAnswer implements UpstreamHandler {
   call: SentCall | undefined;
   readonly #context: Pick<AnswerContext, 'exchange' | 'endpoint' | 'rename'>;
   readonly #traced: TracedCall | null;
@@ -239,7 +250,10 @@ class Answering implements UpstreamHandler {
     }
   }
 
-  /** An answer that cannot be forwarded, or a bug in this proxy. It ends this request only: who calls knows nothing of requests. */
+  /**
+   * Handles an answer that cannot be forwarded, and bugs in this proxy. Ends this request only: an
+   * exception would reach the upstream client, which does not know requests.
+   */
   #fault(error: unknown): void {
     const { exchange } = this.#context;
     exchange.answeredAt = performance.now();
@@ -249,7 +263,7 @@ class Answering implements UpstreamHandler {
 
 const EVENTS = 'text/event-stream';
 
-/** Decides by status and content type: what comes is passed on as what it is, not as what was asked for. */
+/** Makes the answer by the upstream's status and content type, not by what the client asked for. */
 function answerOf(context: AnswerContext): Answer {
   const { status, headers } = context;
   if (status < 200 || status >= 300) return new ErrorAnswer(context);

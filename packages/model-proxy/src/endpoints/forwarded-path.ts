@@ -1,20 +1,23 @@
+/** Paths that the configuration adds (`general_settings.forwarded_paths`). */
 import { defineEndpoint, type Endpoint } from './endpoint.js';
 
+/** Not a mode of LiteLLM: no configured model has it. */
+const MODE = 'forwarded';
+
 /**
- * An endpoint for a path that the configuration opens (`general_settings.forwarded_paths`): a POST of JSON with a `model`. It goes to
- * the same path of the upstream, and the proxy checks no parameter.
- * @param path as the upstream gets it, below `api_base`.
+ * Makes the endpoint of a configured path. It takes a POST with a JSON object that has `model`,
+ * goes to the same path of the upstream, and its parameters are not checked.
+ * @param path result of {@link parseForwardedPath}.
  */
 export function forwardedEndpoint(path: string): Endpoint {
-  return defineEndpoint({ path, mode: OPENED, answersJson: false });
+  return defineEndpoint({ path, mode: MODE, answersJson: false });
 }
 
-/** Mode of the paths that the configuration opens. */
-const OPENED = 'opened';
-
 /**
- * The path below `api_base` of a configured path: `fim/completions` for `/v1/fim/completions`.
- * @returns undefined: it could lead out of `api_base`, or means something else to the next server (dots, escapes, a query).
+ * Parses a configured path.
+ * @returns the path below `api_base`: `fim/completions` for `/v1/fim/completions`. undefined: the
+ *   path contains dots, escapes or a query, with which it could lead out of `api_base`, or mean
+ *   another path to the next server.
  */
 export function parseForwardedPath(path: string): string | undefined {
   const below = path.replace(/^\/?(?:v1(?:\/|$))?/, '');

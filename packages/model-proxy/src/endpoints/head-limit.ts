@@ -1,20 +1,24 @@
 /**
- * Limits the heads of answers. Node's clients refuse a head above 16 KB, nginx with its defaults one above 4 KB, and LiteLLM's own test
- * requires less than 4,096 bytes; an upstream may send 64 KB.
+ * Limits the heads of answers. Node's clients reject a head above 16 KB, nginx with its defaults
+ * one above 4 KB, and LiteLLM's own test requires less than 4,096 bytes. An upstream may send 64
+ * KB.
  */
 
-/** All headers together, in bytes. */
+/** Maximum size of all headers together. */
 const MAX_HEAD_BYTES = 4096;
-/** Room for the status line and for headers that follow: content type and length, date, connection, CORS. */
+/**
+ * Room for the status line and for headers that follow: content type and length, date, connection,
+ * CORS.
+ */
 const RESERVED_BYTES = 512;
 /** `: ` and the line end. */
 const SEPARATOR_BYTES = 4;
 
-/** Without one of these the client misreads the body or the handshake: they go last. */
+/** Without these headers the client misreads the body or the handshake. They are dropped last. */
 const essential = /^(?:content-(?:length|type|encoding|range)|location|sec-websocket-.*)$/;
 
 interface Header {
-  /** Index of its name. */
+  /** Index of the header's name. */
   readonly index: number;
   readonly bytes: number;
   readonly isEssential: boolean;
@@ -37,14 +41,14 @@ export function dropLongHeaders(headers: string[], from: number): number {
     dropped.add(index);
     excess -= bytes;
   }
-  let kept = from;
+  let end = from;
   for (let index = from; index + 1 < headers.length; index += 2) {
     if (dropped.has(index)) continue;
-    headers[kept] = headers[index] ?? '';
-    headers[kept + 1] = headers[index + 1] ?? '';
-    kept += 2;
+    headers[end] = headers[index] ?? '';
+    headers[end + 1] = headers[index + 1] ?? '';
+    end += 2;
   }
-  headers.length = kept;
+  headers.length = end;
   return dropped.size;
 }
 

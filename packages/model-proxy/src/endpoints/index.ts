@@ -1,4 +1,4 @@
-/** Every POST that the proxy serves by the request's `model`; `general_settings.forwarded_paths` adds to them. */
+/** Lists the endpoints that the proxy forwards by the request's `model`. */
 import { speech, transcriptions, translations } from './audio.js';
 import { chatCompletions } from './chat-completions.js';
 import { completions } from './completions.js';
@@ -11,6 +11,8 @@ import { rerank } from './rerank.js';
 import { responses } from './responses.js';
 import { classify, detokenize, pooling, score, tokenize } from './vllm.js';
 
+/** All endpoints, without those that `general_settings.forwarded_paths` adds. */
+/** All endpoints, without those that `general_settings.forwarded_paths` adds. */
 export const endpoints: readonly Endpoint[] = [
   chatCompletions,
   completions,

@@ -1,4 +1,4 @@
-/** An answer in JSON: looked at whole, as errors hide in it, usage and the model's name. */
+/** JSON answers. The proxy collects them to find errors, the usage and the model's name. */
 import { ChunkList } from '../json/chunk-list.js';
 import { bytesBetween } from '../json/text.js';
 import { rewriteAnswer } from '../json/rewrite-answer.js';
@@ -10,9 +10,12 @@ import { endAnswer, refuse } from './refusal.js';
 import { statusOfErrorAnswer } from './error-in-success.js';
 import { findUsage } from './usage.js';
 
-/** Of an answer, where the tokens are counted. */
+/** Size of the part at an answer's end that contains `usage`. */
 const TAIL_BYTES = 8192;
-/** Answers up to this size are one write with their head: Node joins the two where both are text. */
+/**
+ * Answers up to this size are sent in one write with their head. Node joins head and body if both
+ * are text.
+ */
 const JOINED_BYTES = 16_384;
 /** Number of bytes at each end of an answer that show how it begins and ends, after white space. */
 const EDGE_BYTES = 1024;
@@ -24,7 +27,7 @@ const PARSED_BYTES = 4096;
 /** Maximum size of an answer that is only a string, a number, a boolean or null. */
 const MAX_SCALAR_BYTES = 65_536;
 
-/** Kept until it is whole, sent with the model's name as it is told here. */
+/** A JSON answer, collected until it is complete. */
 export class JsonAnswer implements Answer {
   readonly #context: AnswerContext;
   readonly #received = new ChunkList();
@@ -34,11 +37,11 @@ export class JsonAnswer implements Answer {
     this.#context = context;
   }
 
-  /** @throws {ProxyError} 502: there is, or will be, more of it than may be kept. */
+  /** @throws {ProxyError} 502: the answer is larger than the limit, or its head announces that. */
   data(chunk: Buffer): void {
     const { exchange, headers } = this.#context;
     const { maxResponseBytes } = exchange.serving.settings;
-    // The head is asked once: an answer that is known to be too large is not waited for.
+    // Rejects an answer with its first chunk if its announced length is too large.
     const announced = this.#length === 0 ? Number(headerOf(headers, 'content-length') ?? 0) : 0;
     this.#received.push(chunk);
     this.#length += chunk.length;
@@ -82,16 +85,16 @@ export class JsonAnswer implements Answer {
     );
     writeHead(response, status, ours);
     if (length <= JOINED_BYTES && exchange.request.complete) {
-      // One character for each byte and back: the bytes stay what they are.
+      // latin1 maps each byte to one character and back, so the bytes do not change.
       let text = '';
       for (const piece of body) text += piece.toString('latin1');
-      // One write with the head: `end` with a text would make it two, joined by a slower way.
+      // `write` joins the text with the head. `end` with a text would make two writes.
       response.write(text, 'latin1');
       response.socket?.uncork();
       response.end();
       return;
     }
-    // All of it is in memory already: there is nothing to hold back.
+    // Backpressure is useless here: all of the answer is in memory.
     for (const piece of body) response.write(piece);
     endAnswer(exchange);
   }
@@ -100,7 +103,10 @@ export class JsonAnswer implements Answer {
     refuse(this.#context.exchange, error);
   }
 
-  /** Only the end of the connection ended it (RFC 9112 §6.3, HTTP/1.0), which a fallen upstream's does, too. */
+  /**
+   * Returns whether the answer is incomplete JSON that ended with the connection (RFC 9112 §6.3,
+   * HTTP/1.0). A crashed upstream ends the connection, too.
+   */
   #isCutOff(): boolean {
     const { headers } = this.#context;
     if (headerOf(headers, 'content-length') !== undefined || headerOf(headers, 'transfer-encoding') !== undefined)
@@ -123,7 +129,7 @@ export class JsonAnswer implements Answer {
     return isJson(Buffer.concat(this.#received.chunks, this.#length).toString());
   }
 
-  /** Some text from a position on. */
+  /** Returns up to {@link EDGE_BYTES} characters from a position. */
   #edge(from: number): string {
     const start = Math.max(0, from);
     return bytesBetween(
@@ -135,7 +141,9 @@ export class JsonAnswer implements Answer {
   }
 }
 
-/** Accepts the numbers that Python's `json` writes beyond RFC 8259: `NaN`, `Infinity`, `-Infinity`. */
+/**
+ * Accepts the numbers that Python's `json` writes beyond RFC 8259: `NaN`, `Infinity`, `-Infinity`.
+ */
 function isJson(text: string): boolean {
   if (parses(text)) return true;
   // Strings come first in the pattern, so that the words inside them stay.

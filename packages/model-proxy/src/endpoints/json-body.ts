@@ -1,4 +1,4 @@
-/** A JSON object as a request's body: verified to its last brace, never parsed as a whole. */
+/** Request bodies in JSON. The proxy verifies all of the object, but does not build its values. */
 import { ambiguousMember, invalidJson, modelNotText } from '../errors.js';
 import { KeySketch } from '../json/key-sketch.js';
 import { JsonError, type JsonObject } from '../json/object.js';
@@ -11,6 +11,7 @@ import type { Endpoint } from './endpoint.js';
 import { BodyBlocks, isForBlocks } from './body-blocks.js';
 import type { RequestBody } from './request-body.js';
 
+/** Makes the reader of a JSON body. */
 export function createJsonBody(): RequestBody {
   return new JsonBody();
 }
@@ -26,7 +27,7 @@ const nothing: JsonObject = {
 };
 
 class JsonBody implements RequestBody {
-  /** It is checked to its last brace before anybody gets it. */
+  /** A JSON object is verified to its end before the upstream gets it. */
   readonly canBeSent = false;
   readonly #scanner = new JsonObjectScanner();
   #blocks: BodyBlocks | null = null;
@@ -35,7 +36,7 @@ class JsonBody implements RequestBody {
   push(chunk: Buffer): void {
     try {
       if (!isForBlocks(chunk, this.#scanner.length)) this.#scanner.push(chunk);
-      else for (const piece of (this.#blocks ??= new BodyBlocks()).keep(chunk)) this.#scanner.push(piece);
+      else for (const piece of (this.#blocks ??= new BodyBlocks()).copy(chunk)) this.#scanner.push(piece);
     } catch (error) {
       throw asFault(error);
     }
@@ -52,7 +53,8 @@ class JsonBody implements RequestBody {
   model({ path }: Endpoint): string | undefined {
     let found;
     for (const member of this.#object.members) {
-      // Python takes the last of two, Go that in any case: what was checked here must be what runs there.
+      // Of two members, Python reads the last, and Go ignores the case of names. The upstream must
+      // run the model that the proxy checked.
       if (isInOtherCase(member.key, 'model')) throw ambiguousMember('model', 'capital');
       if (member.key !== 'model') continue;
       if (found !== undefined) throw ambiguousMember('model', 'duplicate');
@@ -63,7 +65,8 @@ class JsonBody implements RequestBody {
     const text = textOf(this.#object, found);
     if (text === 'null') return undefined;
     if (!text.startsWith('"')) throw modelNotText(path);
-    // Verified already: without escapes a text is what stands between its quotes.
+    // The scanner has verified the string. Without escapes, its value is the text between the
+    // quotes.
     return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
   }
 

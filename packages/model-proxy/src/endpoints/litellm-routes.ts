@@ -1,11 +1,13 @@
 /**
- * Routes of LiteLLM's proxy that this one does not implement. A client that asks for one learns that, with a link to what the route is,
- * instead of a 404 that looks like a spelling mistake.
+ * Routes of LiteLLM's proxy that this proxy does not implement. The 404 for such a route says so
+ * and links to LiteLLM's page, so that it does not look like a spelling mistake.
  */
 
 const DOCS = 'https://docs.litellm.ai/docs/';
 
-/** Page of LiteLLM's documentation → the first segments of its paths, behind `/v1` or alone. */
+/**
+ * Pages of LiteLLM's documentation → first segments of their paths, without `/v1`.
+ */
 const pages: Readonly<Record<string, readonly string[]>> = {
   'proxy/virtual_keys': ['key', 'sso', 'login', 'invitation', 'jwt'],
   'proxy/users': ['user', 'customer', 'end_user', 'budget', 'provider'],
@@ -58,9 +60,9 @@ const pageBySegment = new Map(
 );
 
 /**
- * The documentation of a route that LiteLLM has. Only for paths that are not served here.
- * @param path without query, slashes collapsed.
- * @returns undefined: LiteLLM has no such route either.
+ * Finds LiteLLM's documentation of a path that this proxy does not serve.
+ * @param path without query, and without doubled slashes.
+ * @returns a URL; undefined: LiteLLM has no such route either.
  */
 export function litellmRoutePage(path: string): string | undefined {
   const [segment = ''] = path

@@ -1,7 +1,11 @@
-/** Anthropic's API, for upstreams that speak it, as vLLM does: forwarded, never translated. @see https://docs.anthropic.com/en/api/messages */
+/**
+ * Anthropic's API, for upstreams that have it, such as vLLM. The proxy forwards requests without
+ * translation.
+ * @see https://docs.anthropic.com/en/api/messages
+ */
 import { defineEndpoint } from './endpoint.js';
 
-/** Chat. The first event of a stream nests the message. */
+/** Chat. In the first event of a stream, the model is in `message`. */
 export const messages = defineEndpoint({
   path: 'messages',
   mode: 'messages',
@@ -9,5 +13,5 @@ export const messages = defineEndpoint({
   answerModel: [['model'], ['message', 'model']],
 });
 
-/** The number of tokens of such a request. */
+/** Counts the tokens of a {@link messages} request. */
 export const countTokens = defineEndpoint({ path: 'messages/count_tokens', mode: 'messages' });

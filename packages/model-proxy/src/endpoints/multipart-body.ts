@@ -1,6 +1,7 @@
 /**
- * A form as a request's body: the recording or picture in it is passed on as it came, its `model` field with the upstream's name. Once
- * that field has been read, nothing of the form has to be kept: the rest goes upstream as it arrives.
+ * Request bodies that are forms. The proxy replaces the value of the `model` field with the
+ * upstream's name and forwards files unchanged. After it has read `model`, it sends the rest of the
+ * form while it arrives.
  */
 import { ChunkList } from '../json/chunk-list.js';
 import { spliceChunks } from '../json/splice.js';
@@ -10,16 +11,19 @@ import { BodyStream } from '../upstream/body-stream.js';
 import { boundaryOf, MultipartError, MultipartScanner, type FormField } from './multipart.js';
 import type { RequestBody } from './request-body.js';
 
-/** Who sends the form, as far as it has to be known here. */
+/** The client that sends the form. */
 export interface FormSender {
-  /** Of the whole form, in bytes; null: not announced. */
+  /** Content-Length of the form; null: the client announced no length. */
   readonly announcedBytes: number | null;
-  /** Sends nothing more, as soon as it hears of it. */
+  /** Stops reading from the client. Chunks that are already read still arrive. */
   pause(): void;
   resume(): void;
 }
 
-/** @throws {ProxyError} 400: the content type names no boundary. */
+/**
+ * Makes the reader of a form.
+ * @throws {ProxyError} 400: the content type has no boundary.
+ */
 export function createMultipartBody(contentType: string, sender: FormSender): RequestBody {
   const boundary = boundaryOf(contentType);
   if (boundary === undefined) throw invalidMultipart('the content type names no boundary');
@@ -32,13 +36,16 @@ class MultipartBody implements RequestBody {
   readonly #boundary: string;
   readonly #sender: FormSender;
   readonly #scanner: MultipartScanner;
-  /** Until there is a stream. */
+  /** The chunks of the form until {@link #stream} exists. */
   #received = new ChunkList();
   #length = 0;
-  /** Where the first part's delimiter begins; null: the form is not whole. */
+  /** Offset of the first part's delimiter; null: the form is incomplete. */
   #start: number | null = null;
   #stream: BodyStream | null = null;
-  /** The last piece of a form whose length was announced: with it, the upstream would have a whole request. */
+  /**
+   * The last chunk of a form whose length was announced. It waits for the check of the form,
+   * because it would complete the upstream's request.
+   */
   #last: Buffer | null = null;
 
   constructor(boundary: string, sender: FormSender) {
@@ -66,7 +73,7 @@ class MultipartBody implements RequestBody {
     this.#stream?.finish();
   }
 
-  /** A form that has come in one piece, as short ones do, is better sent as one. */
+  /** False for a form that is complete, which is faster to send in one piece. */
   get canBeSent(): boolean {
     return !this.#isAll() && this.#named('model').length > 0;
   }
@@ -110,7 +117,7 @@ class MultipartBody implements RequestBody {
     return this.#length === this.#sender.announcedBytes;
   }
 
-  /** For a model that the path named. */
+  /** Makes the `model` part for a form without one, whose path names the model. */
   #modelPart(model: string): Buffer {
     return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n`);
   }

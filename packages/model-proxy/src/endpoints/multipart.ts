@@ -1,89 +1,108 @@
-/** Finds the fields of a form while it arrives. Nothing is kept but offsets and short texts. @see RFC 7578, RFC 2046 §5.1 */
+/**
+ * Finds the fields of a form while it arrives, and stores only offsets and short values.
+ * @see RFC 7578, RFC 2046 §5.1
+ */
 
-/** One part: its name and where its value lies, in bytes from the start of the body. */
+/** A part of a form. Offsets count bytes from the start of the body. */
 export interface FormField {
-  /** null: the part has none. */
+  /** null: the part has no name. */
   readonly name: string | null;
-  /** Whether it has a file's name, too. */
+  /** Whether the part has a file name. */
   readonly isFile: boolean;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** null: it is a file, or nobody wanted it. */
+  /** null: the part is a file, or the caller did not ask for this field. */
   readonly value: string | null;
 }
 
+/** A complete form. */
+/** A complete form. */
 export interface Form {
   readonly fields: readonly FormField[];
-  /** Where the first part's delimiter begins: a further part may be put in here. */
+  /** Offset of the first part's delimiter. Another part can be inserted here. */
   readonly start: number;
 }
 
-/** The body is no form. */
+/** The body is not a valid form. */
 export class MultipartError extends Error {
   override readonly name = 'MultipartError';
 }
 
-/** Far more than any client writes above a part. */
+/** Maximum size of a part's headers; clients write far less. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_FIELDS = 1000;
-/** Of a value that is kept; no name of a model comes near. */
+/** Maximum size of a value that is stored; names of models are far shorter. */
 const MAX_VALUE_BYTES = 16_384;
 const CRLF = Buffer.from('\r\n');
 const DASHES = Buffer.from('--');
 const HEADER_END = Buffer.from('\r\n\r\n');
 
-/** The boundary that a content type names; undefined: none that can be one. */
+/** Returns the boundary in a content type; undefined: there is no valid boundary. */
 export function boundaryOf(contentType: string): string | undefined {
   const match = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);
   return match?.[1] ?? match?.[2];
 }
 
+/** Reads a form in chunks. */
+/** Reads a form in chunks. */
 export class MultipartScanner {
   readonly #delimiter: Buffer;
   readonly #wanted: ReadonlySet<string>;
   #state: 'content' | 'delimiter' | 'headers' | 'done' = 'content';
-  /** What can not be decided yet. The first delimiter has no line before it; with this one it looks like the others. */
+  /**
+   * Bytes that are not processed yet. Starts with a CRLF, because no line comes before the first
+   * delimiter.
+   */
   #window: Buffer = CRLF;
   /** Offset of the window's first byte. */
   #windowStart = -CRLF.length;
   readonly #fields: FormField[] = [];
   /** The part whose value is being read; undefined before the first. */
   #current: (Disposition & { readonly valueStart: number }) | undefined;
-  /** Of its value, what has been dropped from the window; null: it is not kept. */
+  /** The stored part of the value; null: the value is not stored. */
   #value: Buffer | null = null;
   #start: number | undefined;
 
-  /** @param wanted names of the fields whose values are kept. */
+  /**
+   * @param boundary result of {@link boundaryOf}.
+   * @param wanted names of the fields whose values are stored.
+   */
   constructor(boundary: string, wanted: ReadonlySet<string> = new Set()) {
     this.#wanted = wanted;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
   }
 
-  /** Those that have come whole. */
+  /** The complete parts. */
   get fields(): readonly FormField[] {
     return this.#fields;
   }
 
-  /** @throws {MultipartError} */
+  /**
+   * Reads the next chunk.
+   * @throws {MultipartError}
+   */
   push(chunk: Buffer): void {
     if (this.#state === 'done') return;
     this.#window = Buffer.concat([this.#window, chunk]);
     while (this.#step());
   }
 
-  /** All parts that have begun, in their order. */
+  /** The complete parts and the part that has begun, in the order of the form. */
   get begun(): readonly Disposition[] {
     return this.#current === undefined ? this.#fields : [...this.#fields, this.#current];
   }
 
-  /** @throws {MultipartError} the last delimiter has not come. */
+  /**
+   * Ends the form.
+   * @throws {MultipartError} the closing delimiter is missing.
+   */
   finish(): Form {
     if (this.#state !== 'done' || this.#start === undefined)
       throw new MultipartError('the closing boundary is missing');
     return { fields: this.#fields, start: this.#start };
   }
 
-  /** @returns false: more bytes are needed. */
+  /** Processes the next element of the form. @returns false: needs more bytes. */
   #step(): boolean {
     switch (this.#state) {
       case 'content':
@@ -100,9 +119,9 @@ export class MultipartScanner {
   #content(): boolean {
     const at = this.#window.indexOf(this.#delimiter);
     if (at === -1) {
-      // All but what may be the beginning of a delimiter.
+      // The end of the window may be the beginning of a delimiter.
       const sure = Math.max(0, this.#window.length - this.#delimiter.length + 1);
-      this.#keepValue(sure);
+      this.#storeValue(sure);
       this.#drop(sure);
       return false;
     }
@@ -110,7 +129,7 @@ export class MultipartScanner {
     this.#start ??= offset + CRLF.length;
     if (this.#current !== undefined) {
       if (this.#fields.length === MAX_FIELDS) throw new MultipartError(`it has more than ${MAX_FIELDS} parts`);
-      this.#keepValue(at);
+      this.#storeValue(at);
       this.#fields.push({ ...this.#current, valueEnd: offset, value: this.#value?.toString() ?? null });
     }
     this.#drop(at + this.#delimiter.length);
@@ -126,10 +145,11 @@ export class MultipartScanner {
     }
     const end = this.#window.indexOf(CRLF);
     if (end === -1 && this.#window.length <= MAX_HEADER_BYTES) return false;
-    // RFC 2046 allows white space alone behind a boundary; a longer word would be another boundary to another reader.
+    // RFC 2046 allows only white space after a boundary. Another reader could read other text as a
+    // longer boundary.
     if (end === -1 || !/^[ \t]*$/.test(this.#window.toString('latin1', 0, end)))
       throw new MultipartError('something stands behind a boundary');
-    // The line end stays: a part without headers has its empty line right behind it.
+    // Keeps the line end: in a part without headers, the empty line follows directly.
     this.#drop(end);
     this.#state = 'headers';
     return true;
@@ -149,8 +169,8 @@ export class MultipartScanner {
     return true;
   }
 
-  /** @param count of the window's bytes, which are the value's. */
-  #keepValue(count: number): void {
+  /** Stores the first bytes of the window as part of the value. */
+  #storeValue(count: number): void {
     if (this.#value === null) return;
     if (this.#value.length + count > MAX_VALUE_BYTES)
       throw new MultipartError(`the field '${this.#current?.name ?? ''}' is too long`);
@@ -163,21 +183,24 @@ export class MultipartScanner {
   }
 }
 
-/** What a part says of itself. */
+/** The Content-Disposition of a part. */
 export interface Disposition {
-  /** null: it has none. */
+  /** null: the part has no name. */
   readonly name: string | null;
-  /** Whether it has a file's name, too. */
+  /** Whether the part has a file name. */
   readonly isFile: boolean;
 }
 
-/** Name, quoted text, bare word; one after another, so that nothing is found inside of a quoted text. */
+/**
+ * Matches a parameter: its name, and a quoted text or a word. Matches quoted texts completely, so
+ * that it finds no parameter inside.
+ */
 const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
 
 /**
- * RFC 7578 §4.2.
- * @param headers of a part, as text.
- * @throws {MultipartError} two names: another reader might take the other.
+ * Reads the Content-Disposition of a part (RFC 7578 §4.2).
+ * @param headers all headers of the part.
+ * @throws {MultipartError} the part has two names, of which another reader could use the other.
  */
 export function dispositionOf(headers: string): Disposition {
   const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));
@@ -186,7 +209,7 @@ export function dispositionOf(headers: string): Disposition {
   );
   const names = given.filter(([name]) => name === 'name');
   if (dispositions.length > 1 || names.length > 1) throw new MultipartError('a part has two names');
-  // `filename*` (RFC 8187) is not for forms, and some send it all the same.
+  // RFC 7578 forbids `filename*` (RFC 8187) in forms, but some clients send it.
   const isFile = given.some(([name]) => name === 'filename' || name === 'filename*');
   return { name: names[0]?.[1] ?? null, isFile };
 }

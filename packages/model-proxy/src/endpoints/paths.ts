@@ -1,34 +1,44 @@
-/** Which endpoint a path means: `/v1/…` and without, as Azure's clients spell it, with slashes too many. */
+/**
+ * Finds the endpoint of a path: with and without `/v1`, in Azure's form, and with doubled slashes.
+ */
 import type { Endpoint } from './endpoint.js';
 import { forwardedEndpoint } from './forwarded-path.js';
 
-/** What a request's path asks for. */
+/** The endpoint and the model that a path selects. */
 export interface Target {
   readonly endpoint: Endpoint;
-  /** The model that the path names (`/engines/gpt-4/completions`), which then counts, not the body's; null: the body names it. */
+  /**
+   * The model in the path (`/engines/gpt-4/completions`), which has priority over the body's; null:
+   * the body names the model.
+   */
   readonly model: string | null;
 }
 
+/** Finds endpoints by path. */
+/** Finds endpoints by path. */
 export interface Paths {
-  /** The usual spellings, at the cost of one look into a table. @param url as it stands in the request. */
+  /** Finds the usual spellings with a single table look-up. @param url as received. */
   exact(url: string): Target | undefined;
-  /** Every other spelling. @param path of {@link plainPath}. */
+  /** Finds all spellings. @param path result of {@link plainPath}. */
   match(path: string): Target | undefined;
 }
 
+/** Makes the look-up for a list of endpoints. */
+/** Makes the look-up for a list of endpoints. */
 export function createPaths(endpoints: readonly Endpoint[]): Paths {
   const table = new Map<string, Target>();
   for (const endpoint of endpoints) {
     for (const prefix of ['/v1/', '/']) table.set(`${prefix}${endpoint.path}`, { endpoint, model: null });
   }
   const rerank = table.get('/rerank');
-  if (rerank !== undefined) table.set(COHERES_RERANK, rerank);
+  if (rerank !== undefined) table.set(COHERE_RERANK, rerank);
 
   const inPath = (path: string): Target | undefined => {
     const prefix = modelPrefixes.find((candidate) => path.startsWith(candidate));
     if (prefix === undefined) return undefined;
     const rest = path.slice(prefix.length);
-    // `completions` ends `chat/completions`, too, and a model's name may have slashes: the longest endpoint wins.
+    // Both `completions` and `chat/completions` match the end of a path, and a model's name may
+    // contain slashes. The longest path wins.
     const endpoint = endpoints
       .filter((candidate) => rest.endsWith(`/${candidate.path}`))
       .sort((a, b) => b.path.length - a.path.length)[0];
@@ -39,20 +49,24 @@ export function createPaths(endpoints: readonly Endpoint[]): Paths {
   return { exact: (url) => table.get(url), match: (path) => table.get(path) ?? inPath(path) };
 }
 
-/** Cohere's clients write v2; what they send is the same. */
-const COHERES_RERANK = '/v2/rerank';
-/** OpenAI's first API and Azure's name the model in the path. */
+/** Cohere's clients use v2 with the same requests. */
+const COHERE_RERANK = '/v2/rerank';
+/** Paths of OpenAI's first API and of Azure, which contain the model. */
 const modelPrefixes = ['/openai/deployments/', '/engines/', '/v1/engines/'];
 
-/** Templates of the paths that have a literal, as `/routes` lists them: `/v1/embeddings`, `/engines/{model}/embeddings`. */
+/**
+ * Returns the path templates of endpoints for `/routes`: `/v1/embeddings`,
+ * `/engines/{model}/embeddings`.
+ */
 export function endpointPaths(endpoints: readonly Endpoint[]): readonly string[] {
   const prefixes = ['/v1/', '/', ...modelPrefixes.map((prefix) => `${prefix}{model}/`)];
-  return [...prefixes.flatMap((prefix) => endpoints.map(({ path }) => prefix + path)), COHERES_RERANK];
+  return [...prefixes.flatMap((prefix) => endpoints.map(({ path }) => prefix + path)), COHERE_RERANK];
 }
 
 /**
- * The path of a request without query, without doubled slashes and without one at its end; never empty. A proxy may send the whole
- * URL (RFC 9112 §3.2.2).
+ * Returns the path of a request without query, without doubled slashes and without a slash at its
+ * end. A proxy may send the whole URL (RFC 9112 §3.2.2).
+ * @returns never empty.
  */
 export function plainPath(url: string): string {
   const origin = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -62,21 +76,21 @@ export function plainPath(url: string): string {
 }
 
 /**
- * The target of a path that the configuration opens.
- * @param path of {@link plainPath}.
- * @param opened paths below `/v1/`.
+ * Finds a path of `forwarded_paths`.
+ * @param path result of {@link plainPath}.
+ * @param forwarded results of `parseForwardedPath`.
  */
-export function forwardedTarget(path: string, opened: ReadonlySet<string>): Target | undefined {
+export function forwardedTarget(path: string, forwarded: ReadonlySet<string>): Target | undefined {
   const below = path.replace(/^\/(?:v1\/)?/, '');
-  return opened.has(below) ? { endpoint: forwardedEndpoint(below), model: null } : undefined;
+  return forwarded.has(below) ? { endpoint: forwardedEndpoint(below), model: null } : undefined;
 }
 
-/** @returns undefined: the escapes are broken. */
+/** Decodes percent escapes. @returns undefined: an escape is invalid. */
 export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A fault of the client's spelling: there is no such path.
+    // The client's fault. The caller answers 404.
     return undefined;
   }
 }

@@ -1,13 +1,13 @@
-/** An answer that nobody has to understand (sound, pictures): its bytes as they come. */
+/** Forwards answers that the proxy does not read, such as sound and pictures. */
 import type { ProxyError } from '../errors.js';
 import { bodyHeaderOf, pass, type Answer, type AnswerContext } from './answer.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import { endAnswer, refuse } from './refusal.js';
 
-/** Of the upstream's headers, those that a body which is passed on keeps its meaning by. */
+/** The upstream's headers that a client needs to use the body. */
 const bodyHeaders = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
 
-/** Any answer that is neither JSON nor events. */
+/** An answer that is neither JSON nor events. */
 export class RawAnswer implements Answer {
   readonly #context: AnswerContext;
 
@@ -25,7 +25,10 @@ export class RawAnswer implements Answer {
     endAnswer(this.#context.exchange);
   }
 
-  /** Nothing can be said any more once it has begun; a client sees by the connection's end that it is not whole. */
+  /**
+   * Sends the error if the answer has not begun. Otherwise closes the connection, which shows the
+   * client that the answer is incomplete.
+   */
   fail(error: ProxyError): void {
     const { exchange } = this.#context;
     if (!exchange.response.headersSent) {
@@ -36,7 +39,7 @@ export class RawAnswer implements Answer {
     exchange.response.destroy();
   }
 
-  /** With the first byte: until then a failure can still be told. */
+  /** Sends the head together with the first byte. Until then the client can still get an error. */
   #sendHead(): void {
     const { exchange, status, headers } = this.#context;
     if (exchange.response.headersSent) return;

@@ -1,4 +1,7 @@
-/** Requests that Node's parser gives up on never reach a handler; they get an error in OpenAI's shape all the same. */
+/**
+ * Answers requests that Node's HTTP parser rejects, in the shape of OpenAI's errors. No handler
+ * gets them.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreadableRequest } from '../errors.js';
@@ -9,9 +12,9 @@ interface RawFault {
   readonly message: string;
 }
 
-/** What Node's parser says, and what the client hears. Everything that is not here is 400. */
+/** Codes of Node's parser → the client's answer. All other codes get {@link badRequest}. */
 const faults: Readonly<Record<string, RawFault>> = {
-  // A method that nobody has heard of: 501 (RFC 9110 §9.1), where Node by itself says 400.
+  // RFC 9110 §9.1 asks for 501 if the server does not know the method. Node's default is 400.
   HPE_INVALID_METHOD: { status: 501, reason: 'Not Implemented', message: 'There is no such method.' },
   HPE_HEADER_OVERFLOW: {
     status: 431,
@@ -23,13 +26,14 @@ const faults: Readonly<Record<string, RawFault>> = {
 const badRequest: RawFault = { status: 400, reason: 'Bad Request', message: 'The request is not HTTP.' };
 
 /**
- * Answers and closes the connection, as nothing after the fault can be understood.
- * @returns the status; undefined where nobody is there any more to be told, or where the request is known: its own end is told then.
+ * Answers and closes the connection, because the proxy cannot read the bytes after the fault.
+ * @returns the status to log; undefined: the client has gone, or a handler has the request and logs
+ *   its end.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | undefined {
   const response = responseOn(socket);
   const isGone = error.code === 'ECONNRESET' || (response !== undefined && error.code === 'HPE_INVALID_EOF_STATE');
-  // In the middle of another answer ours would be taken for a part of it.
+  // The client would read the error as a part of the answer that has begun.
   if (!socket.writable || isGone || response?.headersSent === true) {
     socket.destroy();
     return undefined;
@@ -39,7 +43,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   return response === undefined ? status : undefined;
 }
 
-/** A whole answer in JSON for a socket that no `ServerResponse` has; the connection ends with it. */
+/**
+ * Makes a complete JSON answer for a socket that has no `ServerResponse`. The answer announces that
+ * the connection closes.
+ */
 export function rawAnswer(status: number, reason: string, body: string): string {
   const lines = [
     `HTTP/1.1 ${status} ${reason}`,
@@ -50,9 +57,9 @@ export function rawAnswer(status: number, reason: string, body: string): string 
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** The response that is in hand on a connection: to the request that is at fault, or to an earlier one. */
+/** Returns the open response of a connection, to the faulty request or to an earlier one. */
 function responseOn(socket: Duplex): ServerResponse | undefined {
-  // Node keeps it on the socket, and its own handler of this event looks at the same two names.
+  // Not in Node's documentation. Its own handler of `clientError` reads the same property.
   const { _httpMessage: response } = socket as Duplex & { readonly _httpMessage?: ServerResponse | null };
   return response ?? undefined;
 }

@@ -1,6 +1,10 @@
-/** Headers of requests as they came. Node's own view hides some of them. */
+/** Reads the headers of requests as received. Node's `headers` omits repeated ones. */
 
-/** How many Host headers a request has. Node keeps the first of two; who else reads the request may keep the other. */
+/**
+ * Returns the number of Host headers. Node uses the first of two; another server may use the
+ * second.
+ * @param rawHeaders name, value, name, value.
+ */
 export function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

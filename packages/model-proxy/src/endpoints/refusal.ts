@@ -1,4 +1,4 @@
-/** Answers that are errors, and how a client that is still sending gets to read them. */
+/** Sends errors to clients, also to clients that are still sending their request. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { limitChunks } from '@rackless/daemon/unread-body.js';
@@ -6,16 +6,19 @@ import { toProxyError, type ProxyError } from '../errors.js';
 import { answerHeaders, writeHead } from './answer-headers.js';
 import type { Exchange } from './exchange.js';
 
-/** What is left of a request of this size is read without a thought, and its connection kept. */
+/** Node reads the rest of a body up to this size, and the connection stays open. */
 const SMALL_BODY_BYTES = 65_536;
-/** How long a client that was refused may take over its next piece, and over all of them: as nginx's `lingering_close`. */
+/**
+ * Timeouts for a rejected client that is still sending: for its next chunk, and for all of them.
+ * nginx calls this `lingering_close` and has the same values.
+ */
 const LINGER_IDLE_MS = 5000;
 const LINGER_MS = 30_000;
 
 /**
- * Answers with an error, unless an answer has begun. Never throws: it is the last thing that is done for a request, often in an event
- * handler, where an exception would end the process.
- * @param upstream the head of the upstream's answer where the error is the upstream's.
+ * Answers with an error, unless an answer has begun. Never throws, because most callers are event
+ * handlers, where an exception would end the process.
+ * @param upstream headers of the upstream's answer if the error is the upstream's.
  */
 export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly string[] | null = null): void {
   const { response } = exchange;
@@ -24,7 +27,7 @@ export function refuse(exchange: Exchange, error: ProxyError, upstream: readonly
   try {
     answerWith(exchange, error, upstream);
   } catch (fault) {
-    // The error cannot be sent either: the client sees that the connection ends, and the log has the reason.
+    // The error cannot be sent either. The connection ends, and the log has the reason.
     exchange.error = toProxyError(fault);
     response.destroy();
   }
@@ -35,7 +38,7 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
   const body = Buffer.from(JSON.stringify(error.body));
   const headers = answerHeaders(exchange, upstream);
   headers.push('content-type', 'application/json', 'content-length', String(body.length));
-  // The upstream's own may be among them already.
+  // The upstream's headers may contain some of them.
   for (const [name, value] of Object.entries(error.headers)) if (!headers.includes(name)) headers.push(name, value);
   if (exchange.holdsBodyBack) headers.push('connection', 'close');
   if (exchange.holdsBodyBack || isNearlyRead(request)) {
@@ -50,25 +53,26 @@ function answerWith(exchange: Exchange, error: ProxyError, upstream: readonly st
 }
 
 /**
- * Ends one request with an error at any time: a fault of the client's while the upstream may be at work, or an exception in a handler.
- * The upstream's request ends, and the client gets the error unless its answer has begun. Never throws.
+ * Ends a request with an error at any time: after a fault of the client while the upstream works,
+ * or after an exception in a handler. Aborts the upstream's request. The client gets the error
+ * unless its answer has begun. Never throws.
  */
 export function breakOff(exchange: Exchange, error: ProxyError): void {
   const { response, call } = exchange;
   call?.abort();
   const isBegun = response.headersSent;
   refuse(exchange, error);
-  // What the client has of an answer must not look whole.
+  // The client must not take the part of the answer for all of it.
   if (isBegun) response.destroy();
 }
 
-/** Ends an answer; one to a request that is still being sent, when all of that has come. */
+/** Ends an answer. If the client is still sending its request, waits for the end of the request. */
 export function endAnswer(exchange: Exchange): void {
   if (exchange.request.complete) exchange.response.end();
   else linger(exchange);
 }
 
-/** Whether Node may read what is left of a request by itself, which it does once the answer has ended. */
+/** Returns whether the rest of a request is small. Node reads it after the answer has ended. */
 function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
   if (complete) return true;
   const length = headers['content-length'];
@@ -77,13 +81,14 @@ function isNearlyRead({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Reads on and throws away until the client has sent all of it, then ends the answer: a connection that is closed with bytes unread is
- * reset, and the client would see that in place of the answer (RFC 9112 §9.6).
+ * Reads and discards the rest of a request, then ends the answer. If the proxy closed the
+ * connection with unread bytes, TCP would reset it, and the client could lose the answer (RFC 9112
+ * §9.6).
  */
 export function linger({ request, response }: Exchange): void {
-  const give = () => request.destroy();
-  const whole = setTimeout(give, LINGER_MS);
-  const idle = setTimeout(give, LINGER_IDLE_MS);
+  const close = () => request.destroy();
+  const whole = setTimeout(close, LINGER_MS);
+  const idle = setTimeout(close, LINGER_IDLE_MS);
   request.removeAllListeners('data').on('data', () => idle.refresh());
   limitChunks(request);
   request.on('end', () => response.end());

@@ -1,30 +1,47 @@
-/** A request's body while it is received and after; the same questions to JSON and to forms. */
+/** The interface of request bodies: JSON and forms. */
 import type { Selection } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 import type { BodyStream } from '../upstream/body-stream.js';
 import type { Endpoint } from './endpoint.js';
 
+/** The body of a model request. */
+/** The body of a model request. */
 export interface RequestBody {
-  /** The next piece. It may be kept: it must not change any more. @throws {ProxyError} 400, as soon as it is sure. */
+  /**
+   * Reads the next chunk. The body may store the chunk: the caller must not change it.
+   * @throws {ProxyError} 400: the body is invalid.
+   */
   push(chunk: Buffer): void;
-  /** All of it has come. @throws {ProxyError} 400 where it is not whole. */
+  /**
+   * Ends the body.
+   * @throws {ProxyError} 400: the body is incomplete.
+   */
   finish(): void;
-  /** Whether it can be sent before all of it has come: everything below may be called then. Otherwise behind {@link RequestBody.finish}. */
+  /**
+   * Whether the body can be sent before it is complete. If so, the members below work now,
+   * otherwise only after {@link RequestBody.finish}.
+   */
   readonly canBeSent: boolean;
   /**
-   * The public name asked for; undefined: there is none.
-   * @throws {ProxyError} 400 where it is no text, or where two readers could find two names.
+   * Returns the public model name in the body; undefined: the body has none.
+   * @throws {ProxyError} 400: the name is not a text, or another reader could find another name.
    */
   model(endpoint: Endpoint): string | undefined;
-  /** Whether the client wants events, as far as it is known. */
+  /** Whether the client asks for events. False if the body has not said so yet. */
   readonly streams: boolean;
+  /** Returns whether the body has a parameter. */
+  /** Returns whether the body has a parameter. */
   has(parameter: string): boolean;
   /**
-   * The body as the upstream gets it: views of what came, with the upstream's name for the model; before all of it has come a
-   * stream, to which the rest is added by {@link RequestBody.push}.
-   * @throws {ProxyError} 400
+   * Returns the body for the upstream, with the upstream's model name. An incomplete body is a
+   * stream, to which {@link RequestBody.push} adds the rest.
+   * @returns views of the received chunks, or a stream.
+   * @throws {ProxyError} 400: the deployment does not support a parameter.
    */
   forUpstream(selection: Selection, endpoint: Endpoint, settings: ProxySettings): readonly Buffer[] | BodyStream;
-  /** Its memory is needed no more: not by the upstream's socket, either. Never called where that is not sure; absent: there is no use in it. */
+  /**
+   * Frees the body's memory for reuse. Called only if the upstream's socket does not need the
+   * memory any more.
+   */
   release?(): void;
 }

@@ -1,20 +1,24 @@
-/** How long a client wants to wait at most for this one request, in LiteLLM's headers, and how long it will be waited for. */
+/** Timeouts of a single request, from the client's headers (LiteLLM's) and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidHeader } from '../errors.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 
-/** In milliseconds; null: nothing was asked for. */
+/** Timeouts that a client asks for, in milliseconds; null: the header is missing. */
 export interface RequestBounds {
-  /** `x-litellm-timeout`: of the whole answer; of a stream, until its first byte. */
+  /** `x-litellm-timeout`: for the whole answer. For a stream: until its first byte. */
   readonly timeoutMs: number | null;
-  /** `x-litellm-stream-timeout`: of a stream, until its first byte. */
+  /** `x-litellm-stream-timeout`: for a stream, until its first byte. */
   readonly streamTimeoutMs: number | null;
 }
 
-/** As of the configuration's time bounds: 23 days, what a timer of Node's can hold. */
+/** Same maximum as for timeouts in the configuration: 23 days, which Node's timers can hold. */
 const MAX_SECONDS = 2_000_000;
 
-/** @returns null: the client leaves it to the deployment, as nearly all do. @throws {ProxyError} 400, naming the header. */
+/**
+ * Reads the timeout headers of a request.
+ * @returns null: the request has no timeout header, as most.
+ * @throws {ProxyError} 400: a header is invalid.
+ */
 export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | null {
   const timeout = headers['x-litellm-timeout'];
   const streamTimeout = headers['x-litellm-stream-timeout'];
@@ -25,7 +29,10 @@ export function requestBounds(headers: IncomingHttpHeaders): RequestBounds | nul
   };
 }
 
-/** The bounds that hold: what the client asks for takes the place of what the deployment has, longer or shorter, as with LiteLLM. */
+/**
+ * Returns the timeouts of a request. The client's timeouts replace the deployment's, even with
+ * longer ones, as in LiteLLM.
+ */
 export function boundsOf(bounds: RequestBounds | null, deployment: Deployment, streams: boolean): Timeouts {
   const configured = streams ? deployment.streamTimeouts : deployment.timeouts;
   if (bounds === null) return configured;
@@ -35,12 +42,14 @@ export function boundsOf(bounds: RequestBounds | null, deployment: Deployment, s
     : { ...configured, totalMs: timeoutMs ?? configured.totalMs };
 }
 
-/** Of the bounds that hold, the one that LiteLLM calls the timeout; in milliseconds, null: there is none. */
+/**
+ * Returns the timeout for LiteLLM's `x-litellm-timeout` header, in milliseconds; null: no timeout.
+ */
 export function shownTimeout({ firstByteMs, totalMs }: Timeouts, streams: boolean): number | null {
   return streams ? firstByteMs : totalMs;
 }
 
-/** Seconds as Python's `float` reads them. */
+/** Parses seconds as Python's `float` does. */
 function milliseconds(name: string, value: string | string[] | undefined): number | null {
   if (value === undefined) return null;
   const text = String(value).trim();

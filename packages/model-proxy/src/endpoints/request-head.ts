@@ -1,4 +1,4 @@
-/** What the head of a request already tells: its faults, and which kind of body follows. */
+/** Checks the head of a request and makes the reader of its body. */
 import type { IncomingMessage } from 'node:http';
 import { requestTooLarge, unsupportedContentEncoding, unsupportedContentType } from '../errors.js';
 import { createJsonBody } from './json-body.js';
@@ -7,9 +7,10 @@ import type { Endpoint } from './endpoint.js';
 import type { RequestBody } from './request-body.js';
 
 /**
- * Makes the reader of the body that is announced.
+ * Makes the reader of the body that a request's head announces.
  * @param maxBytes `max_request_size_mb`.
- * @throws {ProxyError} 413, 415, or 400 for a form without a boundary.
+ * @throws {ProxyError} 413: too large; 415: wrong content type or encoding; 400: form without
+ *   boundary.
  */
 export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxBytes: number): RequestBody {
   const { headers } = request;
@@ -33,15 +34,15 @@ export function announcedBody(request: IncomingMessage, endpoint: Endpoint, maxB
 }
 
 /**
- * Scripts and older clients send JSON as plain text or say nothing; LiteLLM reads it, and it is verified anyway. A form is something
- * else: `curl -d` without a header says so, and is told.
+ * Accepts plain text, too, because scripts and older clients send JSON as text, and LiteLLM accepts
+ * it. Rejects forms, such as `curl -d` without a content type.
  */
 function isJson(contentType: string): boolean {
   const type = mediaType(contentType);
   return type === 'application/json' || type.endsWith('+json') || type === 'text/json' || type === 'text/plain';
 }
 
-/** `text/plain` of `Text/Plain; charset=utf-8`. */
+/** Returns the media type without parameters: `text/plain` for `Text/Plain; charset=utf-8`. */
 export function mediaType(contentType: string): string {
   const end = contentType.indexOf(';');
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();

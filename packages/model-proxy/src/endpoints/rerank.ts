@@ -1,4 +1,4 @@
 import { defineEndpoint } from './endpoint.js';
 
-/** Rerank, as Cohere, Jina and vLLM have it. */
+/** Rerank, with the format of Cohere, Jina and vLLM. */
 export const rerank = defineEndpoint({ path: 'rerank', mode: 'rerank', requiredParameter: 'query' });

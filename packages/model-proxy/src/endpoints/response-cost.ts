@@ -1,8 +1,11 @@
-/** What an answer cost, by the prices that stand in `model_info`. @see https://docs.litellm.ai/docs/proxy/custom_pricing */
+/**
+ * Calculates the cost of answers with the prices in `model_info`.
+ * @see https://docs.litellm.ai/docs/proxy/custom_pricing
+ */
 import type { Deployment } from '../providers/deployment.js';
 import type { Usage } from './usage.js';
 
-/** In dollars, or whatever the configuration counts in. */
+/** Prices in dollars, or in the unit of the configuration. */
 interface Prices {
   readonly inputToken: number;
   readonly outputToken: number;
@@ -10,7 +13,10 @@ interface Prices {
 
 const known = new WeakMap<Deployment, Prices | null>();
 
-/** @returns null: the deployment has no prices. One that is missing beside the other is nothing. */
+/**
+ * Returns the cost of an answer. If only a single price is set, the other is 0.
+ * @returns null: the deployment has no prices.
+ */
 export function costOf(deployment: Deployment, { inputTokens, outputTokens }: Usage): number | null {
   let prices = known.get(deployment);
   if (prices === undefined) {
@@ -27,7 +33,7 @@ function pricesOf({ modelInfo }: Deployment): Prices | null {
   return { inputToken: inputToken ?? 0, outputToken: outputToken ?? 0 };
 }
 
-/** YAML 1.1 reads `1e-6`, which has no point, as a text. */
+/** Accepts texts because YAML 1.1 reads `1e-6`, which has no point, as a text. */
 function price(value: unknown): number | null {
   if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return null;
   const number = Number(value);

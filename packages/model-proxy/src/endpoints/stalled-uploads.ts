@@ -1,31 +1,41 @@
 /**
- * Clients that stop in the middle of their request. Node's limit is for whole requests, which a large one over a thin line would
- * break; a timer for each piece would cost more than the piece. So one timer looks at all of them now and then.
+ * Finds clients that stop in the middle of their request. Node's `requestTimeout` limits the time
+ * of a whole request, which a large request over a slow connection would exceed. A timer for each
+ * chunk would cost more than the chunk. So a single timer checks all requests.
  */
 
 import { InFlight, type Tracked } from '../in-flight.js';
 
-/** A request that is being received. */
+/** A request whose body is arriving. */
 export interface Upload extends Tracked {
-  /** Set with each piece that comes. */
+  /** The owner sets this to true with each chunk. */
   isMoving: boolean;
-  /** Nothing has come for a long time. Called once, and the upload is forgotten. */
+  /** Called once if no chunk came for a long time. The upload is then no longer watched. */
   onStall(): void;
 }
 
-/** One without a piece between two looks has stalled for 30 to 60 seconds. */
-const LOOK_MS = 30_000;
+/**
+ * Time between checks. An upload without a chunk between two checks has stalled for 30 to 60
+ * seconds.
+ */
+const CHECK_INTERVAL_MS = 30_000;
 
+/** The uploads that are watched. */
+/** The uploads that are watched. */
 export interface Uploads {
   add(upload: Upload): void;
   remove(upload: Upload): void;
 }
 
-/** @param lookMs how often to look. The timer runs while there is something to look at, and keeps no process alive. */
-export function watchUploads(lookMs: number = LOOK_MS): Uploads {
+/**
+ * Watches uploads. The timer runs only while there are uploads, and does not keep the process
+ * alive.
+ * @param intervalMs time between checks.
+ */
+export function watchUploads(intervalMs: number = CHECK_INTERVAL_MS): Uploads {
   const uploads = new InFlight<Upload>();
   let timer: NodeJS.Timeout | undefined;
-  const look = (): void => {
+  const check = (): void => {
     for (const upload of uploads.list()) {
       if (upload.isMoving) upload.isMoving = false;
       else {
@@ -40,7 +50,7 @@ export function watchUploads(lookMs: number = LOOK_MS): Uploads {
   return {
     add: (upload) => {
       uploads.add(upload);
-      timer ??= setInterval(look, lookMs).unref();
+      timer ??= setInterval(check, intervalMs).unref();
     },
     remove: (upload) => uploads.delete(upload),
   };

@@ -1,4 +1,7 @@
-/** An answer whose head does not say what it is, or calls it text where only JSON makes sense: its first bytes say what it is. */
+/**
+ * Answers without a content type, or with a text type where only JSON is valid. The first bytes
+ * decide the kind.
+ */
 import type { ProxyError } from '../errors.js';
 import { notJsonFault } from '../upstream/classify.js';
 import type { Answer, AnswerContext } from './answer.js';
@@ -6,7 +9,7 @@ import { EventAnswer } from './event-answer.js';
 import { JsonAnswer } from './json-answer.js';
 import { RawAnswer } from './raw-answer.js';
 
-/** JSON and events are what they look like, as for clients. Other answers are forwarded, unless the endpoint has only those two. */
+/** An answer that becomes a JSON answer, an event answer or a raw answer with its first chunk. */
 export class UntypedAnswer implements Answer {
   readonly #context: AnswerContext;
   #answer: Answer | undefined;
@@ -15,13 +18,16 @@ export class UntypedAnswer implements Answer {
     this.#context = context;
   }
 
-  /** @throws {ProxyError} 502: the endpoint answers in JSON, and this is something else. */
+  /**
+   * @throws {ProxyError} 502: the endpoint answers in JSON, and this answer is neither JSON nor
+   *   events.
+   */
   data(chunk: Buffer): void {
     this.#answer ??= this.#answerOf(chunk);
     this.#answer.data(chunk);
   }
 
-  /** @throws {ProxyError} 502: as {@link data}. A 204 has no body by definition. */
+  /** @throws {ProxyError} 502: as {@link data}. A 204 has no body. */
   end(): void {
     this.#answer ??= this.#context.status === 204 ? new RawAnswer(this.#context) : this.#answerOf(Buffer.alloc(0));
     this.#answer.end();

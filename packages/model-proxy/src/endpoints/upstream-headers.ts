@@ -1,30 +1,37 @@
-/** What an upstream is told: our own headers, never the client's, unless the configuration wants some of them passed on. */
+/**
+ * Makes the headers of requests to upstreams. They contain headers of the client only if the
+ * configuration asks for that.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
-/** What is the same for every request to a deployment, so made once for each. */
+/** The part of the headers that is the same for all requests to a deployment. */
 interface Fixed {
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  /** Whether the configuration says which content type there is. */
+  /** Whether the configuration sets the content type. */
   readonly hasContentType: boolean;
 }
 
 const fixedOf = new WeakMap<Deployment, Fixed>();
 
+/** Options of {@link upstreamHeaders}. */
+/** Options of {@link upstreamHeaders}. */
 export interface UpstreamHeadersOptions {
   readonly deployment: Deployment;
   readonly version: string;
-  /** `x-request-id`, so that a request can be found in the upstream's log. */
+  /** Sent as `x-request-id`, to find the request in the upstream's log. */
   readonly id: string;
-  /** As the client sent it where it holds a form's boundary; JSON otherwise. */
+  /** For forms: the client's content type, which has the boundary. Otherwise JSON. */
   readonly contentType: string;
-  /** `forward_client_headers_to_llm_api`; null: none of the client's. */
+  /** The client's headers with `forward_client_headers_to_llm_api`; otherwise null. */
   readonly clientHeaders: IncomingHttpHeaders | null;
 }
 
-/** The headers of a request to an upstream: name, value, name, value; names lower case. */
+/**
+ * Returns the headers of a request to an upstream: name, value, name, value; names in lower case.
+ */
 export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
   const { deployment, version, id, contentType, clientHeaders } = options;
   let fixed = fixedOf.get(deployment);
@@ -39,11 +46,11 @@ export function upstreamHeaders(options: UpstreamHeadersOptions): string[] {
   return headers;
 }
 
-/** Later ones take the place of earlier ones: what is configured wins. */
+/** Later entries replace earlier ones, so configured headers have priority. */
 function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: string): Fixed {
   const merged = {
     accept: 'application/json, text/event-stream, */*;q=0.5',
-    // What comes compressed could not be rewritten.
+    // The proxy cannot rewrite compressed answers.
     'accept-encoding': 'identity',
     'user-agent': `rackless-model-proxy/${version}`,
     ...provider.headers(apiKey),
@@ -52,14 +59,14 @@ function makeFixed({ provider, apiKey, extraHeaders }: Deployment, version: stri
   return { headers: Object.entries(merged).flat(), hasContentType: 'content-type' in merged };
 }
 
-/** Headers that belong to this proxy or to one in front of it, or are set by us. */
-const keptBack = /^x-(?:litellm-|stainless-|request-id$)/;
+/** Headers that are for this proxy, or that the proxy sets itself. */
+const notForwarded = /^x-(?:litellm-|stainless-|request-id$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
   const taken = names(headers);
   for (const [name, value] of Object.entries(clientHeaders)) {
     if (typeof value !== 'string' || taken.has(name) || secretHeader.test(name)) continue;
-    if (name === 'anthropic-beta' || (name.startsWith('x-') && !keptBack.test(name))) headers.push(name, value);
+    if (name === 'anthropic-beta' || (name.startsWith('x-') && !notForwarded.test(name))) headers.push(name, value);
   }
 }
 

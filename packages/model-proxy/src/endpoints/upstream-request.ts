@@ -1,4 +1,4 @@
-/** What an upstream is asked, made of what a client asked and of what is configured. */
+/** Makes the request to the upstream from the client's request and the configuration. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Selection } from '../routing/router.js';
 import { BodyStream } from '../upstream/body-stream.js';
@@ -9,23 +9,28 @@ import type { RequestBody } from './request-body.js';
 import { boundsOf, type RequestBounds } from './request-bounds.js';
 import { upstreamHeaders } from './upstream-headers.js';
 
+/** Options of {@link upstreamRequest}. */
+/** Options of {@link upstreamRequest}. */
 export interface UpstreamRequestOptions {
   readonly serving: Pick<Serving, 'settings' | 'version'>;
   readonly selection: Selection;
   readonly endpoint: Endpoint;
-  /** Finished, or one that can be sent before it is. */
+  /** Complete, or with `canBeSent`. */
   readonly body: RequestBody;
-  /** Of the client's request. */
+  /** Id of the client's request. */
   readonly id: string;
   /** The headers of the client's request. */
   readonly head: IncomingHttpHeaders;
-  /** What the client wants to wait at most; null: it does not say. */
+  /** Timeouts that the client asks for; null: the request has no such header. */
   readonly bounds: RequestBounds | null;
-  /** Whether it wants events, as far as is known. */
+  /** Whether the client asks for events, as far as the body has arrived. */
   readonly streams: boolean;
 }
 
-/** @throws {ProxyError} 400 where the deployment does not take a parameter. */
+/**
+ * Makes the request to the upstream.
+ * @throws {ProxyError} 400: the deployment does not support a parameter.
+ */
 export function upstreamRequest(options: UpstreamRequestOptions): UpstreamRequest {
   const { serving, selection, endpoint, body, id, head, bounds, streams } = options;
   const { settings, version } = serving;
@@ -48,7 +53,7 @@ export function upstreamRequest(options: UpstreamRequestOptions): UpstreamReques
   return { ...request, timeoutsOfWhole: () => boundsOf(bounds, deployment, body.streams) };
 }
 
-/** As in LiteLLM, an `api_base` that ends with the endpoint's path is the whole address. */
+/** As in LiteLLM, an `api_base` that ends with the endpoint's path is the complete URL. */
 function urlOf(apiBase: string, { path, besideVersion }: Endpoint): string {
   if (besideVersion && apiBase.endsWith('/v1')) return `${apiBase.slice(0, -'/v1'.length)}/${path}`;
   return apiBase.endsWith(`/${path}`) ? apiBase : `${apiBase}/${path}`;

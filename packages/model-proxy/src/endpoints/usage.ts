@@ -1,5 +1,9 @@
-/** How many tokens an answer took, as the upstream counted them; for the metrics alone. */
+/**
+ * Reads the number of tokens that the upstream counted, for metrics and for the cost of an answer.
+ */
 
+/** Tokens of a request and its answer. */
+/** Tokens of a request and its answer. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -7,23 +11,24 @@ export interface Usage {
 }
 
 const usageKey = Buffer.from('"usage"');
-/** `usage` stands at the end of an answer, and is small. */
-const LOOK_BACK = 8192;
-const LONGEST = 2048;
+/** Size of the part at an answer's end in which `usage` is searched. */
+const MAX_TAIL_BYTES = 8192;
+/** Maximum size of `usage`. */
+const MAX_USAGE_BYTES = 2048;
 
 /**
- * Finds `usage` at the end of an answer or of a stream's last event, without parsing what is before it. A text that an answer
- * contains can not be taken for it: quotes within are escaped.
- * @param end the last bytes; what is before the last 8 KiB is not looked at.
- * @returns null: there is none, or not in the usual words.
+ * Finds `usage` at the end of an answer or of a stream's last event, without parsing the rest. It
+ * cannot match inside a string, because quotes are escaped there.
+ * @param end the last bytes of the answer. Only the last 8 KiB are searched.
+ * @returns null: there is no `usage`, or its members have unknown names.
  */
 export function findUsage(end: Buffer): Usage | null {
-  const tail = end.length > LOOK_BACK ? end.subarray(end.length - LOOK_BACK) : end;
+  const tail = end.length > MAX_TAIL_BYTES ? end.subarray(end.length - MAX_TAIL_BYTES) : end;
   const at = tail.lastIndexOf(usageKey);
   if (at === -1) return null;
-  const text = tail.toString('latin1', at + usageKey.length, at + LONGEST);
+  const text = tail.toString('latin1', at + usageKey.length, at + MAX_USAGE_BYTES);
   if (!/^\s*:\s*\{/.test(text)) return null;
-  // OpenAI's older word, and the one of responses and of Anthropic's messages.
+  // OpenAI's older names, and the names in `responses` and in Anthropic's `messages`.
   const input = numberOf(/"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const output = numberOf(/"(?:completion|output)_tokens"\s*:\s*(\d{1,15})/.exec(text));
   const total = numberOf(/"total_tokens"\s*:\s*(\d{1,15})/.exec(text));

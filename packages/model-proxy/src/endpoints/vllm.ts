@@ -1,17 +1,20 @@
-/** Inference paths of vLLM's server beyond OpenAI's API. @see https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html */
+/**
+ * Paths of vLLM's server that OpenAI's API does not have.
+ * @see https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+ */
 import { defineEndpoint } from './endpoint.js';
 
-/** Similarity of texts, by cross-encoders. */
+/** Similarity of texts, from cross-encoder models. */
 export const score = defineEndpoint({ path: 'score', mode: 'score' });
 
-/** Labels of texts. vLLM serves this path and the next three beside `/v1`. */
+/** Labels of texts. vLLM serves this path and the next three next to `/v1`. */
 export const classify = defineEndpoint({ path: 'classify', mode: 'classify', besideVersion: true });
 
-/** Hidden states, as `embeddings` and for models of other kinds. */
+/** Hidden states of a model. Like `embeddings`, but for other kinds of models. */
 export const pooling = defineEndpoint({ path: 'pooling', mode: 'pooling', besideVersion: true });
 
-/** Tokens of a prompt, which is how clients count them. */
+/** Tokens of a prompt. Clients use it to count tokens. */
 export const tokenize = defineEndpoint({ path: 'tokenize', mode: 'tokenize', besideVersion: true });
 
-/** The text of tokens. */
+/** Text of tokens. */
 export const detokenize = defineEndpoint({ path: 'detokenize', mode: 'tokenize', besideVersion: true });

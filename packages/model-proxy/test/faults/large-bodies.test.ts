@@ -97,7 +97,7 @@ describe('the memory of a large body', () => {
 
   it('is used by the next one once the first was sent (C6)', async () => {
     await call(url, { body: chat('quick', 'x', 10 * MEGABYTE) });
-    const [next] = new BodyBlocks().keep(Buffer.from('y'));
+    const [next] = new BodyBlocks().copy(Buffer.from('y'));
     expect(Buffer.from(next?.buffer ?? new ArrayBuffer()).toString('latin1', 0, 8)).toBe('yxxxxxxx');
   });
 
