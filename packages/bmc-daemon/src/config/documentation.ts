@@ -97,7 +97,7 @@ passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests
 
 A password that was right is remembered in memory, as a keyed digest, until its line changes. So bcrypt
 runs once for each user and not for each request. Wrong ones are slowed down, and correct ones get in
-beside them: see [accounts.md](../guides/accounts.md#log-ins-beside-guessers).
+during an attack: see [accounts](../guides/accounts.md#log-ins-during-password-guessing).
 
 ## Signals
 
