@@ -1,5 +1,5 @@
 /**
- * What the service costs (P3): GET of a system and of the collection, open, with Basic authentication and with a session's
+ * What the service costs: GET of a system and of the collection, open, with Basic authentication and with a session's
  * token, against a bare `node:http` server that sends the same bytes. They take turns within one run, so that a busy machine
  * slows them alike; the medians are compared.
  *

@@ -1,5 +1,5 @@
 /**
- * What an image costs (P3): 300 MiB into 10 machines at once, against one plain download (curl) of the same URL to the same disk.
+ * What an image costs: 300 MiB into 10 machines at once, against one plain download (curl) of the same URL to the same disk.
  * The two take turns within one run, so that a busy machine slows them alike; the medians are compared. The attachments alone
  * are measured by giving the machines an image that is there already.
  *

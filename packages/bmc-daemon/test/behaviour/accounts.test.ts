@@ -10,7 +10,7 @@ describe('accounts', () => {
   const patch = (user: string, body: object) =>
     fixture.client.send('PATCH', `${accounts}/${user}`, { headers: as('admin'), body });
 
-  it('are created as asked, and never show a password (S2)', async () => {
+  it('are created as asked, and never show a password', async () => {
     const created = await post({ UserName: 'ada@lab', Password: 'ada’s own', RoleId: 'Operator', Enabled: false });
     const uri = `${accounts}/ada@lab`;
     expect([created.status, created.headers.location, created.json]).toEqual([
@@ -64,7 +64,7 @@ describe('accounts', () => {
       { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly', AccountTypes: ['SNMP'] },
       '400 PropertyValueNotInList',
     ],
-  ])('are refused: %j (S2)', async (body, expected) => {
+  ])('are refused: %j', async (body, expected) => {
     const before = readFileSync(fixture.file, 'utf8');
     const answer = await post(body);
     expect(outcome(answer)).toBe(expected);
@@ -72,7 +72,7 @@ describe('accounts', () => {
     expect(readFileSync(fixture.file, 'utf8')).toBe(before);
   });
 
-  it('keep one administrator who can come in (S2)', async () => {
+  it('keep one administrator who can come in', async () => {
     for (const body of [{ RoleId: 'Operator' }, { Enabled: false }])
       expect(outcome(await patch('admin', body))).toBe('409 AccountNotModified');
     expect(outcome(await fixture.client.send('DELETE', `${accounts}/admin`, { headers: as('admin') }))).toBe(
@@ -83,7 +83,7 @@ describe('accounts', () => {
     expect((await fixture.client.get(fixture.machine, as('admin'))).status).toBe(401);
   });
 
-  it('that are disabled lose their sessions, also where they are enabled again before those are used (S2)', async () => {
+  it('that are disabled lose their sessions, also where they are enabled again before those are used', async () => {
     const token = tokenOf(await fixture.logIn('rick', USERS.rick));
     expect((await patch('rick', { Enabled: false })).status).toBe(200);
     expect((await patch('rick', { Enabled: true })).status).toBe(200);
@@ -91,7 +91,7 @@ describe('accounts', () => {
     expect((await fixture.logIn('rick', USERS.rick)).status).toBe(201);
   });
 
-  it('are renamed, which gives them another URI and ends their sessions (S2)', async () => {
+  it('are renamed, which gives them another URI and ends their sessions', async () => {
     const token = tokenOf(await fixture.logIn('rick', USERS.rick));
     const renamed = await patch('rick', { UserName: 'ron', RoleId: 'Operator' });
     const uri = `${accounts}/ron`;
@@ -116,11 +116,11 @@ describe('accounts', () => {
     expect(outcome(own)).toBe('403 InsufficientPrivilege');
   });
 
-  it('are not locked by hand (S2)', async () => {
+  it('are not locked by hand', async () => {
     expect(outcome(await patch('rick', { Locked: true }))).toBe('400 PropertyValueNotInList');
   });
 
-  it('say which file can not be written, with the reason in the log (S2)', async () => {
+  it('say which file can not be written, with the reason in the log', async () => {
     rmSync(fixture.folder, { recursive: true });
     const answer = await post({ UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' });
     expect(outcome(answer)).toBe('500 OperationFailed');
@@ -128,7 +128,7 @@ describe('accounts', () => {
     expect(fixture.outcomes.at(-1)?.error).toMatchObject({ name: 'PasswordFileWriteError' });
   });
 
-  it('lock after as many wrong passwords as AccountService says, until they are unlocked (S2)', async () => {
+  it('lock after as many wrong passwords as AccountService says, until they are unlocked', async () => {
     const service = `${root}/AccountService`;
     const settings = { AccountLockoutThreshold: 2, AccountLockoutDuration: 60, AccountLockoutCounterResetAfter: 60 };
     const patchService = (body: object) => fixture.client.send('PATCH', service, { headers: as('admin'), body });
@@ -188,7 +188,7 @@ describe('accounts', () => {
     expect([created.status, created.headers.location]).toEqual([201, `${accounts}/ada`]);
   });
 
-  it('come in by session alone where HTTPBasicAuth is Disabled, and are not asked for Basic (S2)', async () => {
+  it('come in by session alone where HTTPBasicAuth is Disabled, and are not asked for Basic', async () => {
     const service = `${root}/AccountService`;
     const admin = tokenOf(await fixture.logIn('admin', USERS.admin));
     const set = (HTTPBasicAuth: string) =>

@@ -10,7 +10,7 @@ describeSpec('boot override', (spec) => {
     return [BootSourceOverrideEnabled, BootSourceOverrideTarget];
   };
 
-  it('keeps Enabled when only the target is sent, as Ironic does (B6)', async () => {
+  it('keeps Enabled when only the target is sent, as Ironic does', async () => {
     for (const enabled of ['Once', 'Continuous', 'Disabled']) {
       await patch({ BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: 'Pxe' });
       await patch({ BootSourceOverrideTarget: 'Cd' });
@@ -18,7 +18,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('keeps the target when only Enabled is sent (B6)', async () => {
+  it('keeps the target when only Enabled is sent', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     for (const enabled of ['Disabled', 'Once', 'Continuous']) {
       expect((await patch({ BootSourceOverrideEnabled: enabled })).status).toBe(200);
@@ -26,7 +26,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('boots once from a one-time target, reads Disabled then, and boots its own disk the next time (B6)', async () => {
+  it('boots once from a one-time target, reads Disabled then, and boots its own disk the next time', async () => {
     await patch({ BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' });
     await expect(boot()).resolves.toEqual(['Once', 'Cd']);
     await spec().reset('On');
@@ -37,7 +37,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
-  it('boots from a continuous target every time (B6)', async () => {
+  it('boots from a continuous target every time', async () => {
     await patch({ BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'Pxe' });
     for (let time = 0; time < 2; time += 1) {
       await spec().reset('On');
@@ -47,7 +47,7 @@ describeSpec('boot override', (spec) => {
     await expect(boot()).resolves.toEqual(['Continuous', 'Pxe']);
   });
 
-  it('restores the order that the user had when it is disabled, None or not (B6)', async () => {
+  it('restores the order that the user had when it is disabled, None or not', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     expect((await patch({ BootSourceOverrideEnabled: 'Disabled' })).status).toBe(200);
     await spec().reset('On');
@@ -61,7 +61,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().startedFrom()).resolves.toBe('hd');
   });
 
-  it('changes the mode alone, as Ironic does before each deployment, and keeps the override (B6)', async () => {
+  it('changes the mode alone, as Ironic does before each deployment, and keeps the override', async () => {
     await patch({ BootSourceOverrideTarget: 'Cd' });
     for (const mode of ['Legacy', 'UEFI']) {
       const answer = await patch({ BootSourceOverrideMode: mode });
@@ -74,7 +74,7 @@ describeSpec('boot override', (spec) => {
     }
   });
 
-  it('refuses a target that the machine has no device for, and tells every fault of a body at once (B6)', async () => {
+  it('refuses a target that the machine has no device for, and tells every fault of a body at once', async () => {
     const before = await spec().get(path());
     const usb = await patch({ BootSourceOverrideTarget: 'Usb', BootSourceOverrideEnabled: 'Once' });
     expect([usb.status, spec().messageIds(usb)]).toEqual([400, ['PropertyValueNotInList']]);
@@ -98,7 +98,7 @@ describeSpec('boot override', (spec) => {
     await expect(spec().get(path())).resolves.toEqual(before);
   });
 
-  it('refuses a stale ETag with 412 and takes the present one (B14)', async () => {
+  it('refuses a stale ETag with 412 and takes the present one', async () => {
     const stale = (await spec().call('GET', path())).headers.get('etag') ?? '';
     await patch({ BootSourceOverrideTarget: 'Cd' });
     const body = { Boot: { BootSourceOverrideTarget: 'Hdd' } };
@@ -113,7 +113,7 @@ describeSpec('boot override', (spec) => {
 describeSpec(
   'boot override with the boot device ignored',
   (spec) => {
-    it('is answered with the unchanged resource, a message per property and one warning in the log (B7)', async () => {
+    it('is answered with the unchanged resource, a message per property and one warning in the log', async () => {
       const path = `/redfish/v1/Systems/${spec().uuid}`;
       const before = await spec().get(path);
       const warnings = (): number =>
@@ -134,7 +134,7 @@ describeSpec(
       expect(warnings()).toBe(1);
     });
 
-    it('still refuses a target that the machine has no device for (B7)', async () => {
+    it('still refuses a target that the machine has no device for', async () => {
       const answer = await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, {
         Boot: { BootSourceOverrideTarget: 'Usb' },
       });

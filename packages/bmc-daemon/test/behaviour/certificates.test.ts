@@ -102,7 +102,7 @@ const faults = ({ body }: { readonly body: Body }): readonly string[] =>
 describe('the certificate of HTTPS', () => {
   beforeEach(() => start('https'));
 
-  it('is shown as it is, under every manager, and found from the service root (D1)', async () => {
+  it('is shown as it is, under every manager, and found from the service root', async () => {
     const pem = readFileSync(at('server.pem'), 'utf8');
     expect((await get('/redfish/v1'))['CertificateService']).toEqual({ '@odata.id': service });
     const all = (await driver.listSystems()).map((one) => one.uuid).sort();
@@ -142,7 +142,7 @@ describe('the certificate of HTTPS', () => {
     expect((await client.get(`${collection}/2`)).status).toBe(404);
   });
 
-  it('is requested, signed by an authority and put in place, and clients see it (D1)', async () => {
+  it('is requested, signed by an authority and put in place, and clients see it', async () => {
     const asked = await post(generate, {
       CertificateCollection: { '@odata.id': `${collection}/` },
       CommonName: 'bmc.example.org',
@@ -193,7 +193,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('is replaced by what the collection is sent, with its key (D1)', async () => {
+  it('is replaced by what the collection is sent, with its key', async () => {
     const next = authority.issue('next');
     const answer = await post(collection, {
       CertificateString: `${next.key}${next.certificate}`,
@@ -205,7 +205,7 @@ describe('the certificate of HTTPS', () => {
     expect(JSON.stringify(answer.body)).not.toContain('PRIVATE KEY');
   });
 
-  it('stays where the new one can not be used, and the reason names the parameter (D1)', async () => {
+  it('stays where the new one can not be used, and the reason names the parameter', async () => {
     const next = authority.issue('next');
     const other = authority.issue('other');
     const send = async (CertificateString: string) => {
@@ -251,7 +251,7 @@ describe('the certificate of HTTPS', () => {
     expect((await get(`${collection}/1`))['Subject']).toMatchObject({ CommonName: 'first' });
   });
 
-  it('is not requested with parameters that say nothing sensible, each of which is named (D1)', async () => {
+  it('is not requested with parameters that say nothing sensible, each of which is named', async () => {
     const good = { CertificateCollection: { '@odata.id': collection }, CommonName: 'bmc' };
     const keysOf = async (change: object) => {
       const { status, body } = await post(generate, { ...good, ...change });
@@ -290,7 +290,7 @@ describe('the certificate of HTTPS', () => {
     ]);
   });
 
-  it('says of every parameter what it takes (D1)', async () => {
+  it('says of every parameter what it takes', async () => {
     const { Actions: actions } = (await get(service)) as { readonly Actions: Readonly<Record<string, Body>> }; // By the schema.
     const listed = (name: string) =>
       Object.keys(actions[name] ?? {})
@@ -343,7 +343,7 @@ describe('the certificate of HTTPS', () => {
 describe('a signing request whose key takes longer than clients wait', () => {
   beforeEach(() => start('https', 0));
 
-  it('is the end of a task, whose monitor has the request then (D1)', async () => {
+  it('is the end of a task, whose monitor has the request then', async () => {
     const started = await post(generate, {
       CertificateCollection: { '@odata.id': collection },
       CommonName: 'bmc.example.org',
@@ -361,7 +361,7 @@ describe('a signing request whose key takes longer than clients wait', () => {
     expect(openssl(['req', '-noout', '-text', '-verify'], String(csr))).toContain('Public-Key: (2048 bit)');
   });
 
-  it('is for whoever asked alone: there may be a challenge password in it (D1)', async () => {
+  it('is for whoever asked alone: there may be a challenge password in it', async () => {
     const owner = { user: 'somebody else', address: '192.0.2.1' };
     const { id } = tasks.create({ name: 'Make a key', targetUri: generate, owner });
     expect((await client.get(taskMonitorUri(id))).status).toBe(202);
@@ -376,7 +376,7 @@ describe('a signing request whose key takes longer than clients wait', () => {
 describe('the certificate of a drive', () => {
   beforeEach(() => start('https'));
 
-  it('is replaced in its place, and nothing that is no certificate is put there (D1)', async () => {
+  it('is replaced in its place, and nothing that is no certificate is put there', async () => {
     const own = `/redfish/v1/Systems/${uuid}/VirtualMedia/Cd/Certificates`;
     expect((await post(own, { CertificateString: certificatePem, CertificateType: 'PEM' })).status).toBe(201);
     const locations = JSON.stringify(await get(`${service}/CertificateLocations`));
@@ -408,7 +408,7 @@ describe('the certificate of a drive', () => {
 describe('with plain HTTP', () => {
   beforeEach(() => start('http'));
 
-  it('there is no certificate, nor anything that leads to one (D1)', async () => {
+  it('there is no certificate, nor anything that leads to one', async () => {
     expect((await client.get(collection)).status).toBe(404);
     expect((await client.get(`${collection}/1`)).status).toBe(404);
     const { HTTPS: https } = await get(`/redfish/v1/Managers/${uuid}/NetworkProtocol`);

@@ -82,7 +82,7 @@ const boot = async (count: number): Promise<void> => {
 const lines = [`Rackless made-up firmware, machine`, 'Booting from hard disk...', `${name} login:`];
 
 describe('the console log', () => {
-  it('is found from the machine, describes itself, and is not the manager’s (D2)', async () => {
+  it('is found from the machine, describes itself, and is not the manager’s', async () => {
     expect((await get(`${system()}/LogServices`))['Members']).toEqual([
       { '@odata.id': `${system()}/LogServices/EventLog` },
       { '@odata.id': log() },
@@ -109,7 +109,7 @@ describe('the console log', () => {
     expect((await client.get(log().replace('Systems', 'Managers'))).status).toBe(404);
   });
 
-  it('has an entry for each boot and one for each line (D2)', async () => {
+  it('has an entry for each boot and one for each line', async () => {
     await boot(1);
     await boot(2);
     const found = await members();
@@ -161,7 +161,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${id}`)).status]).toEqual([id, 404]);
   });
 
-  it('gives a boot’s whole text as it was printed, as a file that no browser takes for a page (D2)', async () => {
+  it('gives a boot’s whole text as it was printed, as a file that no browser takes for a page', async () => {
     await boot(1);
     const [{ AdditionalDataURI, AdditionalDataSizeBytes } = {}] = await members();
     const { status, headers, text } = await client.get(String(AdditionalDataURI));
@@ -184,7 +184,7 @@ describe('the console log', () => {
       expect([id, (await client.get(`${log()}/Entries/${String(id)}/attachment`)).status]).toEqual([id, 404]);
   });
 
-  it('is not for everybody who may read: a console shows passwords (D2)', async () => {
+  it('is not for everybody who may read: a console shows passwords', async () => {
     await boot(1);
     privileges = ['Login', 'ConfigureSelf'];
     expect((await client.get(log())).status).toBe(200);
@@ -206,7 +206,7 @@ describe('the console log', () => {
     expect((await client.get(`${log()}/Entries/1/attachment`)).status).toBe(200);
   });
 
-  it('is cleared by a client, and the next boot has another number (D2)', async () => {
+  it('is cleared by a client, and the next boot has another number', async () => {
     await boot(1);
     expect((await client.send('POST', `${log()}/Actions/LogService.ClearLog`)).status).toBe(204);
     expect(await members()).toEqual([]);
@@ -214,7 +214,7 @@ describe('the console log', () => {
     expect((await members()).map(({ Id }) => String(Id).split('-')[0])).toEqual(['3', '3', '3', '3']);
   });
 
-  it('survives a restart of the service, and goes with its machine (D2)', async () => {
+  it('survives a restart of the service, and goes with its machine', async () => {
     await boot(1);
     const before = await members();
     await close();
@@ -229,7 +229,7 @@ describe('the console log', () => {
     await until('an empty folder', () => !existsSync(join(folder, uuid)));
   });
 
-  it('is not there where nothing is recorded, or the machine has no serial port (D2)', async () => {
+  it('is not there where nothing is recorded, or the machine has no serial port', async () => {
     await close();
     await open({ isLogged: false });
     const gone = async () => {

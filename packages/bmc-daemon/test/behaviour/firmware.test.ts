@@ -13,7 +13,7 @@ describeSpec('Secure Boot', (spec) => {
   };
   const keys = (type: string) => spec().call('POST', `${path()}/Actions/SecureBoot.ResetKeys`, { ResetKeysType: type });
 
-  it('is read back at once while the machine is off, and holds from its start (S5)', async () => {
+  it('is read back at once while the machine is off, and holds from its start', async () => {
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}`)).toMatchObject({
       SecureBoot: { '@odata.id': path() },
     });
@@ -31,7 +31,7 @@ describeSpec('Secure Boot', (spec) => {
     expect(await state()).toEqual([false, null, 'SetupMode']);
   });
 
-  it("gets the vendor's keys, or none (S5)", async () => {
+  it("gets the vendor's keys, or none", async () => {
     expect((await keys('ResetAllKeysToDefault')).status).toBe(204);
     expect(await state()).toEqual([true, null, 'UserMode']);
     expect((await keys('DeleteAllKeys')).status).toBe(204);
@@ -44,7 +44,7 @@ describeSpec('Secure Boot', (spec) => {
     expect(JSON.stringify(refused.body)).toContain('ResetAllKeysToDefault, DeleteAllKeys');
   });
 
-  it('is refused as a word, and gone from a machine that boots by BIOS (S5)', async () => {
+  it('is refused as a word, and gone from a machine that boots by BIOS', async () => {
     const word = await enable('true');
     expect([word.status, spec().messageIds(word)]).toEqual([400, ['PropertyValueTypeError']]);
     const system = `/redfish/v1/Systems/${spec().uuid}`;
@@ -80,7 +80,7 @@ describeSpec('BIOS attributes', (spec) => {
     SysPassword: null,
   };
 
-  it('are those of the machine, and stand in the registry that they name (S5)', async () => {
+  it('are those of the machine, and stand in the registry that they name', async () => {
     expect(await now()).toEqual(first);
     expect(await next()).toEqual(first);
     expect(await spec().get(`/redfish/v1/Systems/${spec().uuid}/BIOS`)).toEqual(await spec().get(path()));
@@ -92,13 +92,13 @@ describeSpec('BIOS attributes', (spec) => {
     });
     const registries = await spec().members('/redfish/v1/Registries');
     const own = registries.find(({ Registry }) => Registry === bios['AttributeRegistry']);
-    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has one (S9)
+    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has one
     const registry = await spec().get(location?.Uri ?? '');
     const { Attributes } = spec().objectAt(registry, 'RegistryEntries') as { Attributes?: readonly Body[] };
     expect(Attributes?.map(({ AttributeName }) => AttributeName)).toEqual(Object.keys(first));
   });
 
-  it('wait in Settings until the machine is started, and are the machine then (S5)', async () => {
+  it('wait in Settings until the machine is started, and are the machine then', async () => {
     const change = {
       ...{ NumCores: 1, MemorySizeMiB: 1024, SecureBootStatus: 'Enabled', NicBoot1: 'NetworkBoot' },
       ...{ QuietBoot: false, ProcTurboMode: 'Disabled' },
@@ -121,7 +121,7 @@ describeSpec('BIOS attributes', (spec) => {
     });
   });
 
-  it('change a machine that runs with its restart, and go back with ResetBios and the next (S5)', async () => {
+  it('change a machine that runs with its restart, and go back with ResetBios and the next', async () => {
     await spec().reset('On');
     await set({ NumCores: 1, L2Cache: '16 MB' });
     expect((await now())['NumCores']).toBe(2);
@@ -134,7 +134,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await now()).toEqual(first);
   });
 
-  it('are refused, each by its name, where they are unknown, read-only, of the wrong type or out of range (S5)', async () => {
+  it('are refused, each by its name, where they are unknown, read-only, of the wrong type or out of range', async () => {
     const answer = await set({
       Foo: 1,
       SerialNumber: 'X',
@@ -162,7 +162,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect(await next()).toEqual(first);
   });
 
-  it('take a password and keep none, and the one apply time that there is (S5)', async () => {
+  it('take a password and keep none, and the one apply time that there is', async () => {
     expect((await set({ SysPassword: 'secret' })).status).toBe(200);
     expect(JSON.stringify(await spec().get(`${path()}/Settings`))).not.toContain('secret');
     const timed = (time: string) =>
@@ -175,7 +175,7 @@ describeSpec('BIOS attributes', (spec) => {
     expect((await next())['NumCores']).toBe(1);
   });
 
-  it('of the boot mode are overtaken by a mode that is asked for now (S5)', async () => {
+  it('of the boot mode are overtaken by a mode that is asked for now', async () => {
     await set({ BootMode: 'Bios' });
     expect((await next())['BootMode']).toBe('Bios');
     await spec().call('PATCH', `/redfish/v1/Systems/${spec().uuid}`, { Boot: { BootSourceOverrideMode: 'UEFI' } });
@@ -195,7 +195,7 @@ describeSpec('boot options', (spec) => {
   const boot = async () => spec().objectAt(await spec().get(path()), 'Boot');
   const nic = (): string => `Pxe.${spec().mac.replaceAll(':', '')}`;
 
-  it('are the devices of the machine, each with its alias and UEFI path (S5)', async () => {
+  it('are the devices of the machine, each with its alias and UEFI path', async () => {
     const options = await spec().members(`${path()}/BootOptions`);
     expect(
       options.map(({ BootOptionReference, Alias, BootOptionEnabled }) => [
@@ -212,7 +212,7 @@ describeSpec('boot options', (spec) => {
     expect(options[2]?.['RelatedItem']).toEqual([{ '@odata.id': `${path()}/EthernetInterfaces/${spec().mac}` }]);
   });
 
-  it('are put into an order that holds, whatever is overridden in between (S5)', async () => {
+  it('are put into an order that holds, whatever is overridden in between', async () => {
     expect((await boot())['BootOrder']).toEqual(['Hdd.vda']);
     expect((await patch({ BootOrder: [nic(), 'Hdd.vda'] })).status).toBe(200);
     await patch({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' });
@@ -230,7 +230,7 @@ describeSpec('boot options', (spec) => {
     expect([last.status, spec().messageIds(last)]).toEqual([400, ['PropertyValueIncorrect']]);
   });
 
-  it('are booted once as BootNext, and for as long as wished by their UEFI path (S5)', async () => {
+  it('are booted once as BootNext, and for as long as wished by their UEFI path', async () => {
     expect((await patch({ BootSourceOverrideTarget: 'UefiBootNext', BootNext: 'Cd.sda' })).status).toBe(200);
     expect(await boot()).toMatchObject({
       BootSourceOverrideTarget: 'UefiBootNext',
@@ -267,7 +267,7 @@ describeSpec('an HTTP boot', (spec) => {
     return [BootSourceOverrideTarget, HttpBootUri];
   };
 
-  it('boots the image at its URI, and lets go of it with the target (S5)', async () => {
+  it('boots the image at its URI, and lets go of it with the target', async () => {
     const uri = spec().imageUrl;
     const once = { BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once' };
     expect((await patch({ ...once, HttpBootUri: uri })).status).toBe(200);
@@ -286,7 +286,7 @@ describeSpec('an HTTP boot', (spec) => {
     expect(await drive()).toEqual([false, null]);
   });
 
-  it('changes nothing where the image can not be had, and asks the network where it has no URI (S5)', async () => {
+  it('changes nothing where the image can not be had, and asks the network where it has no URI', async () => {
     const gone = await patch({ BootSourceOverrideTarget: 'UefiHttp', HttpBootUri: spec().image('gone.iso') });
     expect(gone.status).toBe(400);
     const [said] = spec().objectAt(gone.body ?? {}, 'error')['@Message.ExtendedInfo'] as readonly Body[];
@@ -302,7 +302,7 @@ describeSpec('an HTTP boot', (spec) => {
 });
 
 describe('a machine that boots by BIOS', () => {
-  it('offers nothing of UEFI (S5)', async () => {
+  it('offers nothing of UEFI', async () => {
     const machine = sampleMachines(3)[2];
     if (machine === undefined) throw new Error('three machines expected');
     const { get, stop } = await serveDriver(new FakeDriver({ machines: [machine] }));

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { describeSpec } from '../spec/spec-daemon.js';
 
 describeSpec('inventory', (spec) => {
-  it('answers 404 for parts that the machine does not have (B4)', async () => {
+  it('answers 404 for parts that the machine does not have', async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     for (const path of [
       'Processors/CPU7',
@@ -21,13 +21,13 @@ describeSpec('inventory', (spec) => {
     }
   });
 
-  it('answers 404 under a machine that there is not (B3)', async () => {
+  it('answers 404 under a machine that there is not', async () => {
     for (const path of ['Systems/x', 'Systems/x/Bios', 'Systems/x/Memory', 'Managers/x/VirtualMedia', 'Chassis/x']) {
       expect((await spec().call('GET', `/redfish/v1/${path}`)).status).toBe(404);
     }
   });
 
-  it("knows BIOS by sushy-tools' spelling, too, and an interface by its address in capitals (B4)", async () => {
+  it("knows BIOS by sushy-tools' spelling, too, and an interface by its address in capitals", async () => {
     const self = `/redfish/v1/Systems/${spec().uuid}`;
     await expect(spec().get(`${self}/BIOS`)).resolves.toEqual(await spec().get(`${self}/Bios`));
     const path = `${self}/EthernetInterfaces/${spec().mac}`;
@@ -36,7 +36,7 @@ describeSpec('inventory', (spec) => {
     );
   });
 
-  it("is the same by the machine's name, with the UUID in every path (B3)", async () => {
+  it("is the same by the machine's name, with the UUID in every path", async () => {
     for (const path of ['', '/Processors', '/Memory/DIMM0', '/Storage/virtio/Drives/vda', '/VirtualMedia/Cd']) {
       const byUuid = await spec().get(`/redfish/v1/Systems/${spec().uuid}${path}`);
       await expect(spec().get(`/redfish/v1/Systems/${spec().name}${path}`)).resolves.toEqual(byUuid);

@@ -6,7 +6,7 @@ import { describeSpec, serveDriver } from '../spec/spec-daemon.js';
 describeSpec('the manager', (spec) => {
   const path = (): string => `/redfish/v1/Managers/${spec().uuid}`;
 
-  it('shows the protocol and the port that it is reached by, and no other (S8)', async () => {
+  it('shows the protocol and the port that it is reached by, and no other', async () => {
     const self = `${path()}/NetworkProtocol`;
     expect((await spec().get(path()))['NetworkProtocol']).toEqual({ '@odata.id': self });
     expect(await spec().get(self)).toEqual({
@@ -44,7 +44,7 @@ describeSpec('the manager', (spec) => {
     expect(await spec().get(path())).not.toHaveProperty(['@Redfish.WriteableProperties']);
   });
 
-  it('lets SSDP be set, and says of the ports of HTTP and HTTPS that they can not be (D1)', async () => {
+  it('lets SSDP be set, and says of the ports of HTTP and HTTPS that they can not be', async () => {
     const self = `${path()}/NetworkProtocol`;
     const changed = await spec().call('PATCH', self, { SSDP: { ProtocolEnabled: true, NotifyTTL: 5 } });
     expect([changed.status, spec().objectAt(changed.body ?? {}, 'SSDP')]).toEqual([
@@ -73,7 +73,7 @@ describeSpec('the manager', (spec) => {
     }
   });
 
-  it("shows the host's interfaces that it is reached by (S8)", async () => {
+  it("shows the host's interfaces that it is reached by", async () => {
     const collection = `${path()}/EthernetInterfaces`;
     const self = `${collection}/eth0`;
     expect(await spec().members(collection)).toEqual([
@@ -118,7 +118,7 @@ describeSpec('the manager', (spec) => {
     expect((await spec().call('GET', `${collection}/eth9`)).status).toBe(404);
   });
 
-  it('takes a reset, and no reset of another type (S8)', async () => {
+  it('takes a reset, and no reset of another type', async () => {
     const action = `${path()}/Actions/Manager.Reset`;
     expect(spec().objectAt(await spec().get(path()), 'Actions')).toEqual({
       '#Manager.Reset': { target: action, 'ResetType@Redfish.AllowableValues': ['ForceRestart', 'GracefulRestart'] },
@@ -130,14 +130,14 @@ describeSpec('the manager', (spec) => {
     expect([off.status, spec().messageIds(off)]).toEqual([400, ['ActionParameterValueNotInList']]);
   });
 
-  it('names its chassis where DMTF rules, and none where the specification does (S8)', async () => {
+  it('names its chassis where DMTF rules, and none where the specification does', async () => {
     const links = spec().objectAt((await spec().crawlStrict()).get(path()) ?? {}, 'Links');
     expect(links['ManagerForChassis']).toEqual([{ '@odata.id': `/redfish/v1/Chassis/${spec().uuid}` }]);
     expect(spec().objectAt(await spec().get(path()), 'Links')['ManagerForChassis']).toEqual([]);
   });
 });
 
-it('a machine that broke down says so until it is started again (S6)', async () => {
+it('a machine that broke down says so until it is started again', async () => {
   const driver = new FakeDriver();
   const { get, stop } = await serveDriver(driver);
   try {

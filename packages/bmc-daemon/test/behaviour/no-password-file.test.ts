@@ -5,7 +5,7 @@ import { accessFixture, accounts, outcome, roles, root, sessions, tokenOf } from
 const fixture = accessFixture({ open: true });
 
 describe('a service without a password file', () => {
-  it('takes sessions of anyone, and does not mind their tokens (S2)', async () => {
+  it('takes sessions of anyone, and does not mind their tokens', async () => {
     const nobody = await fixture.logIn(null, null);
     expect([nobody.status, nobody.json]).toMatchObject([201, { UserName: null }]);
     const somebody = await fixture.logIn('anyone', 'anything');
@@ -17,7 +17,7 @@ describe('a service without a password file', () => {
     expect((await fixture.client.get(sessions)).json).toMatchObject({ 'Members@odata.count': 1 });
   });
 
-  it('has no accounts, and says why it makes none (S2)', async () => {
+  it('has no accounts, and says why it makes none', async () => {
     expect((await fixture.client.get(accounts)).json).toMatchObject({ 'Members@odata.count': 0, Members: [] });
     const body = { UserName: 'ada', Password: 'long enough', RoleId: 'ReadOnly' };
     const answer = await fixture.client.send('POST', accounts, { body });

@@ -24,7 +24,7 @@ describe('privileges', () => {
   const patch = async (user: User, uri: string, body: object) =>
     outcome(await fixture.client.send('PATCH', uri, { headers: as(user), body }));
 
-  it('are those of the role: who reads may read, who operates may power off, who administers may do the rest (S2)', async () => {
+  it('are those of the role: who reads may read, who operates may power off, who administers may do the rest', async () => {
     expect((await fixture.client.get(fixture.machine, as('rick'))).status).toBe(200);
     expect(outcome(await reset('rick'))).toBe('403 InsufficientPrivilege');
     expect((await reset('olga')).status).toBe(204);
@@ -39,7 +39,7 @@ describe('privileges', () => {
     expect(outcome(await fixture.client.send('DELETE', fixture.machine))).toBe('401 AccessUnauthorized');
   });
 
-  it('let everybody see and change the own account, of that the password alone (S2)', async () => {
+  it('let everybody see and change the own account, of that the password alone', async () => {
     const [mine, other] = [`${accounts}/rick`, `${accounts}/olga`];
     expect((await fixture.client.get(mine, as('rick'))).status).toBe(200);
     expect(outcome(await fixture.client.get(other, as('rick')))).toBe('403 InsufficientPrivilege');
@@ -53,7 +53,7 @@ describe('privileges', () => {
     });
   });
 
-  it('are none but for the own password until that is changed, where it has to be (S2)', async () => {
+  it('are none but for the own password until that is changed, where it has to be', async () => {
     const uri = `${accounts}/olga`;
     expect(await patch('admin', uri, { PasswordChangeRequired: true })).toBe('200');
     const opened = await fixture.logIn('olga', USERS.olga);

@@ -8,7 +8,7 @@ describe('roles', () => {
   const send = (method: string, uri: string, body?: object) =>
     fixture.client.send(method, uri, { headers: as('admin'), ...(body === undefined ? {} : { body }) });
 
-  it('are the predefined ones, which stay as they are (S2)', async () => {
+  it('are the predefined ones, which stay as they are', async () => {
     const privileges = {
       Administrator: ['Login', 'ConfigureManager', 'ConfigureUsers', 'ConfigureComponents', 'ConfigureSelf'],
       Operator: ['Login', 'ConfigureComponents', 'ConfigureSelf'],
@@ -33,7 +33,7 @@ describe('roles', () => {
     expect((await fixture.client.get(roles, as('rick'))).json).toMatchObject({ 'Members@odata.count': 3 });
   });
 
-  it('are made, changed with effect at once, and deleted when nobody has them (S2)', async () => {
+  it('are made, changed with effect at once, and deleted when nobody has them', async () => {
     const uri = `${roles}/Nurse`;
     const created = await send('POST', roles, { RoleId: 'Nurse', AssignedPrivileges: ['Login', 'Login'] });
     expect([created.status, created.headers.location, created.json]).toMatchObject([
@@ -83,7 +83,7 @@ describe('roles', () => {
     [{ RoleId: 'Nurse', AssignedPrivileges: ['Everything'] }, '400 PropertyValueNotInList'],
     [{ RoleId: 'Nurse', AssignedPrivileges: [], OemPrivileges: ['x'] }, '400 ArraySizeTooLong'],
     [{ AssignedPrivileges: ['Login'] }, '400 PropertyMissing'],
-  ])('are refused: %j (S2)', async (body, expected) => {
+  ])('are refused: %j', async (body, expected) => {
     expect(
       outcome(await send('POST', roles, body))
         .split(' ')

@@ -40,7 +40,7 @@ async function start(parts: Partial<Services> = {}) {
 }
 
 describe('the serial console of a machine', () => {
-  it('is where SSH serves it, and how it is named there (D2)', async () => {
+  it('is where SSH serves it, and how it is named there', async () => {
     const { get, uuid } = await start();
     const { Name: name, SerialConsole: ofSystem } = await get(`${root}/Systems/${uuid}`);
     expect(ofSystem).toEqual({
@@ -64,13 +64,13 @@ describe('the serial console of a machine', () => {
     });
   });
 
-  it('is not told of where the machine has no serial port (D2)', async () => {
+  it('is not told of where the machine has no serial port', async () => {
     const { get, portless } = await start();
     for (const uri of [`${root}/Systems/${portless}`, `${root}/Managers/${portless}`])
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
   });
 
-  it('is not told of where nobody serves it over SSH (D2)', async () => {
+  it('is not told of where nobody serves it over SSH', async () => {
     const { get, uuid } = await start({ consoleSsh: null });
     for (const uri of [`${root}/Systems/${uuid}`, `${root}/Managers/${uuid}`])
       expect(Object.keys(await get(uri))).not.toContain('SerialConsole');
@@ -83,7 +83,7 @@ describe('the serial console of a machine', () => {
 });
 
 describe('who is at a console', () => {
-  it('is a session, which a client can end (D2)', async () => {
+  it('is a session, which a client can end', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'bmc-console-'));
     folders.push(folder);
     const access = accessWithAccount(path.join(folder, 'users'));

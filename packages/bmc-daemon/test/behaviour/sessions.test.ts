@@ -16,7 +16,7 @@ import {
 const fixture = accessFixture();
 
 describe('a session', () => {
-  it('is created without credentials, on the collection and on its Members, and shown whole (S2)', async () => {
+  it('is created without credentials, on the collection and on its Members, and shown whole', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const location = String(created.headers.location);
     expect(location).toMatch(/^\/redfish\/v1\/SessionService\/Sessions\/[0-9a-f]{16}$/);
@@ -44,7 +44,7 @@ describe('a session', () => {
     expect((await fixture.client.get(location, tokenOf(other))).json).toEqual(created.json);
   });
 
-  it('opens what user and password open; a wrong or ended one opens nothing and is not repeated (S2)', async () => {
+  it('opens what user and password open; a wrong or ended one opens nothing and is not repeated', async () => {
     const created = await fixture.logIn('admin', USERS.admin);
     const token = tokenOf(created);
     expect((await fixture.client.get(fixture.machine, token)).status).toBe(200);
@@ -69,7 +69,7 @@ describe('a session', () => {
     ['nulls', null, null, '401 AccessUnauthorized', 'no credentials'],
     ['numbers', 1, 2, '400 PropertyValueTypeError PropertyValueTypeError', undefined],
     ['nothing', undefined, undefined, '400 PropertyMissing PropertyMissing', undefined],
-  ])('is refused for %s (S2)', async (_, user, password, expected, refused) => {
+  ])('is refused for %s', async (_, user, password, expected, refused) => {
     const answer = await fixture.logIn(user, password);
     expect(outcome(answer)).toBe(expected);
     expect(answer.text).not.toContain('wrong"');
@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(outcome(await fixture.logIn('rick', USERS.rick))).toBe('201');
   });
 
-  it('times out when it is idle for as long as SessionTimeout says (S2)', async () => {
+  it('times out when it is idle for as long as SessionTimeout says', async () => {
     const service = `${root}/SessionService`;
     const patch = (SessionTimeout: unknown) =>
       fixture.client.send('PATCH', service, { headers: as('admin'), body: { SessionTimeout } });
@@ -126,7 +126,7 @@ describe('a session', () => {
     expect((await fixture.client.get(fixture.machine, tokenOf(created))).status).toBe(401);
   });
 
-  it('makes room for a new one: of one user the one unused for longest goes (S2)', async () => {
+  it('makes room for a new one: of one user the one unused for longest goes', async () => {
     const opened = [];
     for (let index = 0; index < 5; index += 1) {
       fixture.advance(1);
@@ -137,7 +137,7 @@ describe('a session', () => {
     expect(statuses).toEqual([401, 200, 200, 200, 200]);
   });
 
-  it('is ended by its own user and by who configures the manager, and by nobody else (S2)', async () => {
+  it('is ended by its own user and by who configures the manager, and by nobody else', async () => {
     const ricks = String((await fixture.logIn('rick', USERS.rick)).headers.location);
     const olgas = String((await fixture.logIn('olga', USERS.olga)).headers.location);
     const end = async (uri: string, user: User) =>
@@ -148,7 +148,7 @@ describe('a session', () => {
     expect(await end(ricks, 'admin')).toBe('404 ResourceNotFound');
   });
 
-  it('ends with the account and with its password, wherever that is changed (S2)', async () => {
+  it('ends with the account and with its password, wherever that is changed', async () => {
     const [one, two] = [
       tokenOf(await fixture.logIn('rick', USERS.rick)),
       tokenOf(await fixture.logIn('rick', USERS.rick)),

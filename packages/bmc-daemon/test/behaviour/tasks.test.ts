@@ -35,7 +35,7 @@ describeSpec(
       expect((await end(monitorOf(answer))).status).toBe(204);
     };
 
-    it('are what a slow insert becomes: 202 with the task, and 204 at its monitor in the end (B9)', async () => {
+    it('are what a slow insert becomes: 202 with the task, and 204 at its monitor in the end', async () => {
       const answer = await insert(spec().image('slow.iso'));
       const monitor = monitorOf(answer);
       const id = monitor.split('/').at(-1) ?? '';
@@ -112,7 +112,7 @@ describeSpec(
       expect(Boot).toMatchObject({ BootSourceOverrideTarget: 'Hdd' });
     });
 
-    it('fail with the insert that they wait for, and no later power-on does (B9)', async () => {
+    it('fail with the insert that they wait for, and no later power-on does', async () => {
       const inserting = monitorOf(await insert(spec().image('slow-gone.iso')));
       const waiting = [monitorOf(await reset('On')), monitorOf(await reset('ForceRestart'))];
       const ejecting = monitorOf(await eject('Usb'));
@@ -130,7 +130,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'On' });
     });
 
-    it('let ForceOff overtake a power-on that waits, which then never comes (B9)', async () => {
+    it('let ForceOff overtake a power-on that waits, which then never comes', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On'));
       await done(await reset('ForceOff'));
@@ -141,7 +141,7 @@ describeSpec(
       expect(await spec().get(systemPath())).toMatchObject({ PowerState: 'Off' });
     });
 
-    it('end in the error that the request would have had, with no password in it or in the log (B9)', async () => {
+    it('end in the error that the request would have had, with no password in it or in the log', async () => {
       const slow = spec().image('slow.iso').replace('http://', 'http://user:hush@');
       const inserting = monitorOf(await insert(slow));
       const second = monitorOf(await insert(spec().image('other.iso')));
@@ -156,7 +156,7 @@ describeSpec(
       expect(everything).not.toContain('hush');
     });
 
-    it('are forgotten when a client deletes them after their end (B9)', async () => {
+    it('are forgotten when a client deletes them after their end', async () => {
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
       await spec().releaseSlowImage();
@@ -168,7 +168,7 @@ describeSpec(
       }
     });
 
-    it('are cancelled by a DELETE of the monitor: the insert stops, and the task says so (S3)', async () => {
+    it('are cancelled by a DELETE of the monitor: the insert stops, and the task says so', async () => {
       const monitor = monitorOf(await insert(spec().image('slow.iso')));
       const path = monitor.replace('TaskMonitors', 'Tasks');
       const powerOn = monitorOf(await reset('On'));
@@ -189,7 +189,7 @@ describeSpec(
       expect((await spec().get(drivePath()))['Inserted']).toBe(true);
     });
 
-    it('are cancelled and forgotten by a DELETE of the task, and so is a power-on that still waits (S3)', async () => {
+    it('are cancelled and forgotten by a DELETE of the task, and so is a power-on that still waits', async () => {
       const inserting = monitorOf(await insert(spec().image('slow.iso')));
       const powerOn = monitorOf(await reset('On')).replace('TaskMonitors', 'Tasks');
       expect((await spec().call('DELETE', powerOn)).status).toBe(204);
@@ -210,7 +210,7 @@ describeSpec(
       for (const monitor of [inserting, ejecting]) expect((await end(monitor)).status).toBe(204);
     });
 
-    it('answer at their monitor with the messages that the action would have had (S3)', async () => {
+    it('answer at their monitor with the messages that the action would have had', async () => {
       const body = { Image: spec().image('slow.iso'), WriteProtected: false };
       const monitor = monitorOf(await spec().call('POST', `${drivePath()}/Actions/VirtualMedia.InsertMedia`, body));
       await spec().releaseSlowImage();
@@ -224,7 +224,7 @@ describeSpec(
       expect(task).toMatchObject({ TaskState: 'Completed', TaskStatus: 'Warning' });
     });
 
-    it('are remembered for as long as the service is told to (S3)', async () => {
+    it('are remembered for as long as the service is told to', async () => {
       const path = '/redfish/v1/TaskService';
       expect(await spec().get(path)).toMatchObject({
         ServiceEnabled: true,

@@ -21,7 +21,7 @@ describeSpec('firmware updates', (spec) => {
     throw new Error('waiting for the task of an update: it does not end');
   };
 
-  it("show this service's version, and the firmware of each machine (S8)", async () => {
+  it("show this service's version, and the firmware of each machine", async () => {
     expect((await spec().get('/redfish/v1/'))['UpdateService']).toEqual({ '@odata.id': service });
     const members = await spec().members(`${service}/FirmwareInventory`);
     expect(members.map(({ Id, Updateable }) => [Id, Updateable])).toEqual([
@@ -32,7 +32,7 @@ describeSpec('firmware updates', (spec) => {
     expect((await spec().get(firmware()))['Version']).toBeNull();
   });
 
-  it('change the version of a machine with its next reset, and wait for that in a task that is over (S8)', async () => {
+  it('change the version of a machine with its next reset, and wait for that in a task that is over', async () => {
     const task = await ended(
       await update({ ImageURI: 'http://192.0.2.1/bios-2.3.4.bin', TransferProtocol: 'HTTP', Targets: [firmware()] }),
     );
@@ -48,7 +48,7 @@ describeSpec('firmware updates', (spec) => {
     await expect(bios()).resolves.toBe('2.3.5');
   });
 
-  it('are refused without a target, for what is none, and from where nobody could fetch them (S8)', async () => {
+  it('are refused without a target, for what is none, and from where nobody could fetch them', async () => {
     const ImageURI = 'http://192.0.2.1/bios.bin';
     for (const [body, key] of [
       [{ ImageURI }, 'ActionParameterMissing'],

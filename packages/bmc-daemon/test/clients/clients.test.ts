@@ -59,12 +59,12 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
   });
   afterAll(() => served.close());
 
-  it('lets sushy power, boot once and insert an image (P2)', async () => {
+  it('lets sushy power, boot once and insert an image', async () => {
     const python = await wholeSushy(served.folder);
     expect(await sushySession(served, python, system, imageUrl)).toEqual(sushySteps(3, 'node-1'));
   });
 
-  it('lets redfishtool list, power and choose what boots (P2)', async () => {
+  it('lets redfishtool list, power and choose what boots', async () => {
     const first = ['Systems', '-L', system];
     expect(await redfishtool(served, 'Systems', 'list')).toMatchObject({ 'Members@odata.count': 3 });
     await redfishtool(served, ...first, 'reset', 'ForceOff');
@@ -86,13 +86,13 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await redfishtool(served, '-P', 'IndicatorLED', ...first)).toEqual({ IndicatorLED: 'Off' });
   });
 
-  it('lets redfishtool read what is open to everybody (P2)', async () => {
+  it('lets redfishtool read what is open to everybody', async () => {
     expect(await redfishtool(served, 'versions')).toEqual({ v1: '/redfish/v1/' });
     expect(await redfishtool(served, 'root')).toMatchObject({ Id: 'RootService', Vendor: 'Rackless' });
     expect(await redfishtool(served, 'odata')).toMatchObject({ '@odata.context': '/redfish/v1/$metadata' });
   });
 
-  it('takes what the specification sends, from curl with the credentials in the address (P2)', async () => {
+  it('takes what the specification sends, from curl with the credentials in the address', async () => {
     const json = (method: string, body: object) => [
       ...['-X', method, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)],
     ];
@@ -114,7 +114,7 @@ describe.each(transports)('the fake driver over $transport', ({ secured }) => {
     expect(await curl(served, drive)).toMatchObject({ status: 200, body: { Inserted: false } });
   });
 
-  it('writes no password into its log (P2, B16)', () => {
+  it('writes no password into its log', () => {
     expect(served.log()).toContain(system);
     if (served.credentials === undefined) return;
     expect(served.log()).toContain(served.credentials.user);
@@ -131,7 +131,7 @@ describe('a daemon with a password', () => {
   });
   afterAll(() => served.close());
 
-  it('turns away redfishtool and curl with a wrong one (P2)', async () => {
+  it('turns away redfishtool and curl with a wrong one', async () => {
     const wrong = { ...served, credentials: { user: 'admin', password: 'guess' } };
     expect((await curl(wrong, '/redfish/v1/Systems')).status).toBe(401);
     await expect(redfishtool(wrong, 'Systems', 'list')).rejects.toThrow('401');
@@ -152,7 +152,7 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     await host.stop();
   });
 
-  it('boots the image that sushy inserted, and its disk after a restart (P2)', async () => {
+  it('boots the image that sushy inserted, and its disk after a restart', async () => {
     const python = await wholeSushy(served.folder);
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     // Power and the first boot, then the second one; the guest may be there before sushy asks.
@@ -166,7 +166,7 @@ describe.each(transports)('a QEMU guest over $transport', ({ secured }) => {
     expect(guest.serial.story).toEqual(['<power on>', 'boot inserted', 'boot disk']);
   });
 
-  it('obeys redfishtool and curl (P2)', async () => {
+  it('obeys redfishtool and curl', async () => {
     const system = `/redfish/v1/Systems/${guest.uuid}`;
     const first = ['Systems', '-L', system];
     const before = guest.serial.story.length;

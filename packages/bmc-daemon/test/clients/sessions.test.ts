@@ -23,7 +23,7 @@ async function openSessions(): Promise<readonly string[]> {
 }
 
 describe('sessions', () => {
-  it('are opened, opened again after their end, and closed by sushy (S2)', async () => {
+  it('are opened, opened again after their end, and closed by sushy', async () => {
     const { user, password } = credentials();
     const script = join(import.meta.dirname, 'sushy_auth.py');
     const python = environment({ PYTHONPATH: await wholeSushy(served.folder) });
@@ -37,7 +37,7 @@ describe('sessions', () => {
     });
   });
 
-  it('are opened and closed by redfishtool, which manages accounts in them (S2)', async () => {
+  it('are opened and closed by redfishtool, which manages accounts in them', async () => {
     const before = await openSessions();
     const session = ['-A', 'Session'];
     const account = (...words: readonly string[]) => redfishtool(served, ...session, 'AccountService', ...words);
@@ -52,7 +52,7 @@ describe('sessions', () => {
     expect(await openSessions()).toEqual(before);
   });
 
-  it('are opened by ilorest, which reads in them (S2)', async () => {
+  it('are opened by ilorest, which reads in them', async () => {
     const { user, password } = credentials();
     const home = environment({ HOME: served.folder });
     const ilorest = (...words: readonly string[]) => output('ilorest', ['--nologo', ...words], home);
@@ -63,7 +63,7 @@ describe('sessions', () => {
     expect(await ilorest('logout')).toContain('Logging session out');
   });
 
-  it('leave neither passwords nor tokens in the log (S2)', () => {
+  it('leave neither passwords nor tokens in the log', () => {
     expect(served.log()).toContain('session created');
     expect(served.log()).not.toMatch(/ada counts|guess|[0-9a-f]{64}/);
     expect(served.log()).not.toContain(credentials().password);

@@ -13,18 +13,18 @@ const read = (...parts: string[]) => readFileSync(path.join(folder, ...parts), '
 const portable = (text: string) => text.replaceAll(folder, '/etc/emulator').replace(/ +# /g, '  # ');
 
 describe('whole configuration files', () => {
-  it.each(['spec-sample', 'sushy-emulator'])('%s.conf gives the settings of its golden file (B12)', (name) => {
+  it.each(['spec-sample', 'sushy-emulator'])('%s.conf gives the settings of its golden file', (name) => {
     const loaded = loadSettings({ file: path.join(folder, `${name}.conf`) });
     expect(loaded.faults).toEqual([]);
     const warnings = loaded.warnings.map((warning) => `# ${warning}\n`).join('');
     expect(portable(warnings + renderEffectiveSettings(loaded))).toBe(read(`${name}.effective`));
   });
 
-  it('docs/reference/bmc-daemon-configuration.md is what the table of settings says: npm run generate makes it (B12)', () => {
+  it('docs/reference/bmc-daemon-configuration.md is what the table of settings says: npm run generate makes it', () => {
     expect(read('../../../../docs/reference/bmc-daemon-configuration.md')).toBe(renderConfigurationPage());
   });
 
-  it('no name is both a setting and recognised without a use (B12)', () => {
+  it('no name is both a setting and recognised without a use', () => {
     const stems = new Set(settingKeys.map((key) => settingsTable[key].name.slice('EMULATOR_'.length)));
     expect(Object.keys(recognisedNames).filter((stem) => stems.has(stem))).toEqual([]);
     expect(stems.size).toBe(settingKeys.length);

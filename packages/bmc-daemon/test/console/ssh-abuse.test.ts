@@ -84,7 +84,7 @@ async function greeting(channel: ClientChannel): Promise<string> {
 }
 
 describe('a client of the SSH server that means no good', () => {
-  it('is refused a second shell on one channel, and nobody else hears of it (D2)', async () => {
+  it('is refused a second shell on one channel, and nobody else hears of it', async () => {
     const rejections: unknown[] = [];
     const note = (reason: unknown): void => void rejections.push(reason);
     process.on('unhandledRejection', note);
@@ -105,7 +105,7 @@ describe('a client of the SSH server that means no good', () => {
     }
   });
 
-  it('holds no console when it has gone before there was one (D2)', async () => {
+  it('holds no console when it has gone before there was one', async () => {
     const connection = await client();
     let list: () => void = () => undefined;
     listing = new Promise((resolve) => (list = resolve));
@@ -117,7 +117,7 @@ describe('a client of the SSH server that means no good', () => {
     expect(held - logged.filter((message) => message === 'console closed').length).toBe(1);
   });
 
-  it('may open consoles again when it has closed those that were too many (D2)', async () => {
+  it('may open consoles again when it has closed those that were too many', async () => {
     const connection = await client();
     const channels: ClientChannel[] = [];
     const refused: unknown[] = [];
@@ -138,13 +138,13 @@ describe('a client of the SSH server that means no good', () => {
     expect(await greeting(await shell(connection))).toContain('Connected');
   });
 
-  it('is not let compute with the largest groups before anybody knows it (D2)', async () => {
+  it('is not let compute with the largest groups before anybody knows it', async () => {
     await expect(client({ algorithms: { kex: ['diffie-hellman-group18-sha512'] } })).rejects.toThrow(
       /no matching key exchange/,
     );
   });
 
-  it('has one connection from one port of its own, whatever address of ours it goes to (D2)', async () => {
+  it('has one connection from one port of its own, whatever address of ours it goes to', async () => {
     const first = connect({ port: server.port, host: '127.0.0.1', localAddress: '127.0.0.1' });
     await once(first, 'data');
     const second = connect({

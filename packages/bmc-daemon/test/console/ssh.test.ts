@@ -129,7 +129,7 @@ const admin = { answers: [USERS.admin] };
 const greeting = 'escape is ~. (at the start of a line) or Ctrl-] and a dot, ~? helps';
 
 describe('the way to a console', () => {
-  it('is an account and a machine in one name, with the password alone (D2)', async () => {
+  it('is an account and a machine in one name, with the password alone', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
     await client.says(`Connected to node-2, ${greeting}]\r\n`);
@@ -146,7 +146,7 @@ describe('the way to a console', () => {
     await becomes(() => access.sessions.list().length, 0);
   });
 
-  it('is a machine as the user, who is then asked for account and password (D2)', async () => {
+  it('is a machine as the user, who is then asked for account and password', async () => {
     await start();
     const { uuid } = await driver.getSystem('node-2');
     for (const user of ['node-2', uuid.toUpperCase()]) {
@@ -157,7 +157,7 @@ describe('the way to a console', () => {
     }
   });
 
-  it('is an account as the user and a machine as the command (D2)', async () => {
+  it('is an account as the user and a machine as the command', async () => {
     await start();
     for (const method of ['keyboard-interactive', 'password']) {
       const options = ['-T', '-o', `PreferredAuthentications=${method}`];
@@ -168,7 +168,7 @@ describe('the way to a console', () => {
     }
   });
 
-  it('is told to who names no machine, or one that there is not (D2)', async () => {
+  it('is told to who names no machine, or one that there is not', async () => {
     await start();
     const lost = ssh('admin', admin);
     expect(await lost.exit()).toBe(1);
@@ -180,7 +180,7 @@ describe('the way to a console', () => {
     expect([await wrong.exit(), wrong.stderr]).toEqual([1, 'there is no machine "node-9"\n']);
   });
 
-  it('leads nowhere else: no files, no commands, no forwarding, no environment (D2)', async () => {
+  it('leads nowhere else: no files, no commands, no forwarding, no environment', async () => {
     await start();
     const copy = ssh('admin/node-2', { ...admin, command: ['scp', '-t', '/tmp'] });
     expect([await copy.exit(), copy.stderr]).toEqual([1, 'this is a serial console: it takes no files\n']);
@@ -202,7 +202,7 @@ describe('the way to a console', () => {
     await greedy.says('Connected to node-2');
   });
 
-  it("is a machine's own address, where no other machine can be named (D2)", async () => {
+  it("is a machine's own address, where no other machine can be named", async () => {
     const { uuid } = await driver.getSystem('node-2');
     await start({ machineAt: (address) => (address === '127.0.0.1' ? uuid : null) });
     const client = ssh('admin', { ...admin, options: ['-T'] });
@@ -211,7 +211,7 @@ describe('the way to a console', () => {
     expect([await other.exit(), other.stderr]).toEqual([1, 'there is no machine "node-1"\n']);
   });
 
-  it('is open to everybody where there is no password file (D2)', async () => {
+  it('is open to everybody where there is no password file', async () => {
     await start({ open: true });
     const client = ssh('node-2', { options: ['-T'] });
     await client.says(`Connected to node-2, ${greeting}\n`);
@@ -222,7 +222,7 @@ describe('the way to a console', () => {
 });
 
 describe('who may be at a console', () => {
-  it('is nobody with a wrong password, one that is to be changed, or a closed account (D2)', async () => {
+  it('is nobody with a wrong password, one that is to be changed, or a closed account', async () => {
     await start();
     const asked = ['-o', 'PreferredAuthentications=keyboard-interactive', '-o', 'LogLevel=INFO'];
     const once = [...asked, '-o', 'NumberOfPasswordPrompts=1'];
@@ -247,7 +247,7 @@ describe('who may be at a console', () => {
     expect(access.sessions.list()).toEqual([]);
   });
 
-  it('is who has the privilege ConfigureComponents, and for as long as that is so (D2)', async () => {
+  it('is who has the privilege ConfigureComponents, and for as long as that is so', async () => {
     await start();
     const operator = ssh('olga/node-2', { answers: [USERS.olga], options: terminal });
     await operator.says('Connected to node-2');
@@ -258,7 +258,7 @@ describe('who may be at a console', () => {
     expect(await operator.exit()).toBe(1);
   });
 
-  it('is out when its session is deleted or its account is closed (D2)', async () => {
+  it('is out when its session is deleted or its account is closed', async () => {
     await start();
     const ended = ssh('olga/node-2', { answers: [USERS.olga], options: ['-T'] });
     const closed = ssh('nick/node-2', { answers: [USERS.nick], options: ['-T'] });
@@ -276,7 +276,7 @@ describe('who may be at a console', () => {
 });
 
 describe('a console', () => {
-  it('waits for a machine that is off, goes on with its next start, and ends with the machine (D2)', async () => {
+  it('waits for a machine that is off, goes on with its next start, and ends with the machine', async () => {
     await start();
     const client = ssh('admin/node-1', { ...admin, options: terminal });
     await client.says('[node-1: the machine is off; this goes on by itself, escape is');
@@ -294,7 +294,7 @@ describe('a console', () => {
     expect(await client.exit()).toBe(1);
   });
 
-  it('is shared, also by one connection with several channels (D2)', async () => {
+  it('is shared, also by one connection with several channels', async () => {
     await start();
     const control = path.join(folder, 'control');
     const first = ssh('admin/node-2', { ...admin, options: [...terminal, '-M', '-S', control] });
@@ -312,7 +312,7 @@ describe('a console', () => {
     expect(access.sessions.list()).toHaveLength(2);
   });
 
-  it('knows its escapes: help, a break, a tilde (D2)', async () => {
+  it('knows its escapes: help, a break, a tilde', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: terminal });
     await client.says('Connected');
@@ -327,7 +327,7 @@ describe('a console', () => {
     expect(await client.exit()).toBe(0);
   });
 
-  it("ends well by OpenSSH's own ~. and by a client that is killed (D2)", async () => {
+  it("ends well by OpenSSH's own ~. and by a client that is killed", async () => {
     await start();
     // With a terminal the client takes the escape for itself.
     const client = ssh('admin/node-2', { ...admin, options: ['-tt'] });
@@ -343,7 +343,7 @@ describe('a console', () => {
     await expect(driver.console.open('node-2')).resolves.toBeDefined();
   });
 
-  it('answers who sends lines through a pipe, and shows who sends none what the guest says (D2)', async () => {
+  it('answers who sends lines through a pipe, and shows who sends none what the guest says', async () => {
     await start();
     const asking = ssh('admin/node-2', { ...admin, options: ['-T'] });
     asking.type('hello\nworld\r\n');
@@ -366,7 +366,7 @@ describe('a console', () => {
     await watching.dispose();
   });
 
-  it('leaves out what a client is too slow for, and says how much; the others miss nothing (D2)', async () => {
+  it('leaves out what a client is too slow for, and says how much; the others miss nothing', async () => {
     const listeners = new Set<ConsoleListener>();
     await start({ hub: hubOf(listeners, () => undefined) });
     const slow = ssh('admin/node-2', { ...admin, options: ['-T'] });
@@ -391,7 +391,7 @@ describe('a console', () => {
     await slow.says('goes on');
   });
 
-  it('makes who types more than the guest takes wait, and loses nothing of it (D2)', async () => {
+  it('makes who types more than the guest takes wait, and loses nothing of it', async () => {
     const taken: (() => void)[] = [];
     let [typed, waiting, most] = [0, 0, 0];
     await start({
@@ -420,7 +420,7 @@ describe('a console', () => {
     expect(await client.exit()).toBe(0);
   });
 
-  it('gives away no more room than it has (D2)', async () => {
+  it('gives away no more room than it has', async () => {
     await start({ limits: { consoles: 1, strangersOfOne: 2 } });
     const only = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await only.says('Connected');
@@ -464,7 +464,7 @@ describe('a console', () => {
     for (const socket of [alone, next, ...crowd]) socket.destroy();
   });
 
-  it('says goodbye when the service ends (D2)', async () => {
+  it('says goodbye when the service ends', async () => {
     await start();
     const client = ssh('admin/node-2', { ...admin, options: ['-T'] });
     await client.says('Connected');
@@ -476,7 +476,7 @@ describe('a console', () => {
 });
 
 describe('the host key', () => {
-  it('is made once, for its owner alone, and is what clients are told (D2)', async () => {
+  it('is made once, for its owner alone, and is what clients are told', async () => {
     await start();
     expect(openHostKeys(folder)).toEqual(hostKeys);
     expect(hostKeys.map(({ type }) => type)).toEqual(['ssh-ed25519', 'ecdsa-sha2-nistp256']);
@@ -492,7 +492,7 @@ describe('the host key', () => {
     }
   });
 
-  it('is never made anew in place of one that can not be read (D2)', async () => {
+  it('is never made anew in place of one that can not be read', async () => {
     await start();
     const file = path.join(folder, 'ssh_host_ed25519_key');
     writeFileSync(file, 'no key\n');

@@ -44,24 +44,24 @@ afterAll(() => service.close());
 const typeOf = (body: Body | undefined): string => /\.(\w+)$/.exec(String(body?.['@odata.type']))?.[1] ?? '';
 
 describe('every payload', () => {
-  it('has something in it to look at (D5)', () => {
+  it('has something in it to look at', () => {
     expect(found.size).toBeGreaterThan(100);
     expect(parts.filter(({ at }) => at.includes('/Actions/#')).length).toBeGreaterThan(5);
     expect(parts.filter(({ object }) => 'MemberId' in object).length).toBeGreaterThan(2);
   });
 
-  it('has paths without a slash at their end (D5)', () => {
+  it('has paths without a slash at their end', () => {
     const slashed = parts.filter(({ object }) => /.\/$/.test(text(object['@odata.id'])));
     expect(slashed.map(({ at }) => at)).toEqual([]);
   });
 
-  it('has nothing but its path in a link of Links (D5)', () => {
+  it('has nothing but its path in a link of Links', () => {
     const links = parts.filter(({ at }) => at.includes('#/Links/'));
     expect(links.length).toBeGreaterThan(5);
     expect(links.filter(({ object }) => Object.keys(object).join() !== '@odata.id').map(({ at }) => at)).toEqual([]);
   });
 
-  it('has nothing but target, title and annotations of Redfish in an action (D5)', () => {
+  it('has nothing but target, title and annotations of Redfish in an action', () => {
     const actions = parts.filter(({ at }) => /#\/Actions\/#[\w.]+$/.test(at));
     const strange = actions.flatMap(({ at, object }) =>
       Object.keys(object)
@@ -71,21 +71,21 @@ describe('every payload', () => {
     expect(strange).toEqual([]);
   });
 
-  it('has the position of a member in a list as its MemberId, and in its path (D5)', () => {
+  it('has the position of a member in a list as its MemberId, and in its path', () => {
     for (const { at, object } of parts.filter((part) => 'MemberId' in part.object)) {
       expect(object['MemberId']).toBe(at.split('/').at(-1));
       expect(object['@odata.id']).toBe(at);
     }
   });
 
-  it('has words in its Name, and null for the password of an account (D5)', () => {
+  it('has words in its Name, and null for the password of an account', () => {
     const unnamed = [...found.values()].filter(({ body }) => !/\w/.test(text(body['Name'])));
     expect(unnamed.filter(({ path }) => !path.endsWith('.json')).map(({ path }) => path)).toEqual([]);
     const accounts = parts.filter(({ object }) => String(object['@odata.type']).startsWith('#ManagerAccount.'));
     expect(accounts.map(({ object }) => object['Password'])).toEqual([null]);
   });
 
-  it('has no string that is empty: what is not known is null or absent (D5)', () => {
+  it('has no string that is empty: what is not known is null or absent', () => {
     const emptied = parts.flatMap(({ at, object }) =>
       Object.entries(object)
         .filter(([, value]) => value === '' || (Array.isArray(value) && value.includes('')))
@@ -94,13 +94,13 @@ describe('every payload', () => {
     expect(emptied).toEqual([]);
   });
 
-  it('has a type of one schema, with its version unless it is a collection (D5)', () => {
+  it('has a type of one schema, with its version unless it is a collection', () => {
     for (const { body } of found.values()) {
       expect(body['@odata.type']).toMatch(/^#(\w+Collection\.\w+Collection|(\w+)\.v\d+_\d+_\d+\.\2)$/);
     }
   });
 
-  it('has in a collection its members, their number and a name, and members of the one type that it is for (D5)', () => {
+  it('has in a collection its members, their number and a name, and members of the one type that it is for', () => {
     const collections = [...found.values()].filter(({ body }) => typeOf(body).endsWith('Collection'));
     expect(collections.length).toBeGreaterThan(20);
     for (const { body } of collections) {
@@ -113,7 +113,7 @@ describe('every payload', () => {
     }
   });
 
-  it('leads with a link to what its name says (D5)', () => {
+  it('leads with a link to what its name says', () => {
     const links = parts.flatMap(({ object }) =>
       Object.entries(object).flatMap(([name, value]) =>
         (Array.isArray(value) ? value : [value]).flatMap((link: unknown): (readonly [string, string])[] => {
@@ -131,7 +131,7 @@ describe('every payload', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has Copyright in no payload, and no deprecated Severity in the messages of a registry (D5)', () => {
+  it('has Copyright in no payload, and no deprecated Severity in the messages of a registry', () => {
     for (const { path, body } of found.values()) expect([path, '@Redfish.Copyright' in body]).toEqual([path, false]);
     const registries = [...found.values()].filter(({ body }) => typeOf(body) === 'MessageRegistry');
     expect(registries.length).toBeGreaterThan(2);
@@ -142,7 +142,7 @@ describe('every payload', () => {
     }
   });
 
-  it('is at no address that DMTF has moved, and linked at none (D4)', () => {
+  it('is at no address that DMTF has moved, and linked at none', () => {
     const oldAddresses = /\/Managers\/[^/]+\/VirtualMedia|\/Storage\/[^/]+\/Drives/;
     expect([...found.keys()].filter((path) => oldAddresses.test(path))).toEqual([]);
   });
@@ -152,7 +152,7 @@ describe('every payload', () => {
   const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
   (judged ? it : it.skip)(
-    'has of each machine the same seven properties and paths that DMTF calls deprecated, less than eight (D4)',
+    'has of each machine the same seven properties and paths that DMTF calls deprecated, less than eight',
     async () => {
       const deprecations = dmtfDeprecations(folder ?? '');
       const all = [...found.values()]

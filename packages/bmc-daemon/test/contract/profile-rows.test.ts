@@ -37,11 +37,11 @@ describe('the judge of profiles', () => {
     [{ type: 'Sample', action: 'Undo' }, '/sample: has no Undo'],
     [{ type: 'Sample', action: 'Do', parameters: { How: [] } }, '/sample: Do has no list for How'],
     [{ type: 'Sample', action: 'Do', parameters: { What: ['that'] } }, '/sample: Do does not take What that'],
-  ])('finds what is lacking of %j (D5)', (row, fault) => {
+  ])('finds what is lacking of %j', (row, fault) => {
     expect(lacking(row, sample('GET, HEAD, PATCH'))).toEqual([fault]);
   });
 
-  it('takes what is there, and what need not be (D5)', () => {
+  it('takes what is there, and what need not be', () => {
     const rows: readonly ProfileRow[] = [
       { type: 'Sample', since: '1.9.0', at: 'Boot/Target', writable: true, supports: ['Pxe'], anyOf: ['Pxe', 'Cd'] },
       { type: 'Sample', at: 'Empty/Name' },

@@ -218,14 +218,14 @@ describe.each([
   ["Ironic's profile", ironic],
   ['the profiles of Open Compute', openCompute],
 ])('%s', (_profile, rows) => {
-  it.each(rows)('has what it asks for: %s (D5)', (_name, row) => {
+  it.each(rows)('has what it asks for: %s', (_name, row) => {
     expect(lacking(row, all)).toEqual([]);
   });
 });
 
 describe('a BIOS', () => {
   // The tool takes the list itself for a fault, and looks for what may stand in it.
-  it('says when its settings hold in the one way that the tool can read (D5)', async () => {
+  it('says when its settings hold in the one way that the tool can read', async () => {
     for (const machine of await service.members(`${root}/Systems`)) {
       const { '@Redfish.Settings': settings } = await service.get(`${machine}/Bios`);
       expect(settings).toMatchObject({ 'SupportedApplyTimes@Redfish.AllowableValues': ['OnReset'] });
@@ -235,7 +235,7 @@ describe('a BIOS', () => {
 });
 
 describe('the service root', () => {
-  it('is of Redfish 1.6.0 at least, as Ironic asks, and of one that there is (D5)', async () => {
+  it('is of Redfish 1.6.0 at least, as Ironic asks, and of one that there is', async () => {
     const { RedfishVersion: version } = await service.get(`${root}/`);
     expect(version).toMatch(/^1\.(?:[6-9]|1\d|2[0-3])\.\d+$/);
   });
@@ -246,7 +246,7 @@ const folder = process.env['RACKLESS_REDFISH_SCHEMAS'];
 const judged = folder !== undefined || process.env['RACKLESS_REQUIRE_ALL'] === '1';
 
 describe("the file of Ironic's profile", () => {
-  (judged ? it : it.skip)('asks for nothing that is lacking (D5)', () => {
+  (judged ? it : it.skip)('asks for nothing that is lacking', () => {
     const file = join(folder ?? '', 'profiles', 'OpenStackIronicProfile.v1_2_0.json');
     const rows = rowsOf(JSON.parse(readFileSync(file, 'utf8')) as Profile); // A profile of DSP0272.
     expect(rows.length).toBeGreaterThan(100);

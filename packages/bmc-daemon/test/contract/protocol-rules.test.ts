@@ -58,7 +58,7 @@ describe('what is created', () => {
       { CertificateString: certificatePem, CertificateType: 'PEM' },
     ],
     ['a volume', volumes, { CapacityBytes: 2 ** 30 }],
-  ])('answers 201 with its address as Location and itself as the body: %s (D5)', async (_name, collection, body) => {
+  ])('answers 201 with its address as Location and itself as the body: %s', async (_name, collection, body) => {
     const made = await service.ask('POST', await collection(), { body });
     expect([made.status, made.headers['content-type']]).toEqual([201, 'application/json; charset=utf-8']);
     const location = String(made.headers.location);
@@ -69,7 +69,7 @@ describe('what is created', () => {
 });
 
 describe('an answer', () => {
-  it('never sets a cookie (D5)', async () => {
+  it('never sets a cookie', async () => {
     const answers = [
       await service.anonymous('GET', `${root}/`),
       await service.ask('GET', machine),
@@ -81,7 +81,7 @@ describe('an answer', () => {
     for (const { headers } of answers) expect(headers).not.toHaveProperty('set-cookie');
   });
 
-  it('of 401 says with WWW-Authenticate how to log in, and is a Redfish error, whatever was wrong (D5)', async () => {
+  it('of 401 says with WWW-Authenticate how to log in, and is a Redfish error, whatever was wrong', async () => {
     const nobody: readonly Received[] = [
       await service.anonymous('GET', machine),
       await service.anonymous('GET', `${root}/nothing/at/all`),
@@ -100,7 +100,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of an error is a Redfish error in JSON, whatever the status (D5)', async () => {
+  it('of an error is a Redfish error in JSON, whatever the status', async () => {
     const failed: readonly Received[] = [
       await service.ask('PATCH', machine, { body: { Bogus: 1 } }),
       await service.anonymous('GET', machine),
@@ -129,7 +129,7 @@ describe('a GET', () => {
     'application/json;charset=utf-8',
     'application/json; odata.metadata=full',
     undefined,
-  ])('is JSON for Accept: %s (D5)', async (accept) => {
+  ])('is JSON for Accept: %s', async (accept) => {
     for (const path of [`${root}/`, machine]) {
       const answer = await service.ask('GET', path, { headers: accept === undefined ? {} : { Accept: accept } });
       expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
@@ -137,7 +137,7 @@ describe('a GET', () => {
   });
 
   it.each(['application/xml', 'application/*', '*/*', 'application/xml;charset=utf-8'])(
-    'of the metadata is XML for Accept: %s (D5)',
+    'of the metadata is XML for Accept: %s',
     async (accept) => {
       const answer = await service.anonymous('GET', `${root}/$metadata`, { headers: { Accept: accept } });
       expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/xml; charset=utf-8']);
@@ -145,25 +145,25 @@ describe('a GET', () => {
     },
   );
 
-  it.each(['/openapi.yaml'])('of the description of the paths is YAML: %s (D5)', async (path) => {
+  it.each(['/openapi.yaml'])('of the description of the paths is YAML: %s', async (path) => {
     const answer = await service.anonymous('GET', `${root}${path}`);
     expect([answer.status, answer.headers['content-type']?.split(';')[0]]).toEqual([200, 'application/yaml']);
   });
 
-  it('with a parameter that nobody knows is as without it, and 501 with one that begins with a dollar (D5)', async () => {
+  it('with a parameter that nobody knows is as without it, and 501 with one that begins with a dollar', async () => {
     const plain = await service.ask('GET', sessions);
     expect((await service.ask('GET', `${sessions}?x=1&rackless`)).json).toEqual(plain.json);
     const refused = await service.ask('GET', `${sessions}?$rackless=1`);
     expect([refused.status, ...messagesOf(refused)]).toEqual([501, 'QueryParameterUnsupported']);
   });
 
-  it('with a value for "only" is 400, and "excerpt" is not offered (D5)', async () => {
+  it('with a value for "only" is 400, and "excerpt" is not offered', async () => {
     expect((await service.ask('GET', `${sessions}?only=foo`)).status).toBe(400);
     const features = at(await service.get(`${root}/`), 'ProtocolFeaturesSupported');
     expect(features).toMatchObject({ ExcerptQuery: false, OnlyMemberQuery: true });
   });
 
-  it('has what the service root offers of the protocol, and nothing else is answered (D5)', async () => {
+  it('has what the service root offers of the protocol, and nothing else is answered', async () => {
     const { ProtocolFeaturesSupported: features } = await service.get(`${root}/`);
     const asked: Readonly<Record<string, string>> = {
       FilterQuery: `${roles}?$filter=RoleId%20eq%20'Operator'`,
@@ -182,12 +182,12 @@ describe('a GET', () => {
 });
 
 describe('sessions', () => {
-  it('are where the service root and their service say, the same address (D5)', async () => {
+  it('are where the service root and their service say, the same address', async () => {
     const fromRoot = linkIn(await service.get(`${root}/`), 'Links.Sessions');
     expect(linkIn(await service.get(`${root}/SessionService`), 'Sessions')).toBe(fromRoot);
   });
 
-  it('are deleted by their own token, and by nobody without (D5)', async () => {
+  it('are deleted by their own token, and by nobody without', async () => {
     const made = await service.logIn(administrator.UserName, administrator.Password);
     const uri = String(made.headers.location);
     expect((await service.anonymous('DELETE', uri)).status).toBe(401);
@@ -196,7 +196,7 @@ describe('sessions', () => {
     expect((await service.anonymous('GET', machine, { headers: tokenOf(made) })).status).toBe(401);
   });
 
-  it('are made of JSON whose character set is named (D5)', async () => {
+  it('are made of JSON whose character set is named', async () => {
     const made = await service.anonymous('POST', sessions, {
       body: JSON.stringify(administrator),
       headers: { 'Content-Type': 'application/json;charset=utf-8' },
@@ -204,13 +204,13 @@ describe('sessions', () => {
     expect(made.status).toBe(201);
   });
 
-  it('are read by token and by Basic (D5)', async () => {
+  it('are read by token and by Basic', async () => {
     const byBasic = basic(administrator.UserName, administrator.Password);
     expect((await service.anonymous('GET', sessions, { headers: byBasic })).status).toBe(200);
     expect((await service.ask('GET', sessions)).status).toBe(200);
   });
 
-  it('that are wrong are not repeated, where there is nothing either (D5)', async () => {
+  it('that are wrong are not repeated, where there is nothing either', async () => {
     const wrong = 'c0ffee'.repeat(8);
     const answer = await service.anonymous('GET', `${root}/Nowhere`, {
       headers: { ...token(wrong), ...basic('some-user', 'some-password') },
@@ -221,7 +221,7 @@ describe('sessions', () => {
 });
 
 describe('the manager', () => {
-  it('is the one that the service root speaks of: the same UUID, never null (D5)', async () => {
+  it('is the one that the service root speaks of: the same UUID, never null', async () => {
     const { UUID } = await service.get(`${root}/`);
     expect(UUID).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     for (const path of await service.members(`${root}/Managers`)) {
@@ -229,7 +229,7 @@ describe('the manager', () => {
     }
   });
 
-  it('shows no NTP, which it does not do (D5)', async () => {
+  it('shows no NTP, which it does not do', async () => {
     const protocols = await service.get(linkIn(await service.get(manager), 'NetworkProtocol'));
     expect(protocols).not.toHaveProperty('NTP');
   });
@@ -238,14 +238,14 @@ describe('the manager', () => {
 describe('a subscription', () => {
   const subscriptions = `${root}/EventService/Subscriptions`;
 
-  it('is made at once, whether or not anybody listens there (D5)', async () => {
+  it('is made at once, whether or not anybody listens there', async () => {
     const Destination = 'https://192.168.1.50/rackless';
     const made = await service.ask('POST', subscriptions, { body: { Destination, Protocol: 'Redfish', Context: 'c' } });
     expect([made.status, made.headers.location]).toEqual([201, bodyOf(made)['@odata.id']]);
     expect(bodyOf(made)).toMatchObject({ Context: 'c', Protocol: 'Redfish', SubscriptionType: 'RedfishEvent' });
   });
 
-  it('is not made over a protocol that is not offered (D5)', async () => {
+  it('is not made over a protocol that is not offered', async () => {
     const body = { Destination: 'ftp://192.168.1.50/', Protocol: 'FTP', Context: 'c' };
     const refused = await service.ask('POST', subscriptions, { body });
     expect([refused.status, messagesOf(refused).includes('PropertyValueNotInList')]).toEqual([400, true]);
@@ -253,7 +253,7 @@ describe('a subscription', () => {
 });
 
 describe('a stream of events', () => {
-  it('goes on when the session that opened it is deleted (D5)', async () => {
+  it('goes on when the session that opened it is deleted', async () => {
     const opened = await service.logIn(administrator.UserName, administrator.Password);
     const stream = await openStream(service, '', tokenOf(opened));
     await until('its first event', () => stream.ids.length >= 1);
@@ -266,7 +266,7 @@ describe('a stream of events', () => {
 });
 
 describe('an unknown method', () => {
-  it('is refused with 501 and a Redfish error, though Node calls it no HTTP (D5)', async () => {
+  it('is refused with 501 and a Redfish error, though Node calls it no HTTP', async () => {
     const answer = await service.raw(
       'FAKEMETHODFORTEST /redfish/v1/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
     );

@@ -18,17 +18,17 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('without credentials', () => {
-  it.each([root, `${root}/`])('the service root answers at %s (D5)', async (path) => {
+  it.each([root, `${root}/`])('the service root answers at %s', async (path) => {
     const { status, json } = await service.anonymous('GET', path);
     expect([status, at(json, 'Id')]).toEqual([200, 'RootService']);
   });
 
-  it('the list of versions is one (D5)', async () => {
+  it('the list of versions is one', async () => {
     const { status, json } = await service.anonymous('GET', '/redfish');
     expect([status, json]).toEqual([200, { v1: '/redfish/v1/' }]);
   });
 
-  it('the service document has its context and a list of what there is (D5)', async () => {
+  it('the service document has its context and a list of what there is', async () => {
     const { status, json } = await service.anonymous('GET', `${root}/odata`);
     expect([status, json]).toEqual([
       200,
@@ -38,7 +38,7 @@ describe('without credentials', () => {
 });
 
 describe('the service root', () => {
-  it('says who it is: version, UUID, product and vendor, and where sessions are made (D5)', async () => {
+  it('says who it is: version, UUID, product and vendor, and where sessions are made', async () => {
     const body = await service.get(`${root}/`);
     expect(body).toMatchObject({ Product: expect.stringMatching(/./) as unknown, Vendor: 'Rackless' });
     expect(body['UUID']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -48,7 +48,7 @@ describe('the service root', () => {
   it.each([
     ...['AccountService', 'CertificateService', 'Chassis', 'EventService', 'JsonSchemas', 'Managers', 'Registries'],
     ...['SessionService', 'Systems', 'Tasks', 'TelemetryService', 'UpdateService'],
-  ])('leads to %s (D5)', async (name) => {
+  ])('leads to %s', async (name) => {
     expect(linkIn(await service.get(`${root}/`), name)).toMatch(
       new RegExp(`^${root}/(Task)?${name === 'Tasks' ? 'Service' : name}$`),
     );
@@ -85,7 +85,7 @@ const writes: readonly (readonly [string, () => string, string])[] = [
 ];
 
 describe('the methods of', () => {
-  it.each(writes)('%s are those that its type may have (D5)', async (_name, path, more) => {
+  it.each(writes)('%s are those that its type may have', async (_name, path, more) => {
     const { status, headers } = await service.ask('GET', path());
     expect([status, headers.allow]).toEqual([200, more === '' ? 'GET, HEAD' : `GET, HEAD, ${more}`]);
   });
@@ -96,11 +96,11 @@ describe('what has to be said of', () => {
     const body = await service.get(path);
     expect(names.filter((name) => at(body, name) === undefined)).toEqual([]);
   };
-  it('AccountService: the length of passwords, and that Basic is taken (D5)', async () => {
+  it('AccountService: the length of passwords, and that Basic is taken', async () => {
     await has(`${root}/AccountService`, ['MinPasswordLength', 'MaxPasswordLength']);
     expect((await service.get(`${root}/AccountService`))['HTTPBasicAuth']).toBe('Enabled');
   });
-  it('an account: its types, its role, whether the password is to be changed (D5)', async () => {
+  it('an account: its types, its role, whether the password is to be changed', async () => {
     await has(`${root}/AccountService/Accounts/admin`, [
       'AccountTypes',
       'RoleId',
@@ -108,10 +108,10 @@ describe('what has to be said of', () => {
       'Links.Role',
     ]);
   });
-  it('EventService: where its stream is (D5)', async () => {
+  it('EventService: where its stream is', async () => {
     expect((await service.get(`${root}/EventService`))['ServerSentEventUri']).toBe(`${root}/EventService/SSE`);
   });
-  it('a subscription: context, type and protocol (D5)', async () => {
+  it('a subscription: context, type and protocol', async () => {
     const body = { Destination: 'https://192.0.2.1/', Protocol: 'Redfish' };
     const made = await service.ask('POST', `${root}/EventService/Subscriptions`, { body });
     await has(String(made.headers.location), ['Context', 'SubscriptionType', 'Protocol']);
@@ -120,7 +120,7 @@ describe('what has to be said of', () => {
 
 describe('the registries', () => {
   it.each(['Base', 'ResourceEvent', 'TaskEvent', 'RacklessBiosAttributeRegistry'])(
-    'have %s, with a file that is there (D5)',
+    'have %s, with a file that is there',
     async (name) => {
       const members = await service.members(`${root}/Registries`);
       const path = members.find((member) => member.split('/').at(-1)?.startsWith(name));
@@ -135,17 +135,17 @@ describe('the parts of', () => {
   it.each([
     ...['Bios', 'SecureBoot', 'Processors', 'Memory', 'EthernetInterfaces', 'Storage', 'SimpleStorage', 'VirtualMedia'],
     ...['LogServices', 'Boot.BootOptions'],
-  ])('a system have %s (D5)', async (name) => {
+  ])('a system have %s', async (name) => {
     expect((await service.ask('GET', linkIn(await service.get(machine), name))).status).toBe(200);
   });
   it.each(['NetworkProtocol', 'EthernetInterfaces', 'LogServices', 'VirtualMedia'])(
-    'a manager have %s (D5)',
+    'a manager have %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(manager), name))).status).toBe(200);
     },
   );
   it.each(['Power', 'Thermal', 'PowerSubsystem', 'ThermalSubsystem', 'Sensors', 'EnvironmentMetrics', 'Drives'])(
-    'a chassis have %s (D5)',
+    'a chassis have %s',
     async (name) => {
       expect((await service.ask('GET', linkIn(await service.get(chassis), name))).status).toBe(200);
     },

@@ -32,13 +32,13 @@ const setOverride = (machine: string, BootSourceOverrideTarget: string, BootSour
   service.ask('PATCH', machine, { body: { Boot: { BootSourceOverrideTarget, BootSourceOverrideEnabled } } });
 
 describe('a request', () => {
-  it('is answered in less than the 15 seconds that are waited for, with a task where it takes longer (D5)', () => {
+  it('is answered in less than the 15 seconds that are waited for, with a task where it takes longer', () => {
     expect(settingsTable.taskAfterSeconds.default).toBeLessThan(15);
   });
 });
 
 describe('power', () => {
-  it('is changed by each type that is offered, and ends as the type says, in the order of the checkers (D5)', async () => {
+  it('is changed by each type that is offered, and ends as the type says, in the order of the checkers', async () => {
     for (const machine of machines) {
       for (const [type, state] of [
         ['ForceOff', 'Off'],
@@ -54,7 +54,7 @@ describe('power', () => {
     }
   });
 
-  it('has its types listed (D5)', async () => {
+  it('has its types listed', async () => {
     for (const machine of machines) {
       const actions = (await service.get(machine))['Actions'] as Readonly<Record<string, Body>>; // Required by the specification.
       expect(actions['#ComputerSystem.Reset']?.['ResetType@Redfish.AllowableValues']).toEqual(
@@ -65,7 +65,7 @@ describe('power', () => {
 });
 
 describe('a boot override', () => {
-  it('has what may be asked for listed, on every machine (D5)', async () => {
+  it('has what may be asked for listed, on every machine', async () => {
     for (const machine of machines) {
       const boot = at(await service.get(machine), 'Boot') as Body; // Required by the specification.
       expect(boot['BootSourceOverrideTarget@Redfish.AllowableValues']).toEqual(expect.arrayContaining(['Pxe']));
@@ -75,14 +75,14 @@ describe('a boot override', () => {
     }
   });
 
-  it.each(['Continuous', 'Once'])('is read back as it was set: Pxe, %s (D5)', async (enabled) => {
+  it.each(['Continuous', 'Once'])('is read back as it was set: Pxe, %s', async (enabled) => {
     for (const machine of machines) {
       expect((await setOverride(machine, 'Pxe', enabled)).status).toBe(200);
       expect(await override(machine)).toEqual(['Pxe', enabled]);
     }
   });
 
-  it.each(['ForceRestart', 'GracefulRestart'])('for once is Disabled after a %s (D5)', async (type) => {
+  it.each(['ForceRestart', 'GracefulRestart'])('for once is Disabled after a %s', async (type) => {
     for (const machine of machines) {
       await reset(machine, 'On');
       await setOverride(machine, 'Pxe', 'Once');
@@ -91,7 +91,7 @@ describe('a boot override', () => {
     }
   });
 
-  it('is switched off with None, and reads so (D5)', async () => {
+  it('is switched off with None, and reads so', async () => {
     for (const machine of machines) {
       await setOverride(machine, 'Pxe', 'Continuous');
       expect((await setOverride(machine, 'None', 'Disabled')).status).toBe(200);
@@ -99,7 +99,7 @@ describe('a boot override', () => {
     }
   });
 
-  it('is set with the ETag that was read before, which is still the present one then (D5)', async () => {
+  it('is set with the ETag that was read before, which is still the present one then', async () => {
     for (const machine of machines) {
       const { headers } = await service.ask('GET', machine);
       const changed = await service.ask('PATCH', machine, {
@@ -112,7 +112,7 @@ describe('a boot override', () => {
 });
 
 describe('an account', () => {
-  it('is added, listed, logged in with, given each role and removed, with a password of eight characters (D5)', async () => {
+  it('is added, listed, logged in with, given each role and removed, with a password of eight characters', async () => {
     const made = await service.ask('POST', accounts, {
       body: { UserName: 'testuser0', Password: 'hW3r-t9q', RoleId: 'Administrator' },
     });
@@ -174,7 +174,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     return value as readonly Body[]; // As it was seen to be.
   };
 
-  it('has every list that is looked at, and nothing in them that is no address (D5)', () => {
+  it('has every list that is looked at, and nothing in them that is no address', () => {
     for (const name of ['NameServers', 'StaticNameServers']) {
       for (const server of list(name)) expect(['', '0.0.0.0', '::']).not.toContain(server);
     }
@@ -185,13 +185,13 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     expect(['', '::']).not.toContain(shown['IPv6DefaultGateway']);
   });
 
-  it('has a gateway in its first address of IPv4, and in no other (D5)', () => {
+  it('has a gateway in its first address of IPv4, and in no other', () => {
     const addresses = list('IPv4Addresses');
     expect(addresses.map((address) => 'Gateway' in address)).toEqual(addresses.map((_address, index) => index === 0));
     for (const { Gateway: gateway } of addresses) expect(['', '0.0.0.0']).not.toContain(gateway);
   });
 
-  it('has the mask of each address of IPv4, and the prefix of each of IPv6, with where it is from (D5)', () => {
+  it('has the mask of each address of IPv4, and the prefix of each of IPv6, with where it is from', () => {
     for (const address of list('IPv4Addresses')) {
       expect(address['SubnetMask']).toMatch(/^\d+(\.\d+){3}$/);
       expect(address).toHaveProperty('AddressOrigin');
@@ -203,7 +203,7 @@ describe.each<[string, Partial<HostNetwork['interfaces'][number]>]>([
     }
   });
 
-  it('says which VLAN it is, if any (D5)', () => {
+  it('says which VLAN it is, if any', () => {
     expect(shown['VLAN']).toMatchObject({ VLANEnable: different.vlan !== undefined, VLANId: different.vlan ?? 0 });
   });
 });
@@ -221,15 +221,15 @@ describe('a query', () => {
     ["Id eq 'Operator'", ['Operator']],
     ["not (Id eq 'Operator')", ['Administrator', 'ReadOnly']],
     ["(Id eq 'Operator') or (Id eq 'ReadOnly')", ['Operator', 'ReadOnly']],
-  ])('filters a collection: %s (D5)', async (filter, expected) => {
+  ])('filters a collection: %s', async (filter, expected) => {
     expect((await names(`$filter=${encodeURIComponent(filter)}`)).sort()).toEqual(expected);
   });
 
-  it('filters nothing but collections (D5)', async () => {
+  it('filters nothing but collections', async () => {
     expect((await service.ask('GET', `${root}/?$filter=Id%20eq%20'x'`)).status).toBe(400);
   });
 
-  it('selects what it names, and gives besides only what says whose it is (D5)', async () => {
+  it('selects what it names, and gives besides only what says whose it is', async () => {
     for (const path of [`${root}/`, String(machines[0])]) {
       const body = bodyOf(await service.ask('GET', `${path}?$select=Name,Id`));
       const allowed = ['@odata.id', '@odata.type', '@odata.context', '@odata.etag', 'Id', 'Name'];
@@ -239,7 +239,7 @@ describe('a query', () => {
   });
 
   it.each(['*', '.', '~', '*($levels=1)', '.($levels=1)', '~($levels=1)'])(
-    'expands links of the service root, those in Links only where it says so: %s (D5)',
+    'expands links of the service root, those in Links only where it says so: %s',
     async (expand) => {
       const body = bodyOf(await service.ask('GET', `${root}/?$expand=${expand}`));
       const isWhole = (link: unknown) => Object.keys(link ?? {}).length > 1;
@@ -250,7 +250,7 @@ describe('a query', () => {
     },
   );
 
-  it('gives the only member, the collection where there are more, and an error where there is none (D5)', async () => {
+  it('gives the only member, the collection where there are more, and an error where there is none', async () => {
     const [account] = await service.members(accounts);
     expect(bodyOf(await service.ask('GET', `${accounts}?only`))['@odata.id']).toBe(account);
     expect(bodyOf(await service.ask('GET', `${roles}?only`))['@odata.id']).toBe(roles);

@@ -29,7 +29,7 @@ function startWithUsers(...args: string[]): DaemonProcess {
 const withUser = (address: string, user: string) => address.replace('://', `://${user}@`);
 
 describe('logging in', () => {
-  it("takes the users of Debian's htpasswd -cB, with credentials in the URL as the sample client sends them (B10)", async () => {
+  it("takes the users of Debian's htpasswd -cB, with credentials in the URL as the sample client sends them", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
     const address = await daemon.address();
@@ -53,7 +53,7 @@ describe('logging in', () => {
     ]);
   });
 
-  it('works over HTTPS (B10, B11)', async () => {
+  it('works over HTTPS', async () => {
     makeCertificate('one');
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const address = await startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')).address();
@@ -61,7 +61,7 @@ describe('logging in', () => {
     expect(await curl('--cacert', at('one.pem'), `${address}/redfish/v1/Systems`)).toBe(401);
   });
 
-  it('follows the password file as it changes, and lets nobody in while it is gone (B10)', async () => {
+  it('follows the password file as it changes, and lets nobody in while it is gone', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'old']);
     const systems = `${await startWithUsers().address()}/redfish/v1/Systems`;
     expect(await curl(withUser(systems, 'admin:old'))).toBe(200);
@@ -84,7 +84,7 @@ describe('logging in', () => {
     ['-s', 'the password is hashed with SHA-1 (htpasswd -s)'],
     ['-d', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
     ['-p', 'the password is plain text or hashed with crypt (htpasswd -p, -d)'],
-  ])('does not start with a user of htpasswd %s, naming the line (B10)', async (kind, reason) => {
+  ])('does not start with a user of htpasswd %s, naming the line', async (kind, reason) => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     await execute('htpasswd', ['-b', kind, at('users'), 'other', 'secret']);
     const { code, stderr } = await run([...FAKE, '--config', config("EMULATOR_AUTH_FILE = 'users'\n")]);
@@ -121,7 +121,7 @@ describe('what is kept of accounts', () => {
   const accounts = '/redfish/v1/AccountService/Accounts';
   const created = { UserName: 'ada', Password: 'ada counts', RoleId: 'ReadOnly' };
 
-  it("is in a file that Apache's htpasswd reads and writes, and in the state folder, over a restart (S2)", async () => {
+  it("is in a file that Apache's htpasswd reads and writes, and in the state folder, over a restart", async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers();
     const address = await daemon.address();
@@ -147,7 +147,7 @@ describe('what is kept of accounts', () => {
     for (const { stdout } of [daemon, again]) expect(stdout).not.toMatch(/secret|ada counts|[0-9a-f]{64}/);
   });
 
-  it('stops the start where it is damaged: else everybody would be an administrator (S2)', async () => {
+  it('stops the start where it is damaged: else everybody would be an administrator', async () => {
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     writeFileSync(at('access.json'), '{"accounts": [');
     const settings = `EMULATOR_AUTH_FILE = 'users'\nEMULATOR_STATE_DIR = '${at('')}'\n`;
@@ -158,7 +158,7 @@ describe('what is kept of accounts', () => {
     });
   });
 
-  it('leaves sessions alone when certificate and key are read again (S2)', async () => {
+  it('leaves sessions alone when certificate and key are read again', async () => {
     makeCertificate('one');
     await execute('htpasswd', ['-cbB', at('users'), 'admin', 'secret']);
     const daemon = startWithUsers('--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key'));
@@ -179,7 +179,7 @@ describe('what is kept of accounts', () => {
 });
 
 describe('bmc-daemon htpasswd', () => {
-  it('makes a file that the daemon takes, from a password on standard input (B10)', async () => {
+  it('makes a file that the daemon takes, from a password on standard input', async () => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input: 'pä:ss\n' })).toEqual({
       code: 0,
       stdout: '',
@@ -197,7 +197,7 @@ describe('bmc-daemon htpasswd', () => {
     ['one\ntwo\n', 'the two passwords differ'],
     [`${'x'.repeat(73)}\n`, 'the password has 73 bytes, and bcrypt looks at the first 72 only'],
     ['x'.repeat(70_000), 'what stands on standard input is no password'],
-  ])('refuses %j (B10)', async (input, reason) => {
+  ])('refuses %j', async (input, reason) => {
     expect(await run(['htpasswd', at('users'), 'admin'], { input })).toEqual({
       code: 1,
       stdout: '',

@@ -44,7 +44,7 @@ const action = (address: string, name: string) =>
   `${address}/redfish/v1/CertificateService/Actions/CertificateService.${name}`;
 
 describe('a certificate that is requested and replaced over Redfish', () => {
-  it('is shown at once, after SIGHUP and after a restart, and what can not be used leaves the old one (D1)', async () => {
+  it('is shown at once, after SIGHUP and after a restart, and what can not be used leaves the old one', async () => {
     makeCertificate('server');
     const authority = createAuthority(at('.'));
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
@@ -112,7 +112,7 @@ describe('a daemon that lets itself be found', () => {
     }
   }
 
-  it('answers at UDP port 1900 with its address, and no more when a client switches it off, over a restart (D1)', async () => {
+  it('answers at UDP port 1900 with its address, and no more when a client switches it off, over a restart', async () => {
     const file = config('EMULATOR_SSDP = True\n');
     const daemon = start([...FAKE, '--config', file]);
     const address = await daemon.address();

@@ -16,7 +16,7 @@ describe('a host that comes and goes', () => {
   });
   afterAll(() => libvirtd.stop());
 
-  it('is waited for at the start, answered with 503 while it is away, and back without a restart (B12, B17)', async () => {
+  it('is waited for at the start, answered with 503 while it is away, and back without a restart', async () => {
     await libvirtd.end();
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
@@ -42,7 +42,7 @@ describe('a host that comes and goes', () => {
     expect(await daemon.finished()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('does not hold up the end while it hangs (B12)', async () => {
+  it('does not hold up the end while it hangs', async () => {
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', libvirtd.uri]);
     const address = await daemon.address();
     await waitFor(

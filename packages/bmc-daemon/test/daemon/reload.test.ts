@@ -24,7 +24,7 @@ describe('a configuration that is read again', () => {
       '\n',
     );
 
-  it('holds at once in what is asked for at each request, on SIGHUP and on Manager.Reset (S8)', async () => {
+  it('holds at once in what is asked for at each request, on SIGHUP and on Manager.Reset', async () => {
     const daemon = start(['--config', config(lines())]);
     const address = await daemon.address();
     const machine = (await ask(`${address}/redfish/v1/Managers`)).body['Members'] as readonly Record<string, string>[]; // Required by the schema.
@@ -50,7 +50,7 @@ describe('a configuration that is read again', () => {
     expect(await lastReset()).toBeGreaterThanOrEqual(started);
   });
 
-  it('is not taken where there is a fault in it (S8)', async () => {
+  it('is not taken where there is a fault in it', async () => {
     const daemon = start(['--config', config(lines('EMULATOR_DISABLE_POWER_OFF = False'))]);
     const address = await daemon.address();
     config(lines('EMULATOR_DISABLE_POWER_OFF = True', "EMULATOR_TASK_AFTER_SECONDS = 'soon'"));

@@ -18,7 +18,7 @@ async function getJson(url: string): Promise<{ status: number; body: Record<stri
 }
 
 describe('the command line', () => {
-  it('prints help and version, and refuses what it does not know (B12)', async () => {
+  it('prints help and version, and refuses what it does not know', async () => {
     const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;
     };
@@ -86,7 +86,7 @@ describe('the configuration file', () => {
       "EMULATOR_AUTH_FILE = '/none'",
       'EMULATOR_AUTH_FILE can not be used: /none: the password file can not be read: there is no such file',
     ],
-  ])('%s stops the start with file, line and no stack (B10, B11, B12)', async (text, sentence) => {
+  ])('%s stops the start with file, line and no stack', async (text, sentence) => {
     const file = config(`# one line before it\n${text}\n`);
     expect(await run(['--config', file, '--fake', '-i', '127.0.0.1'])).toEqual({
       code: 78,
@@ -95,7 +95,7 @@ describe('the configuration file', () => {
     });
   });
 
-  it('is found in the environment, and its unknown names are warnings (B12)', async () => {
+  it('is found in the environment, and its unknown names are warnings', async () => {
     const file = config(
       "EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_LISTEN_PROT = 1\nSUSHY_EMULATOR_LISTEN_PORT = 0\nSUSHY_EMULATOR_FAKE_DRIVER = True\n",
     );
@@ -107,7 +107,7 @@ describe('the configuration file', () => {
     ]);
   });
 
-  it('is never executed (B12)', async () => {
+  it('is never executed', async () => {
     const trap = at('trap');
     const file = config(
       `import os\nEMULATOR_LISTEN_PORT = open('${trap}', 'w')\n__import__('os').system('touch ${trap}')\n`,
@@ -124,7 +124,7 @@ describe('the configuration file', () => {
 });
 
 describe('bmc-daemon check', () => {
-  it('prints the effective settings with the origin of each (B12)', async () => {
+  it('prints the effective settings with the origin of each', async () => {
     const file = config("EMULATOR_LISTEN_IP = '127.0.0.1'\nEMULATOR_DMTF_STRICT = True\n");
     const { code, stdout, stderr } = await run(['check', '--config', file, '-p', '9000', '--fake'], {
       env: { EMULATOR_STORAGE_POOL: 'images' },
@@ -143,7 +143,7 @@ describe('bmc-daemon check', () => {
     );
   });
 
-  it('takes flags before its name too (B12)', async () => {
+  it('takes flags before its name too', async () => {
     const file = config('EMULATOR_LISTEN_PORT = 9001\n');
     const { stdout } = await run(['--config', file, '--fake', 'check', '-i', '127.0.0.1']);
     expect(stdout).toMatch(/^EMULATOR_LISTEN_PORT = 9001 /m);
@@ -244,7 +244,7 @@ describe('in the journal of systemd', () => {
 });
 
 describe('the running daemon', () => {
-  it('serves pages, health, metrics and Redfish on one port, logs a line for each request and ends with 0 on SIGTERM (B12, B15, B16)', async () => {
+  it('serves pages, health, metrics and Redfish on one port, logs a line for each request and ends with 0 on SIGTERM', async () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     expect((await getJson(`${address}/redfish/v1/Systems/`)).body['Members@odata.count']).toBeGreaterThan(0);
@@ -257,14 +257,14 @@ describe('the running daemon', () => {
     expect(daemon.messages().at(-1)).toBe('SIGTERM: stopping');
   });
 
-  it('ends with 0 on SIGINT too, a kept-alive connection notwithstanding (B12)', async () => {
+  it('ends with 0 on SIGINT too, a kept-alive connection notwithstanding', async () => {
     const daemon = start(FAKE);
     await getJson(`${await daemon.address()}/redfish/v1`);
     daemon.signal('SIGINT');
     expect((await daemon.finished()).code).toBe(0);
   });
 
-  it('says in one line that the port is in use, with the line that names it (B12)', async () => {
+  it('says in one line that the port is in use, with the line that names it', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -302,7 +302,7 @@ describe('the running daemon', () => {
     expect(existsSync(at('state/lock'))).toBe(false);
   });
 
-  it('warns of an address that others reach where nobody has to log in (B11)', async () => {
+  it('warns of an address that others reach where nobody has to log in', async () => {
     const daemon = start(['--fake', '-i', '0.0.0.0', '-p', '0']);
     await daemon.address();
     expect(daemon.messages('warn')).toEqual([
@@ -310,7 +310,7 @@ describe('the running daemon', () => {
     ]);
   });
 
-  it('serves what the feature set and the list of machines name (B12)', async () => {
+  it('serves what the feature set and the list of machines name', async () => {
     const file = config("EMULATOR_ALLOWED_INSTANCES = ['nobody']\n");
     const daemon = start([...FAKE, '--config', file, '--feature-set', 'minimum', '--dmtf-strict']);
     const address = await daemon.address();
@@ -321,7 +321,7 @@ describe('the running daemon', () => {
     expect((await getJson(`${address}/redfish/v1/Managers`)).status).toBe(404);
   });
 
-  it('starts while libvirt is down and answers 503 with Retry-After (B12)', async () => {
+  it('starts while libvirt is down and answers 503 with Retry-After', async () => {
     const socket = at('libvirt-sock');
     const daemon = start(['-i', '127.0.0.1', '-p', '0', '--libvirt-uri', `qemu:///system?socket=${socket}`]);
     const address = await daemon.address();
@@ -333,7 +333,7 @@ describe('the running daemon', () => {
     expect((await daemon.finished()).code).toBe(0);
   });
 
-  it('tells systemd that it is ready, reloads and stops (H5)', async () => {
+  it('tells systemd that it is ready, reloads and stops', async () => {
     const socket = at('notify');
     const received = at('received');
     // Node has no datagram sockets of the unix kind.

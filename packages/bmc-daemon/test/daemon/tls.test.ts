@@ -34,7 +34,7 @@ async function handshake(
 const servedName = async (address: string) => (await handshake(address)).certificate.subject.CN;
 
 describe('HTTPS', () => {
-  it('is spoken with certificate and key, from TLS 1.2 up, and with curl that trusts the certificate (B11)', async () => {
+  it('is spoken with certificate and key, from TLS 1.2 up, and with curl that trusts the certificate', async () => {
     makeCertificate('one');
     const file = config("EMULATOR_SSL_CERT = 'one.pem'\nSUSHY_EMULATOR_SSL_KEY = 'one.key'\n");
     const address = await start([...FAKE, '--config', file]).address();
@@ -52,7 +52,7 @@ describe('HTTPS', () => {
     await expect(handshake(address, 'TLSv1.1')).rejects.toThrow(/protocol version|alert/);
   });
 
-  it('sends who speaks plain HTTP to its port to HTTPS (S1)', async () => {
+  it('sends who speaks plain HTTP to its port to HTTPS', async () => {
     makeCertificate('one');
     const address = await start([...FAKE, '--ssl-certificate', at('one.pem'), '--ssl-key', at('one.key')]).address();
     const plain = address.replace('https:', 'http:');
@@ -65,7 +65,7 @@ describe('HTTPS', () => {
     expect(JSON.parse(stdout)).toEqual({ v1: '/redfish/v1/' });
   });
 
-  it('takes a renewed pair on SIGHUP, and stays with the old one where the new can not be used (B11)', async () => {
+  it('takes a renewed pair on SIGHUP, and stays with the old one where the new can not be used', async () => {
     makeCertificate('one');
     makeCertificate('two');
     copyFileSync(at('one.pem'), at('server.pem'));
@@ -92,7 +92,7 @@ describe('HTTPS', () => {
     expect(daemon.stdout).not.toContain('PRIVATE KEY');
   });
 
-  it('is not touched by a SIGHUP to a daemon without it (B11)', async () => {
+  it('is not touched by a SIGHUP to a daemon without it', async () => {
     const daemon = start(FAKE);
     const address = await daemon.address();
     daemon.signal('SIGHUP');

@@ -130,7 +130,7 @@ export class Machine {
 
 /** Of the first message in an error: its key and its text. */
 export function fault(body: unknown): { readonly key: string; readonly text: string } {
-  const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has it (B13).
+  const [first] = property(body, 'error', '@Message.ExtendedInfo') as readonly unknown[]; // Every error has it.
   const key = String(property(first, 'MessageId')).replace(/^.*\./, '');
   return { key, text: String(property(first, 'Message')) };
 }

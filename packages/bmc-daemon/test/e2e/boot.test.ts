@@ -28,7 +28,7 @@ for (const [firmware, platform, name] of [
     it.each([
       ['with the daemon watching', false],
       ['with no daemon in between', true],
-    ])('takes the inserted ISO once and the disk when the guest restarts itself, %s (P1, B6)', async (_how, killed) => {
+    ])('takes the inserted ISO once and the disk when the guest restarts itself, %s', async (_how, killed) => {
       const definition = await guest.definition();
       await guest.insert(image);
       const pending = { enabled: 'Once', target: 'Cd' };
@@ -49,7 +49,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('takes the ISO every time until the override is disabled, which gives the user his order back (P1, B6)', async () => {
+    it('takes the ISO every time until the override is disabled, which gives the user his order back', async () => {
       const definition = await guest.definition();
       await guest.insert(image);
       const withImage = await guest.definition();
@@ -69,7 +69,7 @@ for (const [firmware, platform, name] of [
       expect(await guest.definition()).toBe(definition);
     });
 
-    it('set to once on a running machine, takes the ISO at the next restart of whatever kind (P1, B5, B6)', async () => {
+    it('set to once on a running machine, takes the ISO at the next restart of whatever kind', async () => {
       const definition = await guest.definition();
       await guest.reset('On');
       expect(await guest.tells()).toBe(disk);
@@ -107,7 +107,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
   });
   afterAll(() => lab.stop());
 
-  it('is taken for the network, and the guest boots as it would without (B6)', async () => {
+  it('is taken for the network, and the guest boots as it would without', async () => {
     const guest = await lab.guest();
     const definition = await guest.definition();
     for (const enabled of ['Continuous', 'Once'] as const) {
@@ -119,7 +119,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     }
   });
 
-  it('is taken for the CD, and the guest is given a drive, which it boots an image from (B6, B9)', async () => {
+  it('is taken for the CD, and the guest is given a drive, which it boots an image from', async () => {
     const guest = await lab.guest({ drive: false });
     const set = { target: 'Cd', enabled: 'Continuous' } as const;
     expect(await guest.setBoot(set)).toEqual(set);
@@ -129,7 +129,7 @@ describeEndToEnd('a boot source that the guest has no device for', () => {
     await guest.reset('ForceOff');
   });
 
-  it('is taken for the disk, and the guest boots what there is (B6)', async () => {
+  it('is taken for the disk, and the guest boots what there is', async () => {
     const guest = await lab.guest();
     await lab.virsh('detach-disk', guest.name, 'vda', '--config');
     await guest.insert(image);

@@ -46,7 +46,7 @@ describeEndToEnd('the console of a guest', () => {
     await lab.stop();
   });
 
-  it('shows what it says at its start, takes what is typed, and is given back to who takes it by force (D2)', async () => {
+  it('shows what it says at its start, takes what is typed, and is given back to who takes it by force', async () => {
     const port = Number((await lab.daemon.logged(/^consoles over SSH at port/)).replace(/^.* /, ''));
     const client = new SshClient({
       user: `admin/${name}`,

@@ -29,7 +29,7 @@ describeEndToEnd('the firmware of a guest', () => {
     return ['SecureBootEnable', 'SecureBootCurrentBoot', 'SecureBootMode'].map((name) => property(body, name));
   };
 
-  it('is UEFI or legacy BIOS, as the boot loader finds it (P1, S5)', async () => {
+  it('is UEFI or legacy BIOS, as the boot loader finds it', async () => {
     await guest.reset('On');
     expect(await guest.tells()).toBe(disk('efi'));
     for (const [mode, platform] of [
@@ -42,7 +42,7 @@ describeEndToEnd('the firmware of a guest', () => {
     }
   });
 
-  it('refuses an unsigned boot loader with Secure Boot on, and boots it with Secure Boot off (P1, S5)', async () => {
+  it('refuses an unsigned boot loader with Secure Boot on, and boots it with Secure Boot off', async () => {
     expect(await secureBoot()).toEqual([false, 'Disabled', 'SetupMode']);
     await patch(`${guest.path}/SecureBoot`, { SecureBootEnable: true });
     expect(await secureBoot()).toEqual([true, 'Disabled', 'UserMode']);
@@ -56,7 +56,7 @@ describeEndToEnd('the firmware of a guest', () => {
     expect(await secureBoot()).toEqual([false, 'Disabled', 'SetupMode']);
   });
 
-  it('boots from the network, from an image at a URI, and from one device by its name (P1, S5)', async () => {
+  it('boots from the network, from an image at a URI, and from one device by its name', async () => {
     await setBoot({ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' });
     await guest.reset('ForceRestart');
     await guest.says('Start PXE over IPv4');
@@ -85,7 +85,7 @@ describeEndToEnd('a BIOS attribute', () => {
   });
   afterAll(() => lab.stop());
 
-  it('is what the system of the guest finds after its next start (P1, S5)', async () => {
+  it('is what the system of the guest finds after its next start', async () => {
     const guest = await lab.guest({ system: 'linux' });
     await lab.virsh('setvcpus', guest.name, '2', '--maximum', '--config');
     const settings = `${guest.path}/Bios/Settings`;

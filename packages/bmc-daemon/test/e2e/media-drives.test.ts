@@ -52,7 +52,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
   const allowable = async (): Promise<unknown> =>
     property(await lab.bmc.get(guest.path), 'Boot', 'BootSourceOverrideTarget@Redfish.AllowableValues');
 
-  it('are found by a guest that was off (P1, S7)', async () => {
+  it('are found by a guest that was off', async () => {
     const definition = await guest.definition();
     expect(await insert('Usb', { Image: await configDrive('REST') })).toBe(204);
     expect(await insert('Floppy', { Image: await floppyDisk('REST') })).toBe(204);
@@ -79,7 +79,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('are found by a guest that runs, and gone from it when they are ejected (P1, S7)', async () => {
+  it('are found by a guest that runs, and gone from it when they are ejected', async () => {
     guest = await lab.guest();
     await guest.reset('On');
     expect(await guest.tells()).toMatch(/RACKLESS-DISK/);
@@ -94,7 +94,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await guest.reset('ForceOff');
   });
 
-  it('are booted from, and so is an image that QEMU reads from its server (P1, S7)', async () => {
+  it('are booted from, and so is an image that QEMU reads from its server', async () => {
     const machine = await lab.guest();
     const stick = `${machine.path}/VirtualMedia/Usb/Actions/VirtualMedia.InsertMedia`;
     const usb = await lab.images.publish('usb.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'USB' }));

@@ -32,7 +32,7 @@ describeEndToEnd('images over HTTP', () => {
       ]),
     );
 
-  it('keep the power-on waiting while they come, of which no client has to know (B9)', async () => {
+  it('keep the power-on waiting while they come, of which no client has to know', async () => {
     const { url, held } = await lab.images.publishHeld('slow.iso', file);
     const insert = await guest.tryInsert(url);
     await guest.setBoot({ target: 'Cd', enabled: 'Once' });
@@ -54,7 +54,7 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('keep a restart waiting while they come (B9)', async () => {
+  it('keep a restart waiting while they come', async () => {
     await guest.reset('ForceRestart');
     expect(await guest.tells()).toBe(disk);
     await guest.type('set rest=LESS-alive');
@@ -84,7 +84,7 @@ describeEndToEnd('images over HTTP', () => {
     await becomes(async () => [await guest.drive(), await lab.volumes()], [empty, []]);
   });
 
-  it('leave neither a volume nor a full drive where their server breaks off, and the task says so (B9)', async () => {
+  it('leave neither a volume nor a full drive where their server breaks off, and the task says so', async () => {
     const definition = await guest.definition();
     const { url, held } = await lab.images.publishHeld('half.iso', file);
     const insert = await guest.tryInsert(url);
@@ -101,7 +101,7 @@ describeEndToEnd('images over HTTP', () => {
     await guest.eject();
   });
 
-  it('are downloaded once for two machines, and gone with the last of them (B9)', async () => {
+  it('are downloaded once for two machines, and gone with the last of them', async () => {
     const other = await lab.guest();
     const url = await lab.images.publish('shared.iso', file);
     await Promise.all([guest.insert(url), other.insert(url)]);
@@ -112,7 +112,7 @@ describeEndToEnd('images over HTTP', () => {
     expect(await lab.volumes()).toEqual([]);
   });
 
-  it('that can not be had are told apart (B9)', async () => {
+  it('that can not be had are told apart', async () => {
     const gone = new URL(lab.images.url('any.iso'));
     gone.port = '1'; // tcpmux: nobody listens there.
     const large = await lab.images.publish('large.iso', await guestImage({ kind: 'iso', system: 'linux' }));
@@ -133,7 +133,7 @@ describeEndToEnd('images over HTTP', () => {
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
   });
 
-  it('leave nothing where the daemon is killed while they come, and can be inserted by the next (B9, B17)', async () => {
+  it('leave nothing where the daemon is killed while they come, and can be inserted by the next', async () => {
     const { url, held } = await lab.images.publishHeld('killed.iso', file);
     expect((await guest.tryInsert(url)).status).toBe(202);
     await held;

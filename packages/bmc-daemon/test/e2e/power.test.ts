@@ -24,7 +24,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   };
 
   it.each(['GracefulShutdown', 'GracefulRestart', 'Nmi'] satisfies ResetType[])(
-    'refuses %s where the guest is off, with 409 and what has to be done first (B5)',
+    'refuses %s where the guest is off, with 409 and what has to be done first',
     async (type) => {
       await switchTo('Off');
       const { status, body } = await guest.tryReset(type);
@@ -33,14 +33,14 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     },
   );
 
-  it('takes ForceOff of a guest that is off for done (B5)', async () => {
+  it('takes ForceOff of a guest that is off for done', async () => {
     await switchTo('Off');
     expect((await guest.tryReset('ForceOff')).status).toBe(204);
     expect([await guest.powerState(), await guest.state()]).toEqual(['Off', 'shut off']);
   });
 
   it.each(['On', 'ForceOn', 'ForceRestart'] satisfies ResetType[])(
-    'boots a guest that is off with %s, and ForceOff ends it (B5)',
+    'boots a guest that is off with %s, and ForceOff ends it',
     async (type) => {
       await switchTo('Off');
       await guest.reset(type);
@@ -52,7 +52,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   );
 
   it.each(['On', 'ForceOn', 'GracefulShutdown'] satisfies ResetType[])(
-    'leaves a guest that is on, and does not look at its power button, as it is with %s (B5)',
+    'leaves a guest that is on, and does not look at its power button, as it is with %s',
     async (type) => {
       await switchTo('On');
       const process = await guest.process();
@@ -65,14 +65,14 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     },
   );
 
-  it('boots a guest that is on anew with ForceRestart (B5)', async () => {
+  it('boots a guest that is on anew with ForceRestart', async () => {
     await switchTo('On');
     expect((await guest.tryReset('ForceRestart')).status).toBe(204);
     expect(await guest.tells()).toBe(boot);
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts a guest that pays no heed to GracefulRestart when its time is up (B5)', async () => {
+  it('restarts a guest that pays no heed to GracefulRestart when its time is up', async () => {
     await switchTo('On');
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     expect(await guest.tells()).toBe(boot);
@@ -82,7 +82,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
     );
   });
 
-  it('lets a guest go on that somebody has paused with On (B5)', async () => {
+  it('lets a guest go on that somebody has paused with On', async () => {
     await switchTo('On');
     await guest.type('set rest=LESS-resumed');
     await lab.virsh('suspend', guest.name);
@@ -94,7 +94,7 @@ describeEndToEnd('the power of a guest that a boot loader runs', () => {
   });
 
   it.each([{}, { ResetType: 'PowerCycleTwice' }])(
-    'refuses the reset %j, names what is allowed, and does nothing (B5)',
+    'refuses the reset %j, names what is allowed, and does nothing',
     async (body) => {
       await switchTo('Off');
       const answer = await lab.bmc.send('POST', `${guest.path}/Actions/ComputerSystem.Reset`, body);
@@ -119,7 +119,7 @@ describeEndToEnd('a guest that runs Linux', () => {
   });
   afterAll(() => lab.stop());
 
-  it('sees an image come and go, from under a tray that it has locked, too (P1, B9)', async () => {
+  it('sees an image come and go, from under a tray that it has locked, too', async () => {
     const image = await lab.images.publish(
       'live.iso',
       await guestImage({ kind: 'iso', system: 'grub', label: 'LIVE' }),
@@ -144,13 +144,13 @@ describeEndToEnd('a guest that runs Linux', () => {
     await guest.type('umount /mnt');
   });
 
-  it('sees a non-maskable interrupt, and goes on (B5)', async () => {
+  it('sees a non-maskable interrupt, and goes on', async () => {
     expect((await guest.tryReset('Nmi')).status).toBe(204);
     await guest.says('NMI received');
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('restarts when GracefulRestart presses its power button, in the same QEMU (B5)', async () => {
+  it('restarts when GracefulRestart presses its power button, in the same QEMU', async () => {
     const process = await guest.process();
     expect((await guest.tryReset('GracefulRestart')).status).toBe(204);
     await guest.says('RACKLESS-POWERBUTTON');
@@ -158,7 +158,7 @@ describeEndToEnd('a guest that runs Linux', () => {
     expect([await guest.powerState(), await guest.process()]).toEqual(['On', process]);
   });
 
-  it('switches itself off when GracefulShutdown presses its power button (P1, B5)', async () => {
+  it('switches itself off when GracefulShutdown presses its power button', async () => {
     expect((await guest.tryReset('GracefulShutdown')).status).toBe(204);
     await guest.says('RACKLESS-POWERBUTTON');
     await becomes(() => guest.powerState(), 'Off');

@@ -36,7 +36,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     return await Promise.all(read);
   };
 
-  it('keeps an image and a pending boot from it over the end of the daemon, the guest being off (B6, B9, B17)', async () => {
+  it('keeps an image and a pending boot from it over the end of the daemon, the guest being off', async () => {
     await guest.insert(image);
     await guest.setBoot(pending);
     const before = await state();
@@ -49,7 +49,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('keeps them while the guest runs, and the restart that comes later is from the image (B6, B17)', async () => {
+  it('keeps them while the guest runs, and the restart that comes later is from the image', async () => {
     await guest.setBoot(pending);
     const before = await state();
     await restartDaemon();
@@ -61,7 +61,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('is told by the next daemon that the override was used, where the guest restarts while there is none (B6, B17)', async () => {
+  it('is told by the next daemon that the override was used, where the guest restarts while there is none', async () => {
     await guest.setBoot(pending);
     await lab.killDaemon();
     await guest.type('reboot');
@@ -72,7 +72,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.tells()).toBe(disk);
   });
 
-  it('answers 503 in time while libvirtd hangs, the root as ever, and recovers with it (B12)', async () => {
+  it('answers 503 in time while libvirtd hangs, the root as ever, and recovers with it', async () => {
     lab.libvirtd.signal('SIGSTOP');
     try {
       const { status, headers, body } = await lab.bmc.send('GET', guest.path);
@@ -86,7 +86,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect(await guest.powerState()).toBe('On');
   });
 
-  it('starts while libvirtd is down, answers 503, and serves when it comes (B12)', async () => {
+  it('starts while libvirtd is down, answers 503, and serves when it comes', async () => {
     await lab.killDaemon();
     await lab.libvirtd.end();
     await lab.startDaemon();
@@ -99,7 +99,7 @@ describeEndToEnd('a daemon and a host that end at any time', () => {
     expect([await guest.powerState(), await guest.drive()]).toEqual(['On', { inserted: true, image }]);
   });
 
-  it('hears of restarts and takes a used override back after libvirtd was killed (B6, B12)', async () => {
+  it('hears of restarts and takes a used override back after libvirtd was killed', async () => {
     await guest.setBoot(pending);
     await lab.libvirtd.end('SIGKILL');
     await becomes(() => statusOf(guest.path), 503);

@@ -35,7 +35,7 @@ describeEndToEnd('volumes over Redfish', () => {
   };
   const members = async (): Promise<unknown> => property(await lab.bmc.get(volumes), 'Members@odata.count');
 
-  it('are found by a guest that was off and by one that runs, and gone when they are deleted (P1, S4)', async () => {
+  it('are found by a guest that was off and by one that runs, and gone when they are deleted', async () => {
     const definition = await guest.definition();
     const fixed = await create({ CapacityBytes: 8 * mib, Name: 'before', ProvisioningPolicy: 'Fixed' });
     await guest.reset('On');

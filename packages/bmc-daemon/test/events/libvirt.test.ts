@@ -46,7 +46,7 @@ describe("events of libvirt's test driver", () => {
     await host.virsh('define', host.file('dummy.xml'));
   };
 
-  it('of a virsh that destroys a machine arrive by push, by stream and in the log (S10, S8)', async () => {
+  it('of a virsh that destroys a machine arrive by push, by stream and in the log', async () => {
     await define('first');
     await host.virsh('start', 'dummy');
     lab = await openLab(driver, folder.path);
@@ -70,7 +70,7 @@ describe("events of libvirt's test driver", () => {
     await listener.close();
   });
 
-  it('say of a new name that it is a change, and no end of the machine (S10, D1)', async () => {
+  it('say of a new name that it is a change, and no end of the machine', async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     await define('first');
     lab = await openLab(driver, folder.path);
@@ -84,7 +84,7 @@ describe("events of libvirt's test driver", () => {
     expect(seen).toEqual(['changed smart', 'changed dummy']);
   });
 
-  it('of definitions that come, change and go arrive, and of our own changes once, with who asked (S10)', async () => {
+  it('of definitions that come, change and go arrive, and of our own changes once, with who asked', async () => {
     await host.virsh('undefine', 'dummy').catch(() => undefined);
     lab = await openLab(driver, folder.path);
     const stream = await openStream(lab.client, `?$filter=${encodeURIComponent(`OriginResource eq '${system}'`)}`);
@@ -113,7 +113,7 @@ describe("events of libvirt's test driver", () => {
     stream.close();
   });
 
-  it('of a machine without a definition tell when it is gone, and its log goes with it (S10, S8)', async () => {
+  it('of a machine without a definition tell when it is gone, and its log goes with it', async () => {
     const transient = '00000000-0000-4000-8000-00000000007a';
     lab = await openLab(driver, folder.path);
     const uri = `/redfish/v1/Systems/${transient}`;
@@ -163,7 +163,7 @@ describe('events of QEMU', () => {
   });
   afterAll(() => host.stop());
 
-  it('tell of pauses, resets, a crash and what happened while there was no connection (S10)', async () => {
+  it('tell of pauses, resets, a crash and what happened while there was no connection', async () => {
     const guest = await host.guest();
     lab = await openLab(driver, folder.path);
     const path = `/redfish/v1/Systems/${guest.uuid}`;
@@ -206,7 +206,7 @@ describe('events of QEMU', () => {
     stream.close();
   });
 
-  it('a forced power-off of a QEMU that hangs becomes a task, which ends with the machine off (S3)', async () => {
+  it('a forced power-off of a QEMU that hangs becomes a task, which ends with the machine off', async () => {
     const guest = await host.guest();
     lab = await openLab(driver, folder.path, { waitMs: 300 });
     const path = `/redfish/v1/Systems/${guest.uuid}`;

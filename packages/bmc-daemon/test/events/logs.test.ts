@@ -59,7 +59,7 @@ describe('the logs', () => {
     expect(lab.logged).toContain(`removed ${left}, which a killed process left`);
   });
 
-  it('say what happened to a machine, who asked for it and from where (S8)', async () => {
+  it('say what happened to a machine, who asked for it and from where', async () => {
     expect((await lab.post(`${system}/Actions/ComputerSystem.Reset`, { ResetType: 'ForceOff' })).status).toBe(204);
     await lab.client.send('PATCH', system, { body: { IndicatorLED: 'Lit' } });
     await set('running');
@@ -91,7 +91,7 @@ describe('the logs', () => {
     expect(await messages(managerLog())).toEqual([]);
   });
 
-  it('of the manager say what happened to the service, without links to what does not last (S8)', async () => {
+  it('of the manager say what happened to the service, without links to what does not last', async () => {
     const collection = '/redfish/v1/EventService/Subscriptions';
     const answer = await lab.post(collection, { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     await lab.client.send('DELETE', answer.headers.location ?? '');
@@ -104,7 +104,7 @@ describe('the logs', () => {
     expect(await messages(machineLog())).toEqual([]);
   });
 
-  it('of the service tell of refused log-ins: of which account, from where, and nothing else that was typed (S2, S10)', async () => {
+  it('of the service tell of refused log-ins: of which account, from where, and nothing else that was typed', async () => {
     await lab.close();
     lab = await openLab(driver, folder.path, { access: accessWithAccount(join(folder.path, 'users')) });
     const logIn = (UserName: string, Password: string) =>
@@ -126,7 +126,7 @@ describe('the logs', () => {
     expect(JSON.stringify(records)).not.toContain('hush');
   });
 
-  it('are found from the machine and from its manager, and describe themselves (S8)', async () => {
+  it('are found from the machine and from its manager, and describe themselves', async () => {
     for (const [owner, log, name] of [
       [system, machineLog(), 'Event Log of the Machine'],
       [`/redfish/v1/Managers/${uuid}`, managerLog(), 'Log of the Management Service'],
@@ -149,7 +149,7 @@ describe('the logs', () => {
     }
   });
 
-  it('are cleared by a client, and the first entry says by whom; its number is a new one (S8)', async () => {
+  it('are cleared by a client, and the first entry says by whom; its number is a new one', async () => {
     await set('shutoff');
     await set('running');
     expect((await lab.post(`${machineLog()}/Actions/LogService.ClearLog`)).status).toBe(204);
@@ -162,7 +162,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['3', '4']);
   });
 
-  it('survive a restart, and a line that was half written (S8)', async () => {
+  it('survive a restart, and a line that was half written', async () => {
     await set('crashed');
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -181,7 +181,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '2']);
   });
 
-  it('lead to every entry where a line between them is damaged (S8)', async () => {
+  it('lead to every entry where a line between them is damaged', async () => {
     for (const state of ['shutoff', 'running', 'shutoff'] as const) await set(state);
     await lab.close();
     const [name = ''] = readdirSync(folder.path).filter((file) => file.startsWith('logs-'));
@@ -192,7 +192,7 @@ describe('the logs', () => {
     expect((await entries(machineLog())).map(({ Id }) => Id)).toEqual(['1', '3']);
   });
 
-  it("are not touched by test events, which are the service's own (S8, S10)", async () => {
+  it("are not touched by test events, which are the service's own", async () => {
     await set('shutoff');
     const test = (origin: string) =>
       lab.post('/redfish/v1/EventService/Actions/EventService.SubmitTestEvent', {
@@ -206,7 +206,7 @@ describe('the logs', () => {
     expect(readdirSync(join(folder.path, name)).sort()).toEqual([`${uuid}.jsonl`, 'service.jsonl']);
   });
 
-  it('keep the last 1,000 entries, in memory and on the disk (S8)', async () => {
+  it('keep the last 1,000 entries, in memory and on the disk', async () => {
     for (let count = 1; count <= 4_500; count += 1) {
       lab.publish(uuid, `${count}.`);
       // As they come in life: some at once, some later.
@@ -224,7 +224,7 @@ describe('the logs', () => {
     expect((await lab.get(`${machineLog()}/Entries`))['Members']).toEqual(listed);
   });
 
-  it('go with their machine, and not those of others (S8)', async () => {
+  it('go with their machine, and not those of others', async () => {
     await set('shutoff');
     await lab.post('/redfish/v1/EventService/Subscriptions', { Destination: 'http://192.0.2.1/', Protocol: 'Redfish' });
     const machine = await driver.getSystem(uuid);

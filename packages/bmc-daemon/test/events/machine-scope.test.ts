@@ -59,7 +59,7 @@ describe("a machine's manager by its own name", () => {
     return taskUri(lab.services.operations.tasks.create({ name: 'Reset', targetUri }).id);
   };
 
-  it('has no dead link, and nothing of another machine (D1)', async () => {
+  it('has no dead link, and nothing of another machine', async () => {
     // Things that are there only after somebody has made them, of both machines.
     for (const uuid of [own, other]) {
       task(uuid);
@@ -76,7 +76,7 @@ describe("a machine's manager by its own name", () => {
     expect(found.has(`/redfish/v1/Systems/${own}`)).toBe(true);
   });
 
-  it('shows its tasks and its subscriptions, and no others (D1)', async () => {
+  it('shows its tasks and its subscriptions, and no others', async () => {
     const [mine, others] = [task(own), task(other)];
     await expect(count('/redfish/v1/TaskService/Tasks')).resolves.toEqual([1, 2]);
     expect([(await send('GET', mine)).status, (await send('GET', others)).status]).toEqual([200, 404]);
@@ -89,7 +89,7 @@ describe("a machine's manager by its own name", () => {
     expect((await lab.client.send('DELETE', elsewhere.headers.location ?? '')).status).toBe(204);
   });
 
-  it('shows nothing of an update of firmware that is not of its own alone (D1)', async () => {
+  it('shows nothing of an update of firmware that is not of its own alone', async () => {
     const update = async (...uuids: readonly string[]): Promise<void> => {
       const Targets = uuids.map((uuid) => `/redfish/v1/UpdateService/FirmwareInventory/BIOS-${uuid}`);
       const path = '/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate';
@@ -105,7 +105,7 @@ describe("a machine's manager by its own name", () => {
     expect(JSON.stringify(await read(log))).not.toContain('node-1');
   });
 
-  it('tells who subscribes there of that machine, over a listener and a stream, also after a restart (D1)', async () => {
+  it('tells who subscribes there of that machine, over a listener and a stream, also after a restart', async () => {
     const body = { Destination: listener.url, Protocol: 'Redfish', Context: 'own' };
     expect((await send('POST', subscriptions, body)).status).toBe(201);
     const stream = await openStream(lab.client, undefined, { host });

@@ -45,7 +45,7 @@ describe('the metric report of a guest that writes to its disk', () => {
   };
   const definition = (uuid: string) => `/redfish/v1/TelemetryService/MetricReportDefinitions/${uuid}`;
 
-  it('shows it, more of it in the next, and less of a guest that waits; its next start begins at 0 (D3)', async () => {
+  it('shows it, more of it in the next, and less of a guest that waits; its next start begins at 0', async () => {
     for (const { uuid } of [guest, idle]) {
       await lab.client.send('PATCH', definition(uuid), { body: { Schedule: { RecurrenceInterval: 'PT2S' } } });
     }
@@ -76,7 +76,7 @@ describe('the metric report of a guest that writes to its disk', () => {
     stream.close();
   });
 
-  it('keeps its time while the host does not answer, and says so of a machine of which nothing is known (D3)', async () => {
+  it('keeps its time while the host does not answer, and says so of a machine of which nothing is known', async () => {
     const path = `/redfish/v1/TelemetryService/MetricReports/${guest.uuid}`;
     const last = await lab.get(path);
     await host.libvirtd.end();

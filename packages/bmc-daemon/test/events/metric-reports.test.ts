@@ -63,7 +63,7 @@ const open = async (filter: string): Promise<StreamClient> => {
 const uuidsOf = (payloads: readonly Body[]) => [...new Set(payloads.map(({ Id }) => Id))];
 
 describe('a metric report', () => {
-  it('says what is counted at once, and how fast it grows a second later; of a machine that is off, nothing (D3)', async () => {
+  it('says what is counted at once, and how fast it grows a second later; of a machine that is off, nothing', async () => {
     const first = await lab.get(report('node-2'));
     expect(first['@odata.id']).toBe(report(running));
     expect(first['MetricReportDefinition']).toEqual({ '@odata.id': definition(running) });
@@ -76,7 +76,7 @@ describe('a metric report', () => {
     expect(await lab.get(report(off))).toMatchObject({ MetricValues: [], Timestamp: expect.any(String) });
   });
 
-  it('names the properties where they are that a value is of, and they have it; of a machine that is off they are null (D3)', async () => {
+  it('names the properties where they are that a value is of, and they have it; of a machine that is off they are null', async () => {
     await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
     const { MetricValues } = await lab.get(report(running));
     const named = (MetricValues as readonly Readonly<Record<string, string>>[]).filter(
@@ -96,14 +96,14 @@ describe('a metric report', () => {
     expect((await lab.client.get('/redfish/v1/Systems/nobody/MemorySummary/MemoryMetrics')).status).toBe(404);
   });
 
-  it('of every machine is in one answer with $expand (D3)', async () => {
+  it('of every machine is in one answer with $expand', async () => {
     const { Members } = await lab.get(`${telemetry}/MetricReports?$expand=.($levels=1)`);
     const all = Members as readonly Body[];
     expect(all.map(({ Id }) => Id)).toEqual((await driver.listSystems()).map(({ uuid }) => uuid));
     expect(new Set(all.map(({ Timestamp }) => Timestamp)).size).toBe(1);
   });
 
-  it('names metrics that are all defined, with units (D3)', async () => {
+  it('names metrics that are all defined, with units', async () => {
     await until('rates', async () => 'DiskWriteRate' in valuesOf(await lab.get(report(running))));
     for (const id of Object.keys(valuesOf(await lab.get(report(running))))) {
       const { Units, MetricType } = await lab.get(`${telemetry}/MetricDefinitions/${id}`);
@@ -117,7 +117,7 @@ describe('a metric report', () => {
     expect((await lab.client.get(report('nobody'))).status).toBe(404);
   });
 
-  it('is made as its definition says, which is kept over a restart and goes with its machine (D3)', async () => {
+  it('is made as its definition says, which is kept over a restart and goes with its machine', async () => {
     const changed = await patch(definition(running), {
       MetricReportDefinitionType: 'OnRequest',
       Schedule: { RecurrenceInterval: 'PT2M' },
@@ -154,7 +154,7 @@ describe('a metric report', () => {
     expect((await lab.client.get(definition(off))).status).toBe(404);
   });
 
-  it('is not made while the service is switched off (D3)', async () => {
+  it('is not made while the service is switched off', async () => {
     const before = await lab.get(report(running));
     expect((await patch(telemetry, { ServiceEnabled: false })).json).toMatchObject({
       ServiceEnabled: false,
@@ -171,7 +171,7 @@ describe('a metric report', () => {
 });
 
 describe('metric reports on a stream', () => {
-  it('are what its filter asks for, at once, with ids of their own; events are not (D3)', async () => {
+  it('are what its filter asks for, at once, with ids of their own; events are not', async () => {
     const stream = await open('EventFormatType eq MetricReport');
     await until('the reports', () => uuidsOf(stream.payloads).length >= 3);
     await until('rates', () => stream.payloads.some((body) => 'DiskWriteRate' in valuesOf(body)));
@@ -193,7 +193,7 @@ describe('metric reports on a stream', () => {
     expect(await lab.get(own?.['@odata.id'] ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
-  it('are of one definition alone where it is named, and come beside events where both are asked for (D3)', async () => {
+  it('are of one definition alone where it is named, and come beside events where both are asked for', async () => {
     // By the machine's name, which does wherever its UUID does.
     const one = await open(`MetricReportDefinition eq '${definition('node-2')}/'`);
     const both = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
@@ -207,7 +207,7 @@ describe('metric reports on a stream', () => {
     expect(events.payloads.every((body) => 'Events' in body)).toBe(true);
   });
 
-  it('do not bring back what was told before: who comes back with the id of one goes on behind it (D3)', async () => {
+  it('do not bring back what was told before: who comes back with the id of one goes on behind it', async () => {
     lab.publish(running, 'before');
     const first = await open('EventFormatType eq Event or EventFormatType eq MetricReport');
     await until('a report', () => first.payloads.some((body) => 'MetricValues' in body));
@@ -251,7 +251,7 @@ describe('metric reports to a listener', () => {
     return Object.assign(listener, { url: `https://127.0.0.1:${port}/reports` });
   };
 
-  it('come one by one with its Context, of the definitions that it names, over a restart, too (D3)', async () => {
+  it('come one by one with its Context, of the definitions that it names, over a restart, too', async () => {
     const listener = await listen();
     const body = {
       Destination: listener.url,
@@ -276,7 +276,7 @@ describe('metric reports to a listener', () => {
     expect(await lab.get(created.headers.location ?? '')).toMatchObject({ EventFormatType: 'MetricReport' });
   });
 
-  it('come as they are now, and not as they were, to one that was away (D3)', async () => {
+  it('come as they are now, and not as they were, to one that was away', async () => {
     const listener = await listen();
     listener.status = 503;
     await patch(definition(running), { Schedule: { RecurrenceInterval: 'PT1S' } });
@@ -296,7 +296,7 @@ describe('metric reports to a listener', () => {
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(1_500);
   });
 
-  it('of a test come to everybody who has not asked for certain definitions (D3)', async () => {
+  it('of a test come to everybody who has not asked for certain definitions', async () => {
     const stream = await open("EventFormatType eq 'MetricReport'");
     const one = await open(`MetricReportDefinition eq '${definition(off)}'`);
     const values = [{ MetricId: 'CPUUtilization', MetricValue: '12' }];
@@ -329,7 +329,7 @@ describe('metric reports to a listener', () => {
       },
       'PropertyValueError',
     ],
-  ])('can not be restricted by what says nothing of them: %j (D3)', async (more, key) => {
+  ])('can not be restricted by what says nothing of them: %j', async (more, key) => {
     const refused = await lab.post(subscriptions, { Destination: 'https://192.0.2.1/', Protocol: 'Redfish', ...more });
     expect([refused.status, messages(refused)]).toEqual([400, [key]]);
   });

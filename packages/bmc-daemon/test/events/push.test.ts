@@ -52,7 +52,7 @@ describe('push subscriptions', () => {
   const destroy = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'shutoff' });
   const start = async () => driver.define({ ...(await driver.getSystem(uuid)), state: 'running' });
 
-  it('get what happens to a machine behind the back of the service, as an Event (S10)', async () => {
+  it('get what happens to a machine behind the back of the service, as an Event', async () => {
     await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }] });
     await until('the subscription itself', () => listener.payloads.length > 0);
     await destroy();
@@ -85,7 +85,7 @@ describe('push subscriptions', () => {
     });
   });
 
-  it('are accepted at once whether anybody listens or not, and show what was asked for but no header (S10)', async () => {
+  it('are accepted at once whether anybody listens or not, and show what was asked for but no header', async () => {
     const Destination = 'https://user:hush@192.0.2.50/events';
     const uri = await subscribe({
       Destination,
@@ -147,13 +147,13 @@ describe('push subscriptions', () => {
     ),
     [{ DeliveryRetryPolicy: 'Sometimes' }, ['PropertyValueNotInList'], '#/DeliveryRetryPolicy'],
     [{ Bogus: 1 }, ['PropertyUnknown'], '#/Bogus'],
-  ])('are refused with %j, naming it (S10)', async (more, keys, pointer) => {
+  ])('are refused with %j, naming it', async (more, keys, pointer) => {
     const answer = await lab.post(collection, body(more));
     expect([answer.status, messages(answer)]).toEqual([400, keys]);
     expect(answer.text).toContain(pointer);
   });
 
-  it('are refused without what they need, every fault at once (S10)', async () => {
+  it('are refused without what they need, every fault at once', async () => {
     const answer = await lab.post(collection, { Context: 'mine' });
     expect([answer.status, messages(answer)]).toEqual([400, ['PropertyMissing', 'PropertyMissing']]);
   });
@@ -190,7 +190,7 @@ describe('push subscriptions', () => {
     expect((await lab.client.get(`${collection}?${guess}`, as('rick'))).text).not.toContain(uri);
   });
 
-  it('are limited in number, and a deletion makes room (S10)', async () => {
+  it('are limited in number, and a deletion makes room', async () => {
     const uris: string[] = [];
     for (let count = 0; count < 200; count += 1) uris.push(await subscribe({ RegistryPrefixes: ['TaskEvent'] }));
     const answer = await lab.post(collection, body());
@@ -199,7 +199,7 @@ describe('push subscriptions', () => {
     await subscribe();
   });
 
-  it('get what they are filtered for, and nothing else (S10)', async () => {
+  it('get what they are filtered for, and nothing else', async () => {
     const system = `/redfish/v1/Systems/${uuid}`;
     const filters: Readonly<Record<string, object>> = {
       all: {},
@@ -255,7 +255,7 @@ describe('push subscriptions', () => {
     expect(seen()).toEqual(expected);
   });
 
-  it('can be changed in what may be changed, and in nothing else (S10)', async () => {
+  it('can be changed in what may be changed, and in nothing else', async () => {
     const uri = await subscribe();
     const change = { Context: 'new', DeliveryRetryPolicy: 'TerminateAfterRetries', HttpHeaders: [{ 'X-A': 'b' }] };
     const changed = await lab.client.send('PATCH', uri, { body: change });
@@ -270,7 +270,7 @@ describe('push subscriptions', () => {
     expect([listener.payloads.at(-1)?.['Context'], listener.headers.at(-1)?.['x-a']]).toEqual(['new', 'b']);
   });
 
-  it('survive a restart of the service, and their deletion does, too (S10)', async () => {
+  it('survive a restart of the service, and their deletion does, too', async () => {
     const uri = await subscribe({ HttpHeaders: [{ 'X-Token': 'hush' }], RegistryPrefixes: ['ResourceEvent'] });
     const gone = await subscribe();
     await lab.client.send('DELETE', gone);
@@ -284,7 +284,7 @@ describe('push subscriptions', () => {
     expect(listener.headers.at(-1)?.['x-token']).toBe('hush');
   });
 
-  it('get a test event as a client words it, and nobody who filters it out does (S10)', async () => {
+  it('get a test event as a client words it, and nobody who filters it out does', async () => {
     await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['Manager'] });
     const action = '/redfish/v1/EventService/Actions/EventService.SubmitTestEvent';
     const test = {
@@ -333,7 +333,7 @@ describe('push subscriptions', () => {
       ]);
     };
 
-    it('show it, and deliver in order and without a gap once it is well again (S10)', async () => {
+    it('show it, and deliver in order and without a gap once it is well again', async () => {
       await quick();
       listener.answer = 500;
       const uri = await subscribe({ RegistryPrefixes: ['ResourceEvent'], ResourceTypes: ['ComputerSystem'] });
@@ -352,7 +352,7 @@ describe('push subscriptions', () => {
       await until('the health', async () => JSON.stringify(await lab.get(uri)).includes('"Health":"OK"'));
     });
 
-    it('go on where it answers with another protocol (S10)', async () => {
+    it('go on where it answers with another protocol', async () => {
       await quick();
       listener.answer = 101;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries' });
@@ -362,7 +362,7 @@ describe('push subscriptions', () => {
       expect(lab.logged.join('\n')).toContain('it answered with 101');
     });
 
-    it('are ended by TerminateAfterRetries, for good (S10)', async () => {
+    it('are ended by TerminateAfterRetries, for good', async () => {
       await quick();
       listener.answer = 404;
       const uri = await subscribe({ DeliveryRetryPolicy: 'TerminateAfterRetries' });
@@ -373,7 +373,7 @@ describe('push subscriptions', () => {
       expect((await lab.get(collection))['Members']).toEqual([]);
     });
 
-    it('are suspended by SuspendRetries, over a restart, until a client resumes them (S10)', async () => {
+    it('are suspended by SuspendRetries, over a restart, until a client resumes them', async () => {
       await quick();
       listener.answer = 500;
       const uri = await subscribe({ DeliveryRetryPolicy: 'SuspendRetries', ResourceTypes: ['ComputerSystem'] });
@@ -393,7 +393,7 @@ describe('push subscriptions', () => {
       expect((await lab.get(uri))['Status']).toEqual({ State: 'Enabled', Health: 'OK' });
     });
 
-    it('are served at once when a client resumes them, and are well again (S10)', async () => {
+    it('are served at once when a client resumes them, and are well again', async () => {
       const slow = { DeliveryRetryAttempts: 5, DeliveryRetryIntervalSeconds: 3_600 };
       await lab.client.send('PATCH', '/redfish/v1/EventService', { body: slow });
       listener.answer = 500;
@@ -407,7 +407,7 @@ describe('push subscriptions', () => {
       expect(keysOf(listener.records())).toEqual(['ResourcePoweredOff', 'ResourcePoweredOff']);
     });
 
-    it('hold back nobody: reads and other subscribers go on while one listener never answers (S10)', async () => {
+    it('hold back nobody: reads and other subscribers go on while one listener never answers', async () => {
       listener.answer = 'never';
       await subscribe();
       const other = await openListener();

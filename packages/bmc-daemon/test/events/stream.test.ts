@@ -43,7 +43,7 @@ describe('the stream of events', () => {
     }
   };
 
-  it('opens with an event of its own, then brings what happens, each with an id of its own (S10)', async () => {
+  it('opens with an event of its own, then brings what happens, each with an id of its own', async () => {
     const stream = await open();
     expect([stream.status, stream.headers['content-type'], stream.headers['odata-version']]).toEqual([
       200,
@@ -72,7 +72,7 @@ describe('the stream of events', () => {
     expect(stream.ids).toEqual(stream.records().map(({ EventId }) => EventId));
   });
 
-  it('is a subscription while it is open, and none after; its deletion closes it (S10)', async () => {
+  it('is a subscription while it is open, and none after; its deletion closes it', async () => {
     const stream = await open();
     const [own] = await members();
     const uri = own?.['@odata.id'] ?? '';
@@ -92,7 +92,7 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('gives who comes back what it has missed, and no more (S10)', async () => {
+  it('gives who comes back what it has missed, and no more', async () => {
     const first = await open();
     await set('paused');
     await until('the pause', () => keysOf(first.records()).includes('ResourcePaused'));
@@ -115,7 +115,7 @@ describe('the stream of events', () => {
     expect(keysOf(third.records())[1]).toBe('ResourcePaused');
   });
 
-  it('says how much is missing where more was missed than is kept (S10)', async () => {
+  it('says how much is missing where more was missed than is kept', async () => {
     const first = await open();
     await until('the first event', () => first.payloads.length >= 1);
     const last = first.ids[0] ?? '';
@@ -147,7 +147,7 @@ describe('the stream of events', () => {
     ["$filter=OriginResource eq '/redfish/v1/Systems' and SubordinateResources eq true", ['ResourcePaused', 'ResourcePoweredOff']], // prettier-ignore
     ["$filter=SubordinateResources eq true and not (OriginResource eq '/redfish/v1/Systems')", ['ResourceCreated']],
     ['$filter=EventFormatType eq Event and EventType eq StatusChange', ['ResourcePaused', 'ResourcePoweredOff']],
-  ])('brings what its filter lets through: %s (S10)', async (filter, expected) => {
+  ])('brings what its filter lets through: %s', async (filter, expected) => {
     const stream = await open(`?${encodeURI(filter)}`);
     const all = await open();
     await set('paused');
@@ -158,7 +158,7 @@ describe('the stream of events', () => {
     expect([...new Set(keysOf(stream.records()))]).toEqual(expected);
   });
 
-  it('refuses a filter that is none, an Accept that it can not serve, and other methods (S10)', async () => {
+  it('refuses a filter that is none, an Accept that it can not serve, and other methods', async () => {
     const path = '/redfish/v1/EventService/SSE';
     const accept = { Accept: 'text/event-stream' };
     for (const wrong of ['MessageId%20eq', "Foo%20eq%20'a'", "MessageId/Foo%20eq%20'a'", 'Origin0%20eq%20true']) {
@@ -174,7 +174,7 @@ describe('the stream of events', () => {
     expect(await members()).toEqual([]);
   });
 
-  it('holds back nobody where a client does not read, and tells it what it lost (S10)', async () => {
+  it('holds back nobody where a client does not read, and tells it what it lost', async () => {
     const slow = await open();
     await until('the first event', () => slow.payloads.length >= 1);
     slow.pause();
@@ -193,7 +193,7 @@ describe('the stream of events', () => {
     expect(new Set(slow.ids).size).toBe(slow.ids.length);
   });
 
-  it('ends with the account of who opened it (S10, S2)', async () => {
+  it('ends with the account of who opened it', async () => {
     await lab.close();
     const file = join(folder.path, 'htpasswd');
     lab = await openLab(driver, folder.path, { access: accessWithAccount(file) });
@@ -255,7 +255,7 @@ describe('the stream of events', () => {
     await until('a place', async () => (await openAs('reader', 'reads a lot')).status === 200);
   });
 
-  it('ends with the service (S10)', async () => {
+  it('ends with the service', async () => {
     const stream = await open();
     lab.services.subscriptions.closeStreams();
     await until('its end', () => stream.ended);

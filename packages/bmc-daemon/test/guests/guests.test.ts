@@ -51,7 +51,7 @@ describe.each([
   const name = `grub-${firmware}`;
   const platform = firmware === 'bios' ? 'pc' : 'efi';
 
-  it('says what it has booted from, disk or CD, and obeys reboot and halt (P1)', async () => {
+  it('says what it has booted from, disk or CD, and obeys reboot and halt', async () => {
     const cdrom = await guestImage({ kind: 'iso', system: 'grub', label: 'CD' });
     const serial = await machine({ name, firmware, machine: type, cdrom }, 'grub');
     await virsh(libvirtd, 'start', name);
@@ -77,7 +77,7 @@ describe('the Linux guest', () => {
     ['bios', 'pc', 'ide', 'hdc'],
     ['efi', 'q35', 'scsi', 'sda'],
   ] as const)(
-    'on %s and %s sees media come and go, restarts on demand and obeys the power button (P1)',
+    'on %s and %s sees media come and go, restarts on demand and obeys the power button',
     async (firmware, type, cdromBus, target) => {
       const name = `linux-${firmware}`;
       const serial = await machine({ name, firmware, machine: type, cdrom: null, cdromBus }, 'linux');
@@ -99,7 +99,7 @@ describe('the Linux guest', () => {
     },
   );
 
-  it('boots from CD (P1)', async () => {
+  it('boots from CD', async () => {
     const name = 'linux-cd';
     const cdrom = await guestImage({ kind: 'iso', system: 'linux', label: 'CD' });
     const serial = await machine({ name, firmware: 'bios', machine: 'q35', cdrom }, 'grub');

@@ -15,7 +15,7 @@ const clients = readdirSync(folder)
 const named = [...page.matchAll(/^ *```\w+ (\S+)$/gm)].map((match) => match[1]);
 
 describe('docs/guides/clients.md', () => {
-  it('has each of its named blocks once, and each is run (P3)', () => {
+  it('has each of its named blocks once, and each is run', () => {
     expect(named).toEqual([...new Set(named)]);
     const run = [
       ...clients.matchAll(/(?:block|commands|run_block)\((?:lab\.steps, NAME, |self\.lab\.steps, NAME, )?'([\w.-]+)'/g),
@@ -23,7 +23,7 @@ describe('docs/guides/clients.md', () => {
     expect([...new Set(run.map((match) => match[1]))].sort()).toEqual([...named].sort());
   });
 
-  it('names every client that scripts/clients runs, and says what is not run (P3)', () => {
+  it('names every client that scripts/clients runs, and says what is not run', () => {
     const known = /^CLIENTS = \((.*)\)$/m.exec(clients)?.[1] ?? '';
     const names = [...known.matchAll(/'(\w+)'/g)].map((match) => (match[1] ?? '').toLowerCase());
     const [tried = '', notRun = ''] = page.split(/^# Not run here$/m);

@@ -19,7 +19,7 @@ const tools = new Map(
 );
 
 describe('docs/reference/conformance.md', () => {
-  it('names the versions that the nightly workflow runs (D4)', () => {
+  it('names the versions that the nightly workflow runs', () => {
     expect([...tools.keys()].sort()).toEqual([
       'Redfish-Interop-Validator',
       'Redfish-Protocol-Validator',
@@ -29,7 +29,7 @@ describe('docs/reference/conformance.md', () => {
     for (const [tool, version] of tools) expect(nightly).toContain(`DMTF/${tool}, ref: '${version}'`);
   });
 
-  it('has a result for each of the profiles that are run (D4)', () => {
+  it('has a result for each of the profiles that are run', () => {
     const profiles = [...script.matchAll(/^ {4}\('\w+', '(\w+)', '([\d.]+)'\),$/gm)].map(([, name, version]) =>
       [name, version].join(' '),
     );
@@ -43,7 +43,7 @@ describe('the nightly workflow', () => {
     words.split(' '),
   );
 
-  it('runs all tools, in memory and on guests, with options that there are (D4)', () => {
+  it('runs all tools, in memory and on guests, with options that there are', () => {
     const usage = read('scripts/conformance');
     expect(commands.map((words) => words.includes('--guests'))).toEqual([false, true]);
     for (const [folder = '', ...words] of commands) {
@@ -54,7 +54,7 @@ describe('the nightly workflow', () => {
     }
   });
 
-  it('has every folder that the tools are looked for in (D4)', () => {
+  it('has every folder that the tools are looked for in', () => {
     const folders = [...script.matchAll(/'(Redfish-[\w-]+|python-redfish-library|HWMgmt-OCP-Profiles)[/']/g)].map(
       ([, name]) => name,
     );
@@ -83,7 +83,7 @@ describe('scripts/conformance.d/run.py', () => {
       [575, 8, 7, 3],
     ],
     ['Traceback (most recent call last):\nValueError\n', null],
-  ])('reads pass, warn, fail and not tested of %j (D4)', (text, expected) => {
+  ])('reads pass, warn, fail and not tested of %j', (text, expected) => {
     expect(counts(text)).toEqual(expected);
   });
 });

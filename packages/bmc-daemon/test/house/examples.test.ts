@@ -19,7 +19,7 @@ const specification = {
 };
 
 describe('the example configurations', () => {
-  it('gives the nine settings of the specification without a fault (H5)', () => {
+  it('gives the nine settings of the specification without a fault', () => {
     const loaded = example('bmc-daemon.conf');
     expect(loaded.faults).toEqual([]);
     expect(loaded.warnings).toEqual([]);
@@ -29,7 +29,7 @@ describe('the example configurations', () => {
     expect(fromFile).toHaveLength(8); // EMULATOR_AUTH_FILE stands there as a comment: the file that it names is yours to make
   });
 
-  it("takes a sushy-emulator's file as it stands, and uses all of it (H5)", () => {
+  it("takes a sushy-emulator's file as it stands, and uses all of it", () => {
     const loaded = example('sushy-emulator.conf');
     expect(loaded.faults).toEqual([]);
     expect(inspectSettings(loaded).faults).toEqual([]);

@@ -146,15 +146,15 @@ const provoked: readonly (readonly [row: string, provoke: () => Promise<Received
 ];
 
 describe('docs/internals/lifecycle.md', () => {
-  it('has the answers that are provoked here, in this order (D6)', () => {
+  it('has the answers that are provoked here, in this order', () => {
     expect(rows).toEqual(provoked.map(([row]) => row));
   });
 
-  it.each(provoked)('%s (D6)', async (row, provoke) => {
+  it.each(provoked)('%s', async (row, provoke) => {
     expect(outcome(await provoke())).toBe(row.slice(row.indexOf(': ') + 2));
   });
 
-  it('has the stages in the order in which a request that is wrong everywhere hears of them (D6)', async () => {
+  it('has the stages in the order in which a request that is wrong everywhere hears of them', async () => {
     const said: string[] = [];
     let path = `${fixture.machine.replace(/[^/]+$/, 'nobody')}/Nowhere?$unheard=1`;
     let headers: Record<string, string> = { 'OData-Version': '4.1', 'If-Match': '"another"', ...json };

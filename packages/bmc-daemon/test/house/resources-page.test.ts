@@ -18,18 +18,18 @@ const rows = [...page.matchAll(/^\| `(\S+)` \| (\w+) \| (.*) \| (.*) \|$/gm)].ma
 );
 
 describe('docs/reference/resources.md', () => {
-  it('is what the resources say: npm run generate makes it (D6)', () => {
+  it('is what the resources say: npm run generate makes it', () => {
     expect(page).toBe(renderResourcesPage());
   });
 
-  it('has no row twice, and no method without a privilege or a word that it needs none (D6)', () => {
+  it('has no row twice, and no method without a privilege or a word that it needs none', () => {
     const keys = rows.map(({ uri, method }) => `${method} ${uri}`);
     expect(keys).toEqual([...new Set(keys)]);
     expect(rows.filter(({ privilege }) => privilege === '')).toEqual([]);
     expect(rows.length).toBeGreaterThan(resources.length);
   });
 
-  it('names the privileges that requests are judged by (D6)', () => {
+  it('names the privileges that requests are judged by', () => {
     const reset = '/redfish/v1/Systems/{systemId}/Actions/ComputerSystem.Reset';
     expect(rows.find(({ uri }) => uri === reset)?.privilege).toBe(
       requirementOf('ComputerSystem', '/redfish/v1/Systems/{systemId}', 'POST').any.join(' or '),
@@ -57,7 +57,7 @@ describe('the methods of docs/reference/resources.md', () => {
     await driver.close();
   });
 
-  it('are those of every path, and there are no others (D6)', async () => {
+  it('are those of every path, and there are no others', async () => {
     const stream = '/redfish/v1/EventService/SSE';
     const paths = [...new Set(rows.map(({ uri }) => uri))].filter((uri) => uri !== stream);
     const differences: string[] = [];

@@ -24,7 +24,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
   };
   const cd = `boot cd-${machine}`;
 
-  it('from off boots once, and every reset after it the disk, with nobody in between (B6)', async () => {
+  it('from off boots once, and every reset after it the disk, with nobody in between', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     const definition = await host.inactiveXml(guest);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -41,7 +41,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('set on a running machine holds for the restart that the guest makes by itself, and for no other (B6)', async () => {
+  it('set on a running machine holds for the restart that the guest makes by itself, and for no other', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -54,7 +54,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('set on a running machine holds for ForceRestart and for GracefulRestart (B5, B6)', async () => {
+  it('set on a running machine holds for ForceRestart and for GracefulRestart', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -72,7 +72,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('is applied when somebody else starts the machine (B6)', async () => {
+  it('is applied when somebody else starts the machine', async () => {
     const guest = await host.guest({ machine, cdrom: await cdromOf() });
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await host.virsh('start', guest.name);
@@ -86,7 +86,7 @@ describe.each(['q35', 'pc'])('a one-time boot on %s', (machine) => {
 });
 
 describe('a continuous override', () => {
-  it('holds for every boot, the running guest included, until it is disabled (B6)', async () => {
+  it('holds for every boot, the running guest included, until it is disabled', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const definition = await host.inactiveXml(guest);
     await driver.power(guest.uuid, 'create');

@@ -54,7 +54,7 @@ async function kindOf(attempt: Promise<unknown>): Promise<DriverErrorKind | 'don
 }
 
 describe('a serial port of a libvirt machine', () => {
-  it('says what the guest says from its first words on, and takes what is typed (D2)', async () => {
+  it('says what the guest says from its first words on, and takes what is typed', async () => {
     await guest('talker');
     expect(await kindOf(control().open('talker'))).toBe('conflict');
     expect((await driver.getSystem('talker')).hasConsole).toBe(true);
@@ -88,7 +88,7 @@ describe('a serial port of a libvirt machine', () => {
     await driver.power('talker', 'destroy');
   });
 
-  it('is taken away by force, and free again when virsh leaves (D2)', async () => {
+  it('is taken away by force, and free again when virsh leaves', async () => {
     await guest('shared');
     await driver.power('shared', 'create');
     const first = await control().open('shared');
@@ -117,7 +117,7 @@ describe('a serial port of a libvirt machine', () => {
     await driver.power('shared', 'destroy');
   });
 
-  it('is refused where libvirt hands none out (D2)', async () => {
+  it('is refused where libvirt hands none out', async () => {
     const { name } = await host.guest();
     await driver.power(name, 'create');
     expect(await kindOf(control().open(name))).toBe('unsupported');
@@ -140,7 +140,7 @@ describe('the console log of a libvirt machine', () => {
     return opened;
   };
 
-  it('has each boot from the first words of its firmware on, over a restart of the service, too (D2)', async () => {
+  it('has each boot from the first words of its firmware on, over a restart of the service, too', async () => {
     // SeaBIOS speaks where it is told to.
     await guest('logged', `<bios useserial='yes'/>`);
     const { uuid } = await driver.getSystem('logged');

@@ -33,7 +33,7 @@ describe.each([
     { efi: { x86_64: '/usr/share/OVMF/OVMF_CODE_4M.fd' }, bios: { x86_64: '/usr/share/seabios/bios-256k.bin' } },
   ],
 ])('firmware %s', (_how, bootLoaderMap) => {
-  it('is changed to UEFI and back, and the guest boots with either (B6)', async () => {
+  it('is changed to UEFI and back, and the guest boots with either', async () => {
     const driver = await host.driver({ bootLoaderMap });
     const guest = await host.guest({ disk, memoryMiB: 128 });
     expect(await bootAs(driver, guest, 'efi')).toBe(booted('efi'));
@@ -45,7 +45,7 @@ describe.each([
 });
 
 describe('a change of the boot mode', () => {
-  it('that needs a file which does not exist names architecture and path, and changes nothing (B6)', async () => {
+  it('that needs a file which does not exist names architecture and path, and changes nothing', async () => {
     const driver = await host.driver({ bootLoaderMap: { efi: { x86_64: '/nowhere/OVMF.fd' } } });
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
@@ -62,7 +62,7 @@ describe('a change of the boot mode', () => {
     await driver.close();
   });
 
-  it('of a machine that runs is made by the next restart (B5, B6)', async () => {
+  it('of a machine that runs is made by the next restart', async () => {
     const driver = await host.driver();
     const guest = await host.guest({ disk, memoryMiB: 128 });
     await driver.power(guest.uuid, 'create');

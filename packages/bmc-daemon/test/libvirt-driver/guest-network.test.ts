@@ -86,7 +86,7 @@ async function isNamed(name: string): Promise<void> {
 }
 
 describe("what is known of a guest's network", () => {
-  it('is what its network leased to it, and the speed of a real interface that it is on (S4)', async () => {
+  it('is what its network leased to it, and the speed of a real interface that it is on', async () => {
     expect(await facts()).toEqual({
       [lab]: {
         ipv4: [{ address: '192.0.2.7', prefix: 24, origin: 'dhcp' }],
@@ -99,7 +99,7 @@ describe("what is known of a guest's network", () => {
     });
   });
 
-  it('is what the guest says where it has an agent, and which of it was leased (S4)', async () => {
+  it('is what the guest says where it has an agent, and which of it was leased', async () => {
     hasAgent('connected');
     fake.on(domainProcedures.getHostname, () => 'web.example.org');
     fake.on(domainProcedures.interfaceAddresses, () => [
@@ -125,7 +125,7 @@ describe("what is known of a guest's network", () => {
     });
   });
 
-  it('does not wait for an agent that hangs: leases are told, and the next reader waits for nothing (S4)', async () => {
+  it('does not wait for an agent that hangs: leases are told, and the next reader waits for nothing', async () => {
     hasAgent('connected');
     let asked = 0;
     fake.on(domainProcedures.interfaceAddresses, () => {
@@ -142,13 +142,13 @@ describe("what is known of a guest's network", () => {
     expect(asked).toBe(1);
   });
 
-  it('is not shown where a lease is over, or the machine is off (S4)', async () => {
+  it('is not shown where a lease is over, or the machine is off', async () => {
     fake.on(networkProcedures.getDhcpLeases, () => ({ leases: [{ ...lease, expirytime: 1 }], count: 1 }));
     expect((await facts())[lab]).toEqual({ ...unknown, domainName: 'lab.test' });
     expect(await facts({ ...running, state: 'shutoff' })).toEqual({});
   });
 
-  it('comes when it can be had (S4)', async () => {
+  it('comes when it can be had', async () => {
     let answer: (() => void) | undefined;
     fake.on(networkProcedures.getDhcpLeases, async () => {
       await new Promise<void>((resolve) => (answer = resolve));
@@ -159,7 +159,7 @@ describe("what is known of a guest's network", () => {
     await isNamed('web');
   });
 
-  it('is nothing where libvirt can tell nothing (S4)', async () => {
+  it('is nothing where libvirt can tell nothing', async () => {
     const refuse = (): never => {
       throw new Refusal(3, 10, 'this function is not supported by the connection driver');
     };

@@ -40,7 +40,7 @@ function before(machine: Machine, call: 'qemuMonitorCommand', meddle: () => Prom
 const find = (parts: Host, { uuid }: Guest): Promise<Machine> => parts.inventory.find(uuid);
 
 describe('a definition that somebody changes', () => {
-  it('while a used once-order is taken back keeps that change (B6, B8)', async () => {
+  it('while a used once-order is taken back keeps that change', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const driver = await host.driver();
     await driver.power(guest.uuid, 'create');
@@ -140,7 +140,7 @@ describe('the autostart of a machine', () => {
 });
 
 describe('a machine that is read', () => {
-  it('is read anew for whoever asks while the sizes of its disks are waited for (B4)', async () => {
+  it('is read anew for whoever asks while the sizes of its disks are waited for', async () => {
     const guest = await host.guest();
     const parts = host.parts();
     const machine = await find(parts, guest);
@@ -325,7 +325,7 @@ describe('a drive that was plugged into a running machine', () => {
   const drives = async (machine: Machine): Promise<readonly string[]> =>
     ((await readDefinition(machine, 30_000)).instance?.domain.devices.disks ?? []).map(({ target }) => target);
 
-  it('is gone when its eject has ended, however late QEMU lets go of it (B9)', async () => {
+  it('is gone when its eject has ended, however late QEMU lets go of it', async () => {
     await host.drive('hotplugged');
     const { guest, machine, eject } = await plugged();
     expect(await drives(machine)).toEqual(['vda', 'sda']);

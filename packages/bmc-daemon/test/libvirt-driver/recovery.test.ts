@@ -34,7 +34,7 @@ async function armedAndLeft(): Promise<Guest> {
 }
 
 describe('a daemon that is started again', () => {
-  it('finds an override that the guest has used meanwhile, and takes it back (B6, B17)', async () => {
+  it('finds an override that the guest has used meanwhile, and takes it back', async () => {
     const guest = await armedAndLeft();
     guest.serial.send('r');
     expect((await guest.serial.reaches(3)).at(-1)).toBe('boot cd');
@@ -46,7 +46,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('goes on waiting for a restart that has not come yet (B6, B17)', async () => {
+  it('goes on waiting for a restart that has not come yet', async () => {
     const guest = await armedAndLeft();
     const next = await host.driver();
     expect(await override(next, guest)).toEqual(pending);
@@ -59,7 +59,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('knows of a restart that it hears of before it has looked at the machine (B6, B17)', async () => {
+  it('knows of a restart that it hears of before it has looked at the machine', async () => {
     const guest = await armedAndLeft();
     const parts = host.parts();
     const boot = new BootControl({ host: parts, bootLoaderMap: {} });
@@ -81,7 +81,7 @@ describe('a daemon that is started again', () => {
     }
   });
 
-  it('keeps an override for the power-on that comes later (B6, B17)', async () => {
+  it('keeps an override for the power-on that comes later', async () => {
     const guest = await armedAndLeft();
     await host.virsh('destroy', guest.name);
     const next = await host.driver();
@@ -93,7 +93,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('lets a guest go that its predecessor left paused at its start (B6, B17)', async () => {
+  it('lets a guest go that its predecessor left paused at its start', async () => {
     const guest = await host.guest({ cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -112,7 +112,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('starts a machine that its predecessor switched off to restart it (B5, B17)', async () => {
+  it('starts a machine that its predecessor switched off to restart it', async () => {
     const guest = await host.guest();
     const definition = await host.inactiveXml(guest);
     const intents = [{ kind: 'restart' as const, instance: 7, force: false }];
@@ -126,7 +126,7 @@ describe('a daemon that is started again', () => {
     await next.close();
   });
 
-  it('goes on with a graceful restart into a changed definition, whose guest was asked (B5, B17)', async () => {
+  it('goes on with a graceful restart into a changed definition, whose guest was asked', async () => {
     const guest = await host.guest({ ignoresPowerButton: true, cdrom: await host.drive('cd') });
     const first = await host.driver();
     await first.power(guest.uuid, 'create');

@@ -30,7 +30,7 @@ const sticks = async ({ name }: Guest): Promise<readonly string[]> =>
   (await host.virsh('domblklist', name)).match(/sd[a-z](?= )/g) ?? [];
 
 describe('a machine whose state was saved', () => {
-  it('goes on from it when it is switched on, and forgets it when it is restarted (S6)', async () => {
+  it('goes on from it when it is switched on, and forgets it when it is restarted', async () => {
     const guest = await host.guest();
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -54,7 +54,7 @@ describe('a machine whose state was saved', () => {
     }
   });
 
-  it('finds what was inserted while it was off when it goes on, and boots it when it restarts (S6, S7)', async () => {
+  it('finds what was inserted while it was off when it goes on, and boots it when it restarts', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -74,7 +74,7 @@ describe('a machine whose state was saved', () => {
     for (const device of ['cdrom', 'usb'] as const) await driver.ejectMedia(guest.uuid, device);
   });
 
-  it('goes on with the image that was ejected while it was off, and is rid of it then (S6, S7)', async () => {
+  it('goes on with the image that was ejected while it was off, and is rid of it then', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
@@ -95,7 +95,7 @@ describe('a machine whose state was saved', () => {
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('keeps the volume that it goes on with (S4, S6)', async () => {
+  it('keeps the volume that it goes on with', async () => {
     const guest = await host.guest();
     const volume = {
       bus: 'virtio',

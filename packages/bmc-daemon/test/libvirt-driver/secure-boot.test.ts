@@ -74,7 +74,7 @@ const on = { enabled: true, current: true, enrolled: true };
 const off = { enabled: false, current: false, enrolled: false };
 
 describe('Secure Boot', () => {
-  it('is switched where libvirt selects the firmware, whatever the user has said of SMM (S5)', async () => {
+  it('is switched where libvirt selects the firmware, whatever the user has said of SMM', async () => {
     const driver = await host.driver();
     const guest = await host.guest(uefi);
     await withUefi(guest, (xml) => xml.replace('<acpi/>', `<acpi/><smm state='off'/>`));
@@ -83,7 +83,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('is known of a definition that leaves all to libvirt, by the descriptors of the host (S5)', async () => {
+  it('is known of a definition that leaves all to libvirt, by the descriptors of the host', async () => {
     const driver = await host.driver();
     const guest = await host.guest({ memoryMiB: 128 });
     await withUefi(guest, (xml) => xml.replace(noSecureBoot, ''));
@@ -92,7 +92,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it("is switched with the files of sushy-tools' settings, which need SMM (S5)", async () => {
+  it("is switched with the files of sushy-tools' settings, which need SMM", async () => {
     const driver = await host.driver({
       bootLoaderMap: { efi: { x86_64: code('.secboot') } },
       secureBootTemplates: templates,
@@ -108,7 +108,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('is refused to a machine that can not have it, with the reason (S5)', async () => {
+  it('is refused to a machine that can not have it, with the reason', async () => {
     const driver = await host.driver();
     const pc = await host.guest({ ...uefi, machine: 'pc', cdrom: '' });
     await withUefi(pc);
@@ -132,7 +132,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('keeps the boot entries of the installed system, and makes keys and nothing else anew (S5)', async () => {
+  it('keeps the boot entries of the installed system, and makes keys and nothing else anew', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, withVariable(await readFile(vars('')), 'Boot0042', 'debian'));
     const names = async () => variableNames(await readFile(file));
@@ -153,7 +153,7 @@ describe('Secure Boot', () => {
     await driver.close();
   });
 
-  it('loses them, and says so, where the file can not be read as one (S5)', async () => {
+  it('loses them, and says so, where the file can not be read as one', async () => {
     const { driver, guest, file } = await withVariables();
     await writeFile(file, 'QFI');
     await driver.change(guest.uuid, { secureBoot: 'on' });
@@ -168,7 +168,7 @@ describe('Secure Boot', () => {
 });
 
 describe('settings that wait for a start', () => {
-  it('and are refused then do not keep the machine from starting, and say why (S5)', async () => {
+  it('and are refused then do not keep the machine from starting, and say why', async () => {
     const driver = await host.driver();
     const guest = await host.guest();
     await driver.change(guest.uuid, { settings: { memoryMiB: 15 } });

@@ -50,7 +50,7 @@ describe('statistics of a libvirtd', () => {
     return long && value >= 0 ? { type: 'ullong', value: BigInt(value) } : { type: 'int', value };
   };
 
-  it('are what is counted, in numbers, by target and by MAC address; what is not counted is left out (D3)', async () => {
+  it('are what is counted, in numbers, by target and by MAC address; what is not counted is left out', async () => {
     answer(7, {
       'cpu.time': 9_000,
       'vcpu.current': 2,
@@ -97,14 +97,14 @@ describe('statistics of a libvirtd', () => {
     ]);
   });
 
-  it('of a machine whose balloon driver never spoke say nothing of its guest, nor of CPUs that are not all told (D3)', async () => {
+  it('of a machine whose balloon driver never spoke say nothing of its guest, nor of CPUs that are not all told', async () => {
     answer(7, { 'vcpu.current': 2, 'vcpu.maximum': 2, 'vcpu.0.time': 1, 'balloon.available': 2, 'balloon.usable': 1, 'balloon.last-update': 0 }); // prettier-ignore
     expect(await statistics.all()).toEqual([
       { uuid, run: '7', processors: {}, memory: {}, disks: new Map(), interfaces: new Map() },
     ]);
   });
 
-  it('read the definition once, and again when an interface has come or the machine was started anew (D3)', async () => {
+  it('read the definition once, and again when an interface has come or the machine was started anew', async () => {
     const two = { 'net.count': 2, 'net.1.name': 'vnet3' };
     for (const id of [7, 7, 7]) {
       answer(id, two);
@@ -119,7 +119,7 @@ describe('statistics of a libvirtd', () => {
     expect(definitions).toBe(3);
   });
 
-  it('are asked for a second time where libvirt waits for a process that hangs: it is busy with that one then (D3)', async () => {
+  it('are asked for a second time where libvirt waits for a process that hangs: it is busy with that one then', async () => {
     let asked = 0;
     fake.on(connectProcedures.getAllDomainStats, () => {
       asked += 1;
@@ -129,7 +129,7 @@ describe('statistics of a libvirtd', () => {
     expect(asked).toBe(2);
   });
 
-  it('are not to be had of a libvirtd that does not answer (D3)', async () => {
+  it('are not to be had of a libvirtd that does not answer', async () => {
     fake.on(connectProcedures.getAllDomainStats, () => HANG);
     await expect(statistics.all()).rejects.toMatchObject({ kind: 'unavailable' });
   });
@@ -147,7 +147,7 @@ describe('statistics of real guests', () => {
   });
   afterAll(() => host.stop());
 
-  it('are of those that run, grow, and are told of the others while one hangs (D3)', async () => {
+  it('are of those that run, grow, and are told of the others while one hangs', async () => {
     const statistics = new LibvirtStatistics(host.parts(), 3_000);
     const [first, second] = guests;
     await until('the guests to have read their disks', async () =>

@@ -43,7 +43,7 @@ const boot = async () => {
 };
 
 describe('a host without a monitor', () => {
-  it('has its machines read, switched on and off, restarted and shut down (B5)', async () => {
+  it('has its machines read, switched on and off, restarted and shut down', async () => {
     expect((await driver.getSystem('dummy')).state).toBe('shutoff');
     await driver.power(uuid, 'create');
     expect((await driver.getSystem(uuid)).state).toBe('running');
@@ -54,7 +54,7 @@ describe('a host without a monitor', () => {
     expect((await driver.getSystem(uuid)).indicator).toBe('off');
   });
 
-  it('gets the order of a one-time boot for one power cycle, and the log says so (B6)', async () => {
+  it('gets the order of a one-time boot for one power cycle, and the log says so', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     await driver.power(uuid, 'create');
     expect(await order()).toEqual(['2', '1']);
@@ -69,7 +69,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it('keeps what somebody changes while a one-time boot starts (B6, B8)', async () => {
+  it('keeps what somebody changes while a one-time boot starts', async () => {
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     const parts = host.parts();
     const machine = await parts.inventory.find(uuid);
@@ -87,7 +87,7 @@ describe('a host without a monitor', () => {
     await host.virsh('desc', 'dummy', '--config', '');
   });
 
-  it('keeps an override of a running machine for its next power-on, and the log says so (B6)', async () => {
+  it('keeps an override of a running machine for its next power-on, and the log says so', async () => {
     await driver.power(uuid, 'create');
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     expect(host.messages).toContain('no access to QEMU monitors: a boot override holds from the next power-on');
@@ -98,7 +98,7 @@ describe('a host without a monitor', () => {
     await driver.power(uuid, 'destroy');
   });
 
-  it("puts the user's order back that a killed daemon has left overridden (B6, B17)", async () => {
+  it("puts the user's order back that a killed daemon has left overridden", async () => {
     const { withBootOrder } = await import('../../src/drivers/libvirt/xml/boot-order.js');
     const { readMetadata, withMetadata } = await import('../../src/drivers/libvirt/xml/metadata.js');
     const definition = await host.virsh('dumpxml', '--inactive', 'dummy');
@@ -115,7 +115,7 @@ describe('a host without a monitor', () => {
     await next.close();
   });
 
-  it('says that it can not hold an image (B9)', async () => {
+  it('says that it can not hold an image', async () => {
     await host.virsh('change-media', 'dummy', 'hdc', '--eject', '--config').catch(() => undefined);
     await driver.ejectMedia(uuid, 'cdrom');
     const url = await host.serve((_request, response) => response.end('iso'));

@@ -87,7 +87,7 @@ describe.each([
     return (await host.virsh('vol-list', pool)).split('\n').flatMap((line) => /\S+/.exec(line)?.[0] ?? []);
   };
 
-  it('boot a machine that was off, and are gone with the last eject (B9)', async () => {
+  it('boot a machine that was off, and are gone with the last eject', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('iso');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -105,7 +105,7 @@ describe.each([
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('boot a machine from its floppy drive, which it has got for them (S7)', async () => {
+  it('boot a machine from its floppy drive, which it has got for them', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('floppy', bootableDisk({ label: 'floppy' }, 1_474_560));
     await driver.insertMedia(guest.uuid, 'floppy', image(url));
@@ -119,7 +119,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are a copy of its own for a guest that may write, which goes with its eject (S7)', async () => {
+  it('are a copy of its own for a guest that may write, which goes with its eject', async () => {
     const [reader, writer] = [await host.guest(), await host.guest()];
     const { url } = await host.serveImage('own');
     await driver.insertMedia(reader.uuid, 'usb', image(url));
@@ -159,7 +159,7 @@ describe.each([
     await driver.power(writer.uuid, 'destroy');
   });
 
-  it('come to a running guest at once, and go (B9)', async () => {
+  it('come to a running guest at once, and go', async () => {
     const guest = await host.guest({ machine: 'pc', cdrom: emptyIdeDrive });
     const { url } = await host.serveImage('live');
     await driver.power(guest.uuid, 'create');
@@ -177,7 +177,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are downloaded once for all machines, and stay as long as one of them has them (B9)', async () => {
+  it('are downloaded once for all machines, and stay as long as one of them has them', async () => {
     const [first, second, third] = await Promise.all([host.guest(), host.guest(), host.guest()]);
     const { url, requests } = await host.serveImage('shared');
     await Promise.all([first, second].map(({ uuid }) => driver.insertMedia(uuid, 'cdrom', image(url))));
@@ -192,7 +192,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are downloaded again when their server has another one (B9)', async () => {
+  it('are downloaded again when their server has another one', async () => {
     const [first, second] = await Promise.all([host.guest(), host.guest()]);
     let version = 1;
     const url = await host.serve((request, response) => {
@@ -208,7 +208,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('hold back the power-on that follows while they are on their way (B9)', async () => {
+  it('hold back the power-on that follows while they are on their way', async () => {
     const guest = await host.guest();
     const { url, asked, finish } = await slowServer('late');
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
@@ -225,7 +225,7 @@ describe.each([
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('fail the power-on and the restart that wait for them when they do not come (B9)', async () => {
+  it('fail the power-on and the restart that wait for them when they do not come', async () => {
     const guest = await host.guest();
     const { url, asked, drop } = await slowServer('torn');
     const insert = failure(driver.insertMedia(guest.uuid, 'cdrom', image(url)));
@@ -241,7 +241,7 @@ describe.each([
     await driver.power(guest.uuid, 'destroy');
   });
 
-  it('leave nothing when the download fails half-way, and name what failed (B9)', async () => {
+  it('leave nothing when the download fails half-way, and name what failed', async () => {
     const guest = await host.guest();
     const broken = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -256,7 +256,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('leave nothing when the client gives up (B9)', async () => {
+  it('leave nothing when the client gives up', async () => {
     const guest = await host.guest();
     const { url, asked } = await slowServer('never');
     const controller = new AbortController();
@@ -269,7 +269,7 @@ describe.each([
     await until('the part to be removed', async () => (await volumes()).length === 0);
   });
 
-  it('are refused when they do not fit into the pool (B9)', async () => {
+  it('are refused when they do not fit into the pool', async () => {
     const guest = await host.guest();
     const url = await host.serve((_request, response) => {
       response.writeHead(200, { 'content-length': 900_000_000_000_000 });
@@ -281,7 +281,7 @@ describe.each([
     expect(await volumes()).toEqual([]);
   });
 
-  it('are swept up at the start where an earlier daemon left them (B9, B17)', async () => {
+  it('are swept up at the start where an earlier daemon left them', async () => {
     const { url, requests } = await host.serveImage('kept');
     const guest = await host.guest();
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -306,7 +306,7 @@ describe.each([
     await host.virsh('vol-delete', '--pool', pool, 'mine.iso');
   });
 
-  it('go with the machine that had them (B9)', async () => {
+  it('go with the machine that had them', async () => {
     const guest = await host.guest();
     const { url } = await host.serveImage('orphan');
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
@@ -315,7 +315,7 @@ describe.each([
     await until('the image to be removed', async () => (await volumes()).length === 0);
   });
 
-  it('go with a transient machine that had them (B9, S7)', async () => {
+  it('go with a transient machine that had them', async () => {
     const guest = await host.guest();
     await host.virsh('undefine', guest.name);
     await host.virsh('create', host.file(`${guest.name}.xml`));
@@ -327,7 +327,7 @@ describe.each([
     await until('the image to be gone', async () => (await volumes()).length === 0);
   });
 
-  it('come with the user name and password, of which nothing is kept (B9)', async () => {
+  it('come with the user name and password, of which nothing is kept', async () => {
     const guest = await host.guest();
     const iso = bootableIso({ label: 'secret' });
     const url = await host.serve((request, response) => {
@@ -354,7 +354,7 @@ describe('drives', () => {
   afterAll(() => driver.close());
   const media = async ({ uuid }: Guest): Promise<MediaSnapshot | undefined> => (await driver.getSystem(uuid)).media[0];
 
-  it('refuse a second image, and take the same one again at once (B9)', async () => {
+  it('refuse a second image, and take the same one again at once', async () => {
     const guest = await host.guest();
     const { url, requests } = await host.serveImage('a');
     const other = await host.serveImage('b');
@@ -366,7 +366,7 @@ describe('drives', () => {
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('that hold an image of the user are full, and ejecting leaves the file alone (B9)', async () => {
+  it('that hold an image of the user are full, and ejecting leaves the file alone', async () => {
     const guest = await host.guest({ cdrom: await host.drive('mine') });
     const { url } = await host.serveImage('a');
     expect(await media(guest)).toEqual({
@@ -381,7 +381,7 @@ describe('drives', () => {
     expect(await readdir(host.file('.'))).toContain('mine.iso');
   });
 
-  it('are added to a machine that has none, while it is off (B9)', async () => {
+  it('are added to a machine that has none, while it is off', async () => {
     const guest = await host.guest({ cdrom: '' });
     const { url } = await host.serveImage('added');
     await driver.change(guest.uuid, { boot: { enabled: 'continuous', target: 'cdrom' } });
@@ -393,7 +393,7 @@ describe('drives', () => {
     expect(await host.inactiveXml(guest)).toContain(`device='cdrom'`);
   });
 
-  it('are plugged into a machine that has none, while it runs, and it can boot from them (B6, B9)', async () => {
+  it('are plugged into a machine that has none, while it runs, and it can boot from them', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='qemu-xhci'/>` });
     const { url } = await host.serveImage('plugged');
     await driver.power(guest.uuid, 'create');
@@ -413,7 +413,7 @@ describe('drives', () => {
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('of a machine that nothing can be plugged into get the image with its next start (B9)', async () => {
+  it('of a machine that nothing can be plugged into get the image with its next start', async () => {
     const guest = await host.guest({ cdrom: '', devices: `<controller type='usb' model='none'/>` });
     const { url } = await host.serveImage('next');
     await driver.power(guest.uuid, 'create');
@@ -428,7 +428,7 @@ describe('drives', () => {
     await driver.ejectMedia(guest.uuid, 'cdrom');
   });
 
-  it('keep everything else that the user gave them (B8, B9)', async () => {
+  it('keep everything else that the user gave them', async () => {
     const cdrom = emptyCdDrive.replace('<readonly/>', `<readonly/><serial>CD-1</serial><alias name='ua-cd'/>`);
     const guest = await host.guest({ cdrom });
     const definition = await host.inactiveXml(guest);
@@ -438,7 +438,7 @@ describe('drives', () => {
     expect(await host.definitionOf(guest)).toBe(definition);
   });
 
-  it('are not looked for in a folder of the name that a server gives its image (B9)', async () => {
+  it('are not looked for in a folder of the name that a server gives its image', async () => {
     const guest = await host.guest();
     await writeFile(host.file('pool/keep'), '');
     const iso = bootableIso({ label: 'x' });

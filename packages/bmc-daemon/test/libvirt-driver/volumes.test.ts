@@ -55,7 +55,7 @@ const failure = async (promise: Promise<unknown>): Promise<unknown> => {
 };
 
 describe('a volume on a libvirt host', () => {
-  it('is made in the configured pool, attached to a machine that is off, and removed without a trace (S4)', async () => {
+  it('is made in the configured pool, attached to a machine that is off, and removed without a trace', async () => {
     const before = await host.virsh('dumpxml', '--inactive', 'one');
     expect(await control().createVolume('one', wanted)).toBe('vdb');
     const [name, ...others] = await names();
@@ -82,7 +82,7 @@ describe('a volume on a libvirt host', () => {
     expect((await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata\/>/, '')).toBe(before);
   });
 
-  it('that another machine uses, and what is in no pool, is left alone (S4)', async () => {
+  it('that another machine uses, and what is in no pool, is left alone', async () => {
     expect(await failure(control().removeVolume(first, 'vda'))).toEqual([
       'unsupported',
       'looking up the volume of a disk: no storage pool of the host has /x.img',
@@ -105,7 +105,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that another volume is based on is left alone (S4)', async () => {
+  it('that another volume is based on is left alone', async () => {
     const target = await control().createVolume(first, wanted);
     const source = (await diskOf(first, target))?.source ?? '';
     await writeFile(
@@ -124,7 +124,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('leaves nothing where it can not be attached (S4)', async () => {
+  it('leaves nothing where it can not be attached', async () => {
     const kind = async (change: Partial<NewVolume>) => failure(control().createVolume(first, { ...wanted, ...change }));
     expect(await kind({ bus: 'fdc' })).toEqual([
       'unsupported',
@@ -146,7 +146,7 @@ describe('a volume on a libvirt host', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('that a daemon has made and not attached when it ended is deleted by the next one, and no other is (S4)', async () => {
+  it('that a daemon has made and not attached when it ended is deleted by the next one, and no other is', async () => {
     const parts = host.parts();
     const machine = await parts.inventory.find('one');
     const pool = await parts.hypervisor.storagePoolLookupByName('default-pool');
@@ -177,7 +177,7 @@ describe('a volume on a libvirt host', () => {
     await next.close();
   });
 
-  it('is made once where a configuration asks for it, in the pool that it names (S4)', async () => {
+  it('is made once where a configuration asks for it, in the pool that it names', async () => {
     for (let round = 0; round < 2; round += 1) {
       await control().provideVolume({ pool: null, name: 'configured' }, mib);
       await control().provideVolume({ pool: 'default-pool', name: 'configured' }, mib);
@@ -189,7 +189,7 @@ describe('a volume on a libvirt host', () => {
     ]);
   });
 
-  it('comes and goes beneath a boot override, which gives the user his own order back (S4, B6)', async () => {
+  it('comes and goes beneath a boot override, which gives the user his own order back', async () => {
     const definition = async () =>
       (await host.virsh('dumpxml', '--inactive', 'one')).replace(/\s*<metadata(\/>|>[^]*<\/metadata>)/, '');
     await control().setDriveIndicator(first, 'vda', 'off');
@@ -225,7 +225,7 @@ describe('a volume on a libvirt host', () => {
     expect(readMetadata(await host.virsh('dumpxml', '--inactive', 'one')).unattached).toBeNull();
   });
 
-  it('has an indicator that is kept with its machine until another disk takes its place (S4)', async () => {
+  it('has an indicator that is kept with its machine until another disk takes its place', async () => {
     await control().setDriveIndicator(first, 'vda', 'blinking');
     expect((await diskOf(first, 'vda'))?.indicator).toBe('blinking');
     const xml = await host.virsh('dumpxml', '--inactive', 'one');

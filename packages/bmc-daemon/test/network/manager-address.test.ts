@@ -43,7 +43,7 @@ describeNetwork("a manager's own address", () => {
     ]);
   };
 
-  it('is set on the host and sees that machine alone, as its name does (D1)', async () => {
+  it('is set on the host and sees that machine alone, as its name does', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await lab.ip('host', 'route', 'add', '198.51.100.0/24', 'via', CLIENT, 'dev', DEVICE, 'metric', '100');
@@ -89,7 +89,7 @@ describeNetwork("a manager's own address", () => {
     await expect(managers(url)).resolves.toHaveLength(3);
   });
 
-  it('goes with the service and comes back with it, also after a kill (D1)', async () => {
+  it('goes with the service and comes back with it, also after a kill', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -119,7 +119,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`]);
   });
 
-  it('of a machine that is gone is taken away at the next start (D1)', async () => {
+  it('of a machine that is gone is taken away at the next start', async () => {
     const url = await serve();
     const [first = ''] = await managers(url);
     await patch(url, first, { HostName: 'gone', IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -139,7 +139,7 @@ describeNetwork("a manager's own address", () => {
     expect([kept, await lab.addresses()]).toEqual([{}, [`${HOST}/24`]]);
   });
 
-  it('can be given up over itself: the answer comes first (D1)', async () => {
+  it('can be given up over itself: the answer comes first', async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     await patch(url, first, { IPv4StaticAddresses: [{ Address: OWN, SubnetMask: '255.255.255.0' }] });
@@ -151,7 +151,7 @@ describeNetwork("a manager's own address", () => {
     await expect(managers(`http://${OWN}:8000`)).resolves.toEqual([second]);
   });
 
-  it("is refused where it is somebody's, and where the host would have to change (D1)", async () => {
+  it("is refused where it is somebody's, and where the host would have to change", async () => {
     const url = await serve();
     const [first = '', second = ''] = await managers(url);
     const give = (manager: string, Address: string, SubnetMask = '255.255.255.0') =>
@@ -176,7 +176,7 @@ describeNetwork("a manager's own address", () => {
     await expect(lab.addresses()).resolves.toEqual([`${HOST}/24`, `${OWN}/32`]);
   });
 
-  it('is refused honestly where the service has no CAP_NET_ADMIN, and a name is not (D1)', async () => {
+  it('is refused honestly where the service has no CAP_NET_ADMIN, and a name is not', async () => {
     const url = await serve([], ['setpriv', '--bounding-set=-net_admin']);
     const [first = ''] = await managers(url);
     const answer = await patch(url, first, {
@@ -194,7 +194,7 @@ describeNetwork("a manager's own address", () => {
     expect([named.status, named.body?.['HostName']]).toEqual([200, 'web1']);
   });
 
-  it('is listened at where one address alone is, with TLS, and with IPv6 where that is not (D1)', async () => {
+  it('is listened at where one address alone is, with TLS, and with IPv6 where that is not', async () => {
     makeCertificate('server');
     const tls = ['--ssl-certificate', at('server.pem'), '--ssl-key', at('server.key')];
     const url = await serve(['-i', HOST, ...tls]);

@@ -41,7 +41,7 @@ describeNetwork('the name servers of managers', () => {
     await lab.close();
   });
 
-  it('are asked for image servers and for listeners to events, for all machines, until they are taken away (D1)', async () => {
+  it('are asked for image servers and for listeners to events, for all machines, until they are taken away', async () => {
     const url = `http://${HOST}:8000`;
     const { body: list = {} } = await lab.ask(`${url}/redfish/v1/Managers`);
     const members = list['Members'] as readonly { readonly '@odata.id': string }[]; // as the schema has it

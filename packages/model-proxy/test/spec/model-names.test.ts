@@ -29,7 +29,7 @@ describe('the model of an answer', () => {
   const modelOf = (text: string) => (JSON.parse(text) as { model: unknown }).model; // every answer has one
 
   it.each([['hosted_vllm'], ['openai'], ['mistral'], ['groq'], ['deepseek'], ['somebody_else']])(
-    'carries the prefix of %s, plain and streamed, chat and text (C5)',
+    'carries the prefix of %s, plain and streamed, chat and text',
     async (provider) => {
       await start(sampleConfig(upstream).replace('hosted_vllm/', `${provider}/`));
       for (const path of ['chat/completions', 'completions']) {
@@ -42,7 +42,7 @@ describe('the model of an answer', () => {
     },
   );
 
-  it('never carries the prefix twice (C5)', async () => {
+  it('never carries the prefix twice', async () => {
     await start(sampleConfig(upstream));
     const reported = `{"id":"1","model":"${ANSWERED_MODEL}","choices":[]}`;
     expect((await ask('chat/completions', { script: answering(reported) })).text).toBe(reported);
@@ -57,14 +57,14 @@ describe('the model of an answer', () => {
     ['provider', ANSWERED_MODEL],
     ['upstream', SAMPLE_MODEL],
     ['requested', PUBLIC_MODEL],
-  ])('is chosen by model_name_in_response: %s (C5)', async (choice, expected) => {
+  ])('is chosen by model_name_in_response: %s', async (choice, expected) => {
     await start(sampleConfig(upstream, { settings: [`model_name_in_response: ${choice}`] }));
     expect(modelOf((await ask('chat/completions', {})).text)).toBe(expected);
     const [first = ''] = eventData((await ask('completions', { stream: true })).text);
     expect(modelOf(first)).toBe(expected);
   });
 
-  it('has company of every nullable field of the specification with fill_null_fields, and of none without (C5)', async () => {
+  it('has company of every nullable field of the specification with fill_null_fields, and of none without', async () => {
     const chat =
       '{"id":"chatcmpl-1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}';
     const text =

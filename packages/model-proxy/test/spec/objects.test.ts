@@ -84,7 +84,7 @@ describe('the objects of the specification', () => {
   const at = (answer: Answered, ...path: readonly (string | number)[]): unknown =>
     path.reduce<unknown>((value, key) => (value as Readonly<Record<string | number, unknown>>)[key], answer.sample); // a test's own path
 
-  it('changes nothing of an answer but the name of the model (C1, C5)', () => {
+  it('changes nothing of an answer but the name of the model', () => {
     expect(chat.plain.status).toBe(200);
     expect(chat.plain.text).toBe(chatObject.text.replace(REPORTED, PREFIXED));
     expect(text.plain.text).toBe(textObject.text.replace(REPORTED, PREFIXED));
@@ -93,7 +93,7 @@ describe('the objects of the specification', () => {
     expect(text.streamed.text).toBe(stream(textObject));
   });
 
-  it('says how long the changed answer is (C5)', () => {
+  it('says how long the changed answer is', () => {
     expect(chat.plain.headers['content-length']).toBe(String(chat.plain.body.length));
     expect(chat.plain.headers['content-type']).toBe('application/json');
     expect(chat.streamed.headers['content-type']).toMatch(/^text\/event-stream/);
