@@ -11,8 +11,17 @@ afterEach(() => {
   }
 });
 
-/** Sends a chunked body, and afterwards another request. Returns what the server answers, and how many bytes it has read. */
-async function send(handle: RequestListener, chunk: string, count: number): Promise<{ text: string; read: number }> {
+/**
+ * Sends a chunked body and then another request. Returns the responses and the number of bytes that
+ * the server has read.
+ * @param first a chunk that the handler waits for before it responds.
+ */
+async function send(
+  handle: RequestListener,
+  chunk: string,
+  count: number,
+  first = '',
+): Promise<{ text: string; read: number }> {
   const server = createServer(handle);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -27,9 +36,10 @@ async function send(handle: RequestListener, chunk: string, count: number): Prom
   socket.on('error', () => undefined); // The server may reset the connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write('POST /first HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const chunks = (content: string) => `${content.length.toString(16)}\r\n${content}\r\n`;
+  if (first !== '') socket.write(chunks(first));
   while (!text.includes('/first')) await new Promise((resolve) => setImmediate(resolve));
-  const piece = `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
-  socket.end(`${piece.repeat(count)}0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  socket.write(`${chunks(chunk).repeat(count)}0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   await closed;
   while (read === 0) await new Promise((resolve) => setImmediate(resolve));
   return { text, read };
@@ -43,6 +53,18 @@ describe('a body that the server discards', () => {
     expect(text).toContain('/first');
     expect(text).not.toContain('/second');
     expect(read).toBeLessThan(1_000_000);
+  });
+
+  it('closes the connection also if the handler paused the request', async () => {
+    const paused: RequestListener = (request, response) => {
+      request.once('data', () => {
+        request.pause();
+        answer(request, response);
+      });
+    };
+    const { text } = await send(limitUnreadBodies(paused), 'x', 1_000_000, 'x');
+    expect(text).toContain('/first');
+    expect(text).not.toContain('/second');
   });
 
   it('leaves the connection open when it arrives in large chunks', async () => {

@@ -38,6 +38,8 @@ export function limitChunks(request: IncomingMessage): void {
     request.socket.destroySoon();
   };
   request.on('data', count);
+  // A handler may have paused the request. The connection would then stay open for ever.
+  request.resume();
   // Tells Node that the body has a reader; it would discard the chunks uncounted.
   request.read(0);
 }
