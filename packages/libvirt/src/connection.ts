@@ -136,10 +136,13 @@ export class Connection implements Caller {
 
   /**
    * Closes the connection immediately. Rejects every call and stream with `code` and the reason.
-   * Later calls do nothing.
+   * A later call only drops bytes that the end of a stream has queued.
    */
   close(code: ClientErrorCode, why: string, cause?: unknown): void {
-    if (this.#failure !== null) return;
+    if (this.#failure !== null) {
+      this.#transport?.destroy();
+      return;
+    }
     const failure = clientError(code, `connection to ${this.#options.label}: ${why}`, { cause });
     this.#failure = failure;
     this.#release();

@@ -45,7 +45,13 @@ export class LinkStreams {
       connection = await connect(end.signal);
       const stream = await connection.openStream(procedure, args, { timeoutMs: Infinity, signal: end.signal });
       stream.once('close', cleanUp);
-      end.signal.addEventListener('abort', () => stream.destroy(toError(end.signal.reason)), { once: true });
+      const opened = connection;
+      const onEnd = (): void => {
+        stream.destroy(toError(end.signal.reason));
+        // The pending write of an upload would keep the process alive.
+        if (this.#closed !== null) opened.close('LINK_CLOSED', this.#closed.message);
+      };
+      end.signal.addEventListener('abort', onEnd, { once: true });
       return stream;
     } catch (error) {
       cleanUp();

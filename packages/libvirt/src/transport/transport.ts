@@ -22,7 +22,7 @@ export interface Transport {
   /** Stops reading. The peer then waits when the socket buffers are full. */
   pause(): void;
   resume(): void;
-  /** Sends queued bytes and closes. Does not keep the process alive. */
+  /** Sends queued bytes and closes. Keeps the process alive for at most 100 ms. */
   end(): void;
   /** Closes immediately and drops queued bytes. */
   destroy(): void;
