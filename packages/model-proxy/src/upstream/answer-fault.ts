@@ -1,16 +1,17 @@
-/** What can be wrong with an answer as HTTP/1.1. */
+/** Faults of an answer as HTTP/1.1. */
 
+/** The kind of a fault. */
 export type AnswerFaultKind =
-  /** It is no HTTP/1.1, or not to be understood in one way only. */
+  /** The answer is not HTTP/1.1, or is ambiguous. */
   | 'http'
-  /** Its head is longer than anybody needs. */
+  /** The head is too large. */
   | 'head'
-  /** It is not as long as it says. */
+  /** The body does not have the announced length. */
   | 'length'
-  /** The connection ended in the middle of it, or before it. */
+  /** The connection ended before the answer, or in the middle of it. */
   | 'closed';
 
-/** An answer that can not be read to its end. */
+/** An answer that cannot be read to its end. */
 export class AnswerFault extends Error {
   override readonly name = 'AnswerFault';
 

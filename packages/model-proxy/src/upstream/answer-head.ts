@@ -1,4 +1,7 @@
-/** The head of an answer (RFC 9112 §4, §5), read strictly: what two readers could read in two ways is no HTTP. */
+/**
+ * Parses the head of an answer (RFC 9112 §4, §5). The parser is strict: it rejects a head that two
+ * readers could read in different ways.
+ */
 import { AnswerFault } from './answer-fault.js';
 
 /**
@@ -7,24 +10,27 @@ import { AnswerFault } from './answer-fault.js';
  */
 export const MAX_HEAD_BYTES = 65_536;
 
-/** What stands in front of an answer's body. */
+/** The head of an answer. */
 export interface AnswerHead {
   readonly status: number;
-  /** Name, value, name, value, as they were sent; names lower case. */
+  /** Name, value, name, value, in the order received; names in lower case. */
   readonly headers: string[];
   readonly framing: Framing;
   /** Whether another request may follow on the connection. */
   readonly keepsAlive: boolean;
-  /** For how long after the answer, in milliseconds (`Keep-Alive: timeout=5`); null: it does not say. */
+  /**
+   * Milliseconds for which the upstream keeps an idle connection (`Keep-Alive: timeout=5`); null:
+   * not announced.
+   */
   readonly keepAliveMs: number | null;
 }
 
-/** Where the body ends: behind so many bytes, or where its coding or the connection says. */
+/** How the body ends: after a number of bytes, with its last chunk, or with the connection. */
 export type Framing = number | 'chunked' | 'connection';
 
 /**
- * Reads a head.
- * @param text latin1, from the status line up to the empty line, without that.
+ * Parses a head.
+ * @param text latin1, from the status line up to the empty line, without the empty line.
  * @throws {AnswerFault}
  */
 export function parseAnswerHead(text: string): AnswerHead {
@@ -55,7 +61,7 @@ export function parseAnswerHead(text: string): AnswerHead {
     headers.push(name, value);
     switch (name) {
       case 'content-length':
-        // The same twice, too: somebody before us joined what may have been two answers.
+        // Two equal lengths are a fault, too: another proxy may have joined two answers.
         if (length !== null || !/^\d{1,15}$/.test(value))
           throw new AnswerFault('length', 'two lengths, or one that is none');
         length = value;
@@ -78,8 +84,9 @@ export function parseAnswerHead(text: string): AnswerHead {
 }
 
 /**
- * Where what follows may be a body that nobody expects, and would be read as the next answer: a length beside a status that has no
- * body, a coding in HTTP/1.0 (RFC 9112 §6.1), which does not know any.
+ * Returns whether an unexpected body may follow, which the proxy would read as the next answer.
+ * This is so for a status without a body that has a length or a coding, and for a coding in
+ * HTTP/1.0, which has no codings (RFC 9112 §6.1).
  */
 function isDoubtful(head: {
   readonly status: number;
@@ -95,7 +102,7 @@ function isBodiless(status: number): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
-/** RFC 9112 §6.3. */
+/** Decides how the body ends (RFC 9112 §6.3). */
 function framingOf(status: number, length: string | null, coding: string | null): Framing {
   if (coding !== null) {
     if (length !== null) throw noHttp('a Content-Length beside a Transfer-Encoding');
@@ -107,8 +114,9 @@ function framingOf(status: number, length: string | null, coding: string | null)
 }
 
 /**
- * Checks the lines of a trailer, which nobody here reads: what is no header there may be one to somebody else.
- * @param text latin1, each line with its end.
+ * Checks the lines of a trailer. The proxy ignores trailers, but another reader could take an
+ * invalid line for something else.
+ * @param text latin1, each line with its CRLF.
  * @throws {AnswerFault}
  */
 export function checkTrailer(text: string): void {
@@ -117,8 +125,11 @@ export function checkTrailer(text: string): void {
     lowerCaseName(text.slice(start, colonOf(text, start, lineEnd(text, start))));
 }
 
-/** What no line of a head holds; CR and LF only together, as its end. RFC 9110 §5.5 */
-// oxlint-disable-next-line no-control-regex -- these are what it looks for
+/**
+ * Matches characters that are invalid in a head (RFC 9110 §5.5). CR and LF are valid only together,
+ * as a line end.
+ */
+// oxlint-disable-next-line no-control-regex -- it searches for control characters
 const notInHeads = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 
 function lineEnd(text: string, from: number): number {
@@ -133,26 +144,29 @@ function colonOf(text: string, from: number, to: number): number {
   return colon;
 }
 
-/** As Node's. A head of 64 KB has room for sixteen thousand. */
+/** Maximum number of headers, as in Node. A head of 64 KB has room for 16,000. */
 const MAX_HEADERS = 1000;
 
-/** Servers send the same names again and again: each is checked and made lower case once. Strangers can not fill it. */
+/**
+ * Caches valid names and their lower-case form. The size is limited because hostile upstreams may
+ * send any name.
+ */
 const names = new Map<string, string>();
 const MAX_NAMES = 1000;
-/** A longer one is not remembered: V8 keeps the whole head for as long as any text that was cut out of it. */
+/** Longer names are not cached. */
 const MAX_CACHED_NAME_LENGTH = 64;
 
 function lowerCaseName(sent: string): string {
   const known = names.get(sent);
   if (known !== undefined) return known;
-  // Space before the colon, and lines that go on with the one before, are no tokens either.
+  // Also rejects white space before the colon, and lines that continue the previous line.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(sent)) throw noHttp('a header without a proper name');
   const name = sent.toLowerCase();
   if (names.size >= MAX_NAMES || sent.length > MAX_CACHED_NAME_LENGTH) return name;
-  // Copied, not cut out.
-  const kept = Buffer.from(name, 'latin1').toString('latin1');
-  names.set(Buffer.from(sent, 'latin1').toString('latin1'), kept);
-  return kept;
+  // Copies both names: V8 keeps a whole head in memory for a text that was cut out of it.
+  const copy = Buffer.from(name, 'latin1').toString('latin1');
+  names.set(Buffer.from(sent, 'latin1').toString('latin1'), copy);
+  return copy;
 }
 
 function trimmed(text: string, from: number, to: number): string {

@@ -1,26 +1,27 @@
 /**
- * Reads answers (RFC 9112) out of the bytes of one connection. Node's own parser is not to be had without its streams, and undici's,
- * in WebAssembly, calls back for each part of each header (decision 009).
+ * Reads answers (RFC 9112) from the bytes of a connection. Node's parser exists only with its
+ * streams, and undici's parser in WebAssembly calls back for each part of each header
+ * (docs/decisions/009).
  */
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { AnswerFault } from './answer-fault.js';
 import { checkTrailer, MAX_HEAD_BYTES, parseAnswerHead, type AnswerHead } from './answer-head.js';
 
-/** Whoever waits for the answer. */
+/** The receiver of an answer. */
 export interface AnswerSink {
-  /** Its first byte, or that of an interim answer. */
+  /** The first byte of the answer, or of an interim answer, has arrived. */
   onAnswerBegun(): void;
-  /** @returns false: no more for now. */
+  /** @returns false: the reader must pause. */
   onHead(head: AnswerHead): boolean;
-  /** Never empty. @returns false: no more for now. */
+  /** @param bytes never empty. @returns false: the reader must pause. */
   onData(bytes: Buffer): boolean;
-  /** All of it has come. @param isFollowed more has come behind it, which nobody asked for. */
+  /** The answer is complete. @param isFollowed bytes follow that belong to no request. */
   onAnswerEnd(isFollowed: boolean): void;
 }
 
-/** The extensions of a chunk, or a trailer; nobody reads either. */
-const MAX_ASIDE_BYTES = 16_384;
-/** RFC 9112 §7.1.1, without the white space around it, which llhttp does not take either. */
+/** Maximum size of a chunk's extensions or of a trailer. The proxy ignores both. */
+const MAX_EXTRA_BYTES = 16_384;
+/** Chunk extensions (RFC 9112 §7.1.1). White space around them is invalid, as in llhttp. */
 const EXTENSIONS =
   /^(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t -\x7e\x80-\xff])*"))?)*$/;
 
@@ -30,7 +31,7 @@ const LF = 0x0a;
 const SEMICOLON = 0x3b;
 const BEGINNING = Buffer.from('HTTP/1.');
 
-// What comes next.
+// States: the element that the reader expects next.
 const NOTHING = 0;
 const HEAD = 1;
 const BODY = 2;
@@ -40,23 +41,26 @@ const CHUNK = 5;
 const CHUNK_END = 6;
 const TRAILER = 7;
 
+/** Reads the answers of a connection, one after the other. */
 export class AnswerReader {
   readonly #sink: AnswerSink;
   #state = NOTHING;
-  /** The beginning of a head that is not whole. */
+  /** The received part of an incomplete head. */
   #partial: Buffer | null = null;
-  /** Of the body or the chunk, in bytes; Infinity: up to the connection's end. */
+  /**
+   * Bytes of the body or of the chunk that are still expected; Infinity: until the connection ends.
+   */
   #left = 0;
-  /** Digits of a chunk's length, or bytes behind a chunk. */
+  /** Number of digits of a chunk's length, or of bytes after a chunk. */
   #digits = 0;
-  /** Extensions or a trailer as far as they have come; latin1. */
-  #aside = '';
-  /** Where in that its last line begins. */
+  /** The received part of extensions or of a trailer, as latin1. */
+  #extra = '';
+  /** Offset of the last line in `#extra`. */
   #lineStart = 0;
   #lastByte = 0;
   #endsByConnection = false;
   #begun = false;
-  /** Interim heads of this answer, and their length in bytes. */
+  /** Number and total size of this answer's interim heads. */
   #interimHeads = 0;
   #interimBytes = 0;
 
@@ -64,12 +68,12 @@ export class AnswerReader {
     this.#sink = sink;
   }
 
-  /** Whether no answer is waited for: bytes that come are nobody's. */
+  /** Returns whether the reader expects no answer. */
   get isIdle(): boolean {
     return this.#state === NOTHING;
   }
 
-  /** A request goes out: what comes is the answer to it. */
+  /** Prepares for the answer to a new request. */
   expect(): void {
     this.#state = HEAD;
     this.#begun = false;
@@ -78,8 +82,9 @@ export class AnswerReader {
   }
 
   /**
-   * Reads on.
-   * @returns how many bytes were read: fewer than there are where the sink wants no more, or behind the answer's end.
+   * Reads bytes of the connection.
+   * @returns the number of bytes that were read. Fewer than `bytes` has if the sink pauses, or if
+   *   the answer ends earlier.
    * @throws {AnswerFault}
    */
   read(bytes: Buffer): number {
@@ -101,7 +106,7 @@ export class AnswerReader {
           at += length;
           this.#left -= length;
           goesOn = this.#sink.onData(piece);
-          // Whoever was told may have given it up.
+          // The sink may have called `stop`.
           if (this.#left > 0 || this.isIdle) break;
           if (this.#state === BODY) this.#end(at < bytes.length);
           else this.#toLine(CHUNK_END);
@@ -114,19 +119,23 @@ export class AnswerReader {
     return at;
   }
 
-  /** The connection has ended. @throws {AnswerFault} the answer had not. */
+  /**
+   * Handles the end of the connection.
+   * @throws {AnswerFault} the answer is incomplete.
+   */
   finish(): void {
     if (this.isIdle) return;
     if (this.#state === BODY && this.#left === Infinity) {
       this.#end(false);
       return;
     }
-    // Of a server that closes after its answer, what it announced was wrong; of any other the connection was.
+    // If the server announced `connection: close`, its length was wrong. Otherwise the connection
+    // failed.
     if (this.#state === BODY && this.#endsByConnection) throw new AnswerFault('length', 'less than its Content-Length');
     throw new AnswerFault('closed', 'closed');
   }
 
-  /** The answer is nobody's any more. */
+  /** Ignores the rest of the answer. */
   stop(): void {
     this.#state = NOTHING;
     this.#partial = null;
@@ -139,7 +148,8 @@ export class AnswerReader {
 
   #begin(head: AnswerHead, isFollowed: boolean): boolean {
     const { status, framing } = head;
-    // RFC 9110 §15.2: interim answers may be passed over; but nobody asked for another protocol.
+    // RFC 9110 §15.2 allows a client to ignore interim answers. A 101 is a fault: the proxy did not
+    // ask for another protocol.
     if (status === 101) throw new AnswerFault('http', 'bad upgrade');
     if (status < 200) return true;
     this.#endsByConnection = !head.keepsAlive;
@@ -152,17 +162,17 @@ export class AnswerReader {
     return goesOn;
   }
 
-  /** @returns undefined: it is not whole. */
+  /** Reads a head. @returns undefined: the head is incomplete. */
   #takeHead(bytes: Buffer, from: number): { readonly head: AnswerHead; readonly behind: number } | undefined {
     if (!this.#begun) {
       this.#begun = true;
       this.#sink.onAnswerBegun();
     }
     const partial = this.#partial;
-    // In most answers the head comes in one piece.
+    // Most heads arrive in a single chunk.
     const whole = partial === null ? bytes : Buffer.concat([partial, bytes.subarray(from)]);
     const start = partial === null ? from : 0;
-    // What has been looked through is not looked through again, but for what may be the beginning of its end.
+    // Searches only new bytes, and the old bytes that may be the beginning of the head's end.
     const seen = partial === null ? start : partial.length;
     const end = whole.indexOf(HEAD_END, Math.max(start, seen - HEAD_END.length + 1));
     const length = (end === -1 ? whole.length : end) - start;
@@ -186,12 +196,15 @@ export class AnswerReader {
   #toLine(state: number): void {
     this.#state = state;
     this.#digits = 0;
-    this.#aside = '';
+    this.#extra = '';
     this.#lineStart = 0;
     this.#lastByte = 0;
   }
 
-  /** Lengths of chunks, and what stands around them (RFC 9112 §7.1). @returns the byte behind what was read. */
+  /**
+   * Reads chunk sizes, extensions and trailers (RFC 9112 §7.1).
+   * @returns the offset after the bytes read.
+   */
   #readFraming(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length) {
@@ -213,8 +226,8 @@ export class AnswerReader {
         }
         case CHUNK_EXTENSION:
           if (!this.#endsLine(byte)) break;
-          // Nobody sends any.
-          if (this.#aside.length > 2 && !EXTENSIONS.test(this.#aside.slice(0, -2))) throw badChunk();
+          // Rare: servers do not send extensions.
+          if (this.#extra.length > 2 && !EXTENSIONS.test(this.#extra.slice(0, -2))) throw badChunk();
           if (this.#left === 0) {
             this.#toLine(TRAILER);
             break;
@@ -228,11 +241,11 @@ export class AnswerReader {
           break;
         case TRAILER:
           if (!this.#endsLine(byte)) break;
-          if (this.#aside.length - this.#lineStart > 2) {
-            this.#lineStart = this.#aside.length;
+          if (this.#extra.length - this.#lineStart > 2) {
+            this.#lineStart = this.#extra.length;
             break;
           }
-          checkTrailer(this.#aside.slice(0, -2));
+          checkTrailer(this.#extra.slice(0, -2));
           this.#end(at < bytes.length);
           return at;
         default:
@@ -242,11 +255,14 @@ export class AnswerReader {
     return at;
   }
 
-  /** Lines end by CR and LF together. @returns whether the byte was the last one of a line. */
+  /**
+   * Reads a byte of a line, which must end with CRLF.
+   * @returns whether the line ends with this byte.
+   */
   #endsLine(byte: number): boolean {
-    if ((byte === LF) !== (this.#lastByte === CR) || this.#aside.length >= MAX_ASIDE_BYTES) throw badChunk();
+    if ((byte === LF) !== (this.#lastByte === CR) || this.#extra.length >= MAX_EXTRA_BYTES) throw badChunk();
     this.#lastByte = byte;
-    this.#aside += String.fromCharCode(byte);
+    this.#extra += String.fromCharCode(byte);
     return byte === LF;
   }
 }
@@ -260,8 +276,9 @@ function hexDigit(byte: number): number {
 }
 
 /**
- * Of a head that is not whole: whether it can become one. A server that speaks something else may wait for us for ever.
- * @param from where what is new begins.
+ * Checks an incomplete head. A server of another protocol may wait for the proxy without end.
+ * @param from offset of the new bytes.
+ * @throws {AnswerFault} the bytes are not the beginning of a head.
  */
 function checkPartial(bytes: Buffer, start: number, from: number): void {
   const length = Math.min(bytes.length - start, BEGINNING.length);

@@ -1,53 +1,57 @@
-/** A body that goes upstream while it is still being received. */
+/** Request bodies that go upstream while they arrive. */
 import { Readable } from 'node:stream';
 
-/** Pieces that the upstream has not taken; from here on the client is held back. In bytes. */
-const HELD_BYTES = 65_536;
-/** Pieces of the beginning that are shown (`--detailed_debug`). */
-const SHOWN_PIECES = 4;
+/** If the upstream has not read this number of bytes, the client pauses. */
+const MAX_BUFFERED_BYTES = 65_536;
+/** Number of first chunks in the trace (`--detailed_debug`). */
+const SHOWN_CHUNKS = 4;
 
+/** Options of {@link BodyStream}. */
 export interface BodyStreamOptions {
-  /** Of all of it, in bytes; null: it is not known, and goes upstream in chunks. */
+  /** Size of the whole body; null: unknown, so the body is sent in chunks. */
   readonly byteLength: number | null;
-  /** What has been received so far. */
+  /** The chunks received so far. */
   readonly beginning: readonly Buffer[];
-  /** There is room for more, or nobody wants any: whoever was held back may go on. */
+  /** The client may continue: the stream has room, or it was destroyed. */
   readonly onRoom: () => void;
 }
 
-/** Filled by whoever receives the body, read by the upstream's connection; gone with that, and without an error of its own. */
+/**
+ * A body that the client's request fills and the upstream's connection reads. The connection
+ * destroys it. It emits no error itself.
+ */
 export class BodyStream extends Readable {
   readonly byteLength: number | null;
-  /** The first pieces. */
+  /** The first chunks, for the trace. */
   readonly shown: readonly Buffer[];
   readonly #onRoom: () => void;
   #isWhole = false;
 
   constructor({ byteLength, beginning, onRoom }: BodyStreamOptions) {
-    super({ highWaterMark: HELD_BYTES });
+    super({ highWaterMark: MAX_BUFFERED_BYTES });
     this.byteLength = byteLength;
-    this.shown = beginning.slice(0, SHOWN_PIECES);
+    this.shown = beginning.slice(0, SHOWN_CHUNKS);
     this.#onRoom = onRoom;
     for (const piece of beginning) this.push(piece);
   }
 
-  /** @returns false: no more before there is room. */
+  /** Adds a chunk. @returns false: the caller must wait for `onRoom`. */
   add(piece: Buffer): boolean {
     return this.destroyed || this.push(piece);
   }
 
-  /** There is no more. Without this nothing upstream looks like a whole request. */
+  /** Ends the body. Without this call, the upstream's request stays incomplete. */
   finish(): void {
     this.#isWhole = true;
     if (!this.destroyed) this.push(null);
   }
 
-  /** Whether all of it has been received. */
+  /** Returns whether the body is complete. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Whether it is the client that everybody waits for. */
+  /** Returns whether the upstream waits for bytes of the client. */
   get waitsForClient(): boolean {
     return !this.#isWhole && this.readableLength === 0;
   }
@@ -57,7 +61,7 @@ export class BodyStream extends Readable {
   }
 
   override _destroy(_error: Error | null, done: (error?: Error | null) => void): void {
-    // The request knows what befell it; an error here would be one that nobody expects.
+    // The owner of the request reports the error. An error event here would have no listener.
     done(null);
     this.#onRoom();
   }

@@ -1,5 +1,5 @@
 /**
- * Answers of upstreams that are no success, as errors with LiteLLM's statuses and message heads.
+ * Makes the errors for failed answers of upstreams, with LiteLLM's statuses and message heads.
  * @see https://docs.litellm.ai/docs/exception_mapping
  */
 import { ProxyError } from '../errors.js';
@@ -7,34 +7,35 @@ import type { Deployment } from '../providers/deployment.js';
 import { inModelGroup } from './model-group.js';
 import { secretMask, type SecretMask } from './own-secrets.js';
 
-/** Whom the request was for; routing's Selection has this shape. */
+/** The deployment of a request. A subset of the router's `Selection`. */
 export interface ErrorSelection {
   readonly deployment: Deployment;
   readonly modelGroup: string;
 }
 
-/** Of an error's body; what is longer is looked at no further. */
+/** Maximum size of an error's body; the rest is ignored. */
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Characters of a message of the upstream's; validation errors repeat whole requests. */
+/** Maximum length of an upstream's message. Validation errors may repeat whole requests. */
 const MAX_MESSAGE_LENGTH = 4000;
-/** Characters of a type, a code or a parameter's name. */
+/** Maximum length of a type, of a code and of a parameter's name. */
 const MAX_WORD_LENGTH = 300;
-/** Characters of a page that stands in place of a message. */
+/** Maximum length of the text of an HTML page, which replaces a message. */
 const MAX_PAGE_LENGTH = 300;
-/** Characters of a page that are looked at for it. */
-const LOOKED_AT = 20_000;
+/** Maximum length of a page that is searched for text. */
+const MAX_SEARCHED_LENGTH = 20_000;
 
-/** What a client needs to try again at the right time. Others become `llm_provider-…`. */
-const keptHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
-/** Numbers, times and dates are shorter. */
-const MAX_SHOWN_VALUE_LENGTH = 64;
-/** OpenAI sends nine. */
-const MAX_SHOWN_HEADERS = 16;
+/** Headers that tell a client when to retry. Clients get other headers as `llm_provider-…`. */
+const retryHeader = /^(retry-after|retry-after-ms|x-should-retry|x-ratelimit-.*)$/;
+/** Maximum length of a retry header with its name; numbers, times and dates are shorter. */
+const MAX_RETRY_HEADER_LENGTH = 64;
+/** Maximum number of retry headers; OpenAI sends nine. */
+const MAX_RETRY_HEADERS = 16;
 
 /**
- * The error for an answer outside of 2xx, or for an error object that came with 200.
- * @param headers name, value, name, value; names lower case.
- * @param body as received: JSON in OpenAI's shape, in vLLM's or FastAPI's, a page of HTML, text, or nothing.
+ * Makes the error for an answer outside of 2xx, or for an error object with status 200.
+ * @param headers name, value, name, value; names in lower case.
+ * @param body as received: JSON in the shape of OpenAI, vLLM or FastAPI, an HTML page, text, or
+ *   nothing.
  */
 export function errorOfStatus(
   status: number,
@@ -52,7 +53,7 @@ export function errorOfStatus(
     message: inModelGroup(`${head.replace('%', deployment.provider.displayName)}${message}`, modelGroup),
     param: error.param,
     kind: 'upstreamStatus',
-    headers: keptHeaders(headers, mask),
+    headers: retryHeaders(headers, mask),
     ...(error.code === null ? {} : { code: error.code }),
     ...(error.type === null ? {} : { type: error.type }),
   });
@@ -64,7 +65,7 @@ const interruptions = {
   object: 'the answer ended in the middle of its JSON',
 };
 
-/** A stream or an answer that ended in good order and is not whole all the same. */
+/** Makes the error for an incomplete stream or answer whose connection ended without an error. */
 export function interruptionFault(what: keyof typeof interruptions, selection: ErrorSelection): ProxyError {
   const why = interruptions[what];
   const head = `litellm.InternalServerError: InternalServerError: ${selection.deployment.provider.displayName} - `;
@@ -76,7 +77,8 @@ export function interruptionFault(what: keyof typeof interruptions, selection: E
 }
 
 /**
- * An answer of success without a body, or with a body that is not JSON, where only JSON makes sense: a login page, a balancer's own text.
+ * Makes the error for a successful answer that should be JSON but is not: a login page, a text of a
+ * load balancer, or an empty body.
  * @param body as received, or its beginning.
  */
 export function notJsonFault(status: number, body: Buffer, { deployment, modelGroup }: ErrorSelection): ProxyError {
@@ -90,6 +92,7 @@ export function notJsonFault(status: number, body: Buffer, { deployment, modelGr
   });
 }
 
+/** The parts of an upstream's error, masked and cut. */
 interface UpstreamError {
   readonly message: string;
   readonly type: string | null;
@@ -134,13 +137,13 @@ function classOf(status: number, error: UpstreamError, message: string): ErrorCl
       return { status, head: 'litellm.ServiceUnavailableError: ServiceUnavailableError: % - ' };
     default:
   }
-  // A redirect, or no HTTP status at all: the fault is the upstream's, and its status would mean something else to our client.
+  // A redirect or an invalid status is the upstream's fault. Its status would mislead the client.
   if (status < 400 || status > 599)
     return { status: 500, head: 'litellm.InternalServerError: InternalServerError: % - ' };
   return { status, head: 'litellm.APIError: APIError: % - ' };
 }
 
-/** What model servers say when a prompt is too long; only OpenAI gives it a code. */
+/** Texts of model servers for a prompt that is too long. Only OpenAI sends a code for it. */
 const contextWindowWords =
   /maximum context length|context length of|context limit|longer than the (model's )?(maximum )?(context|model) length|available context size|context window|maximum number of tokens allowed|maximum input length|prompt is too long|`inputs` tokens \+ `max_new_tokens`/i;
 
@@ -152,7 +155,8 @@ function readBody(body: Buffer, mask: SecretMask): UpstreamError {
   const text = body.toString();
   const parsed = parse(text);
   if (parsed === undefined) return { message: plainText(text, mask), type: null, param: null, code: null };
-  // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error": "…"}; FastAPI: {"detail": …}.
+  // OpenAI: {"error": {…}}; vLLM's older: {"object": "error", "message": …}; Ollama: {"error":
+  // "…"}; FastAPI: {"detail": …}.
   const error = isRecord(parsed) ? (parsed['error'] ?? parsed) : parsed;
   if (!isRecord(error)) return { message: messageOf(error, mask), type: null, param: null, code: null };
   const { message, detail, msg, type, param, code } = error;
@@ -167,10 +171,10 @@ function readBody(body: Buffer, mask: SecretMask): UpstreamError {
   };
 }
 
-/** A page says in its title what it is. */
+/** Returns the title of an HTML page, or its text without tags. */
 function plainText(body: string, mask: SecretMask): string {
-  const text = mask(body).slice(0, LOOKED_AT);
-  // No `<` within a tag: for a page of nothing else each of them would be a search to the end of the page.
+  const text = mask(body).slice(0, MAX_SEARCHED_LENGTH);
+  // The patterns exclude `<` inside a tag. Otherwise a page of only `<` would take quadratic time.
   const title = /<title[^<>]*>([^<]*)<\/title>/i.exec(text)?.[1] ?? '';
   const words = title.trim() === '' ? withoutScripts(text) : title;
   const plain = words
@@ -180,16 +184,19 @@ function plainText(body: string, mask: SecretMask): string {
   return cut(plain, MAX_PAGE_LENGTH);
 }
 
-/** A loop in place of `<script.*?</script>`, which would search to the end of the page for each element that is not closed. */
+/**
+ * Removes scripts and styles. The pattern `<script.*?</script>` would take quadratic time for
+ * elements without an end tag.
+ */
 function withoutScripts(page: string): string {
   const elements = /<(\/?)(script|style)\b/gi;
-  let kept = '';
+  let text = '';
   let at = 0;
   let open: string | null = null;
   for (const { 1: slash = '', 2: name = '', index } of page.matchAll(elements)) {
     const element = name.toLowerCase();
     if (slash === '' && open === null) {
-      kept += `${page.slice(at, index)} `;
+      text += `${page.slice(at, index)} `;
       at = index;
       open = element;
     } else if (slash !== '' && open === element) {
@@ -197,8 +204,8 @@ function withoutScripts(page: string): string {
       open = null;
     }
   }
-  // What is never closed is shown.
-  return kept + page.slice(at);
+  // The text of an element without an end tag stays.
+  return text + page.slice(at);
 }
 
 function messageOf(value: unknown, mask: SecretMask): string {
@@ -217,20 +224,20 @@ function defaultMessage(status: number, headers: readonly string[], mask: Secret
   return `the upstream answered ${status}, a redirect${where}: redirects are not followed, api_base has to name the final address`;
 }
 
-function keptHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
-  const kept = new Map<string, string>();
-  for (let at = 0; at < headers.length && kept.size < MAX_SHOWN_HEADERS; at += 2) {
+function retryHeaders(headers: readonly string[], mask: SecretMask): Record<string, string> {
+  const found = new Map<string, string>();
+  for (let at = 0; at < headers.length && found.size < MAX_RETRY_HEADERS; at += 2) {
     const [name = '', value = ''] = [headers[at], headers[at + 1]];
-    if (keptHeader.test(name) && name.length + value.length <= MAX_SHOWN_VALUE_LENGTH) kept.set(name, mask(value));
+    if (retryHeader.test(name) && name.length + value.length <= MAX_RETRY_HEADER_LENGTH) found.set(name, mask(value));
   }
-  return Object.fromEntries(kept);
+  return Object.fromEntries(found);
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A page, or text: plainText reads it.
+    // The caller handles pages and texts.
     return undefined;
   }
 }

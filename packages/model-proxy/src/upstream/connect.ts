@@ -1,4 +1,7 @@
-/** Opens one connection to an upstream: TCP, a tunnel where a forward proxy asks for one, TLS. Knows at which of them it failed. */
+/**
+ * Opens connections to upstreams: TCP, the tunnel of a forward proxy, and TLS. Reports the stage of
+ * a failure.
+ */
 import { request as requestHttp, type ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect as connectTcp, isIP, type ConnectOpts, type Socket } from 'node:net';
@@ -8,28 +11,31 @@ import { readInto } from './read-buffer.js';
 import type { TlsIdentity } from './tls-identity.js';
 
 interface Host {
-  /** A name or an address, without brackets. */
+  /** Name or address, without brackets. */
   readonly hostname: string;
   readonly port: number;
 }
 
-/** Where to, and how: TLS by way of a forward proxy goes through a tunnel; plain HTTP has the proxy for its host. */
+/**
+ * The destination of a connection. TLS through a forward proxy uses a tunnel. For plain HTTP, the
+ * host is the forward proxy.
+ */
 export type Destination = Host &
   (
     { readonly tls: TlsIdentity | null; readonly tunnel: null } | { readonly tls: TlsIdentity; readonly tunnel: Tunnel }
   );
 
-/** What CONNECT is asked of. */
+/** A forward proxy that opens a tunnel with CONNECT. */
 export interface Tunnel {
   readonly proxy: ForwardProxy;
-  /** Checks the proxy's own certificate; null unless it is an https proxy. */
+  /** Verifies the proxy's own certificate; null for an http proxy. */
   readonly tls: TlsIdentity | null;
 }
 
-/** How far a connection had got. */
+/** The stage at which a connection failed. */
 export type ConnectStage = 'tcp' | 'proxy' | 'tls';
 
-/** A connection could not be made. `cause` is Node's error. */
+/** The connection failed. `cause` is Node's error. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code = 'RACKLESS_CONNECT';
@@ -48,26 +54,29 @@ const tuning = {
   noDelay: true,
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
-  /** Between the attempts on several addresses of one host, in milliseconds; Node's 250 give up hosts on another continent. */
+  /**
+   * Milliseconds for each address of a host. Node's 250 are too few for hosts on another continent.
+   */
   autoSelectFamilyAttemptTimeout: 500,
-  /** Fewer and larger reads of large answers, where they are read by a stream. */
+  /** Fewer and larger reads of large answers that are read through a stream. */
   readableHighWaterMark: 65_536,
-  /** Large bodies are kept whole in any case: handed over in larger portions, they cost a third less. */
+  /** Large bodies are in memory anyway. In larger portions they cost a third less. */
   writableHighWaterMark: 1_048_576,
 };
 
-/** TLS sessions of one pool: a new connection resumes the last one and so costs the upstream no signature. */
+/** The TLS session of a pool. A new connection resumes it, which saves the upstream a signature. */
 export class TlsSessions {
   last: Buffer | undefined;
-  /** Handshakes made, resumed ones too. */
+  /** Number of handshakes, resumed sessions included. */
   handshakes = 0;
 }
 
 /**
  * Opens a connection.
- * @param done called once, unless cancelled; the socket is the caller's.
- * @param onRead gets what the socket receives, past its stream; absent: whoever has the socket reads the stream.
- * @returns cancels the attempt: `done` is not called any more. Does nothing once it has been.
+ * @param done called once, unless cancelled. The caller owns the socket.
+ * @param onRead receives the socket's bytes instead of its stream; absent: the caller reads the
+ *   stream.
+ * @returns a function that cancels the attempt, so that `done` is not called.
  */
 export function openConnection(
   destination: Destination,
@@ -133,7 +142,7 @@ class Attempt {
       socket.once('connect', () => (this.#stage = 'tls'));
     } else this.#stage = 'tls';
     this.#watch(socket);
-    // What TLS within a tunnel reads goes by its stream.
+    // In a tunnel, the `onread` option does not work.
     if (by.socket !== undefined && this.#onRead !== undefined) socket.on('data', this.#onRead);
     socket.on('session', (session) => (sessions.last = session));
     socket.once('secureConnect', () => {
@@ -142,7 +151,7 @@ class Attempt {
     });
   }
 
-  /** @param inner what is spoken through it. */
+  /** @param inner TLS identity for the connection inside the tunnel. */
   #openTunnel({ proxy, tls }: Tunnel, inner: TlsIdentity): void {
     const { hostname, port } = this.#to;
     const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${port}`;
@@ -160,7 +169,7 @@ class Attempt {
     this.#stage = 'proxy';
     const request = tls === null ? requestHttp(options) : requestHttps({ ...options, ...tlsOf(tls, proxy.hostname) });
     this.#current = request;
-    // Every one of them: an error without a listener would end the process.
+    // `on`, not `once`: an error without a listener would end the process.
     request.on('error', (error) => this.#fail(error));
     request.once('connect', (answer, socket, head) => {
       const status = answer.statusCode ?? 0;
@@ -169,7 +178,7 @@ class Attempt {
         this.#fail(new Error(`the proxy answered ${status} ${answer.statusMessage ?? ''}`.trimEnd()));
         return;
       }
-      // Its end is the end of the TLS connection in it, which tells the error.
+      // The TLS connection in the tunnel reports the error.
       socket.on('error', () => undefined);
       if (head.length > 0) socket.unshift(head);
       socket.setNoDelay(true);
@@ -198,7 +207,7 @@ class Attempt {
     const done = this.#done;
     this.#done = null;
     if (done === null) return;
-    // A session that the upstream no longer likes must not spoil the next attempt too.
+    // The upstream may have rejected the session, so the next attempt starts without it.
     this.#sessions.last = undefined;
     this.#current?.destroy();
     done(new ConnectError(this.#stage, error), null);
@@ -207,7 +216,8 @@ class Attempt {
 
 function tlsOf(identity: TlsIdentity, hostname: string) {
   return {
-    // RFC 6066 §3: no addresses as server name. The certificate is checked against the host then.
+    // RFC 6066 §3: a server name is never an address. Node then verifies the certificate against
+    // `host`.
     servername: isIP(hostname) === 0 ? hostname : '',
     secureContext: identity.secureContext,
     rejectUnauthorized: identity.verify,

@@ -1,4 +1,7 @@
-/** What went wrong on the way to an upstream and back, in words, with LiteLLM's statuses and message heads. */
+/**
+ * Makes the errors for faults of connections to upstreams, with LiteLLM's statuses and message
+ * heads.
+ */
 import { ProxyError, type ErrorKind } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { AnswerFault } from './answer-fault.js';
@@ -9,7 +12,7 @@ import { CERTIFICATE_QUESTION, tlsFault } from './tls-faults.js';
 import type { TlsIdentity } from './tls-identity.js';
 import { UnsendableError } from './wire-request.js';
 
-/** With whom a request had to do. */
+/** The upstream of a request. */
 export interface Peer {
   readonly deployment: Deployment;
   readonly hostname: string;
@@ -18,7 +21,7 @@ export interface Peer {
   readonly proxy: ForwardProxy | null;
 }
 
-/** Which of the bounds of {@link Timeouts} passed. */
+/** The timeout of {@link Timeouts} that passed. */
 export type Bound = 'connect' | 'send' | 'firstByte' | 'idle' | 'total';
 
 const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
@@ -29,22 +32,22 @@ const boundWords: Readonly<Record<Bound, (peer: string) => string>> = {
   total: (peer) => `${peer} did not finish its answer within the total timeout`,
 };
 
-/** A bound passed: 408, as LiteLLM. */
+/** Makes the error for a timeout: 408, as in LiteLLM. */
 export function timeoutFault(bound: Bound, limitMs: number, takenMs: number, peer: Peer): ProxyError {
   const times = `timeout value=${pythonSeconds(limitMs)}, time taken=${(takenMs / 1000).toFixed(2)} seconds`;
   const message = `litellm.Timeout: APITimeoutError - Request timed out. ${boundWords[bound](authorityOf(peer))} - ${times}`;
   return new ProxyError({ status: 408, message: inModelGroup(message, peer.deployment.modelName), kind: 'timeout' });
 }
 
-/** How far a request had got when its connection failed. */
+/** The state of a request when its connection failed. */
 export interface Progress {
-  /** A byte of an answer had come: then it is the answer that is broken. */
+  /** The answer had begun, so the answer is the fault. */
   readonly answerBegun: boolean;
-  /** The connection had carried another request before. */
+  /** The connection had carried another request. */
   readonly reused: boolean;
 }
 
-/** Any error of the connection, of TLS or of what came over it: 500, as LiteLLM. */
+/** Makes the error for a fault of the connection, of TLS or of the answer: 500, as in LiteLLM. */
 export function connectionFault(error: Error, progress: Progress, peer: Peer): ProxyError {
   const { kind, cause } = describe(error, progress, peer);
   const head = internalHead(peer.deployment.provider.displayName);
@@ -52,13 +55,19 @@ export function connectionFault(error: Error, progress: Progress, peer: Peer): P
   return new ProxyError({ status: 500, message, kind, cause: error });
 }
 
-/** Files or variables of this process that a deployment needs can not be used: 500, nothing was sent. @param why names them. */
+/**
+ * Makes the error for a deployment whose files or variables cannot be used: 500. Nothing was sent.
+ * @param why names the file or the variable.
+ */
 export function unusableDeployment({ provider, modelName }: Deployment, why: string, cause: unknown): ProxyError {
   const message = inModelGroup(`${internalHead(provider.displayName)} Connection error. ${why}`, modelName);
   return new ProxyError({ status: 500, message, kind: 'tls', cause });
 }
 
-/** An answer in a Content-Encoding that nobody asked for and that cannot be decoded here. */
+/**
+ * Makes the error for an answer with an unsupported Content-Encoding, which the proxy did not ask
+ * for.
+ */
 export function unknownCodingFault(coding: string, peer: Peer): ProxyError {
   const name = authorityOf(peer);
   const why = `${name} answers with Content-Encoding ${JSON.stringify(coding.slice(0, 100))}, which it was not asked for`;
@@ -85,7 +94,7 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return { kind: 'tls', cause: tlsFault(error, peer) };
   if (error instanceof AnswerFault && error.kind !== 'closed')
     return { kind: 'malformedAnswer', cause: answerFault(error, name) };
-  // A header of the configuration with a line break in it, or the like.
+  // For example: a configured header contains a line break.
   if (error instanceof UnsendableError)
     return { kind: 'internal', cause: `The request to ${name} cannot be sent: ${error.message}` };
   if (!(error instanceof AnswerFault) && (code.startsWith('Z_') || code.startsWith('ERR_') || code === '')) {
@@ -93,11 +102,12 @@ function describe(error: Error, { answerBegun, reused }: Progress, peer: Peer): 
       ? { kind: 'malformedAnswer', cause: `The answer of ${name} cannot be decoded: ${error.message}` }
       : { kind: 'internal', cause: `The request to ${name} failed: ${error.message}` };
   }
-  // Node's client gives its own "socket hang up" the same code; that is no reset.
+  // Node's client uses the code ECONNRESET also for "socket hang up", which is no reset.
   const how = (code === 'ECONNRESET' && 'syscall' in error) || code === 'EPIPE' ? 'reset' : 'closed';
   if (answerBegun)
     return { kind: 'malformedAnswer', cause: `${name} ${how} the connection in the middle of its answer` };
-  // TLS 1.3 refuses a client without a certificate after its handshake, and the reset may overtake the reason.
+  // A TLS 1.3 server rejects a client without a certificate after the handshake. The reset may
+  // arrive before the alert with the reason.
   const isMaybeRefused = peer.tls !== null && !peer.tls.hasClientCertificate && !reused;
   const question = isMaybeRefused ? `: ${CERTIFICATE_QUESTION}` : '';
   return { kind: 'connection', cause: `${name} ${how} the connection before it answered${question}` };
@@ -144,19 +154,22 @@ function tcpFault(error: Error, hostname: string, port: number): string {
   }
 }
 
-/** Node's or OpenSSL's code; of the first attempt where there were several addresses; empty: it has none. */
+/**
+ * Returns the code of Node or OpenSSL. For several addresses: the code of the first attempt. Empty:
+ * no code.
+ */
 export function codeOf(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
   return '';
 }
 
-/** `host:port`, an IPv6 address in brackets. */
+/** Returns `host:port`, with an IPv6 address in brackets. */
 export function authorityOf({ hostname, port }: Pick<Peer, 'hostname' | 'port'>): string {
   return hostname.includes(':') ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
-/** Milliseconds in seconds, as Python prints a float: LiteLLM's `20.0`. */
+/** Writes milliseconds as seconds in the format of Python's float, as LiteLLM does: `20.0`. */
 export function pythonSeconds(ms: number): string {
   const value = ms / 1000;
   return Number.isInteger(value) ? `${value}.0` : String(value);

@@ -1,33 +1,38 @@
-/** How long connections to upstreams live, whichever client uses them. */
+/** Limits the life of connections to upstreams, for model requests and for raw requests. */
 
 /**
- * How old a connection becomes and how many requests it carries. Under steady load it would never end otherwise, and new addresses in
- * the DNS or new pods behind a service would get no requests. nginx has 1000 requests, too.
+ * Maximum age and maximum number of requests of a connection. Without limits, a connection under
+ * steady load would never end, and new DNS addresses or new pods of a service would get no
+ * requests. nginx has the same number of requests.
  */
 export const CONNECTION_LIMITS = { ageMs: 300_000, requests: 1000 };
-/** Connections that begin together do not end together: each one's age is shorter by up to this fraction. */
+/**
+ * The maximum age is shortened by a random part of up to this fraction, so that connections do not
+ * all end together.
+ */
 const AGE_SPREAD = 0.2;
 
-/** Age and requests of one connection. */
+/** The age and the number of requests of a connection. */
 export class ConnectionLife {
   readonly #expiresAt: number;
   #requests = 0;
 
-  /** @param now milliseconds of any clock, the same as for {@link isOver}. */
+  /** @param now milliseconds of a clock, the same as for {@link isOver}. */
   constructor(now: number) {
     this.#expiresAt = now + CONNECTION_LIMITS.ageMs * (1 - AGE_SPREAD * Math.random());
   }
 
-  /** Requests that were counted. */
+  /** The number of requests so far. */
   get requests(): number {
     return this.#requests;
   }
 
+  /** Counts a request. */
   countRequest(): void {
     this.#requests += 1;
   }
 
-  /** Whether the connection has reached one of {@link CONNECTION_LIMITS}, and may carry no other request. */
+  /** Returns whether the connection has reached a limit. It must not carry another request then. */
   isOver(now: number): boolean {
     return now >= this.#expiresAt || this.#requests >= CONNECTION_LIMITS.requests;
   }

@@ -1,7 +1,4 @@
-/**
- * The connections to one upstream, and the stack of those that are idle. Whether a connection has carried a request before decides
- * whether what was lost on it may be sent again.
- */
+/** Pools the connections to an upstream, and stores the idle ones for later requests. */
 import type { Socket } from 'node:net';
 import { InFlight, type Tracked } from '../in-flight.js';
 import { AnswerFault } from './answer-fault.js';
@@ -12,33 +9,39 @@ import type { WireRequest } from './wire-request.js';
 import { readBeforeWriteFaults } from './write-faults.js';
 
 /**
- * uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75: ours end before, or the upstream's closing
- * would meet a request of ours half-way. An upstream's `Keep-Alive: timeout=` goes before this; in milliseconds.
+ * Milliseconds after which the proxy closes an idle connection, unless the upstream announces
+ * `Keep-Alive: timeout=`. uvicorn (vLLM) and Node close idle connections after 5 s, nginx after 75
+ * s. If the upstream closed first, its close could cross a request of the proxy.
  */
 const IDLE_MS = 4000;
-/** So much before an upstream would end it; in milliseconds. */
+/**
+ * The proxy closes an idle connection this many milliseconds before the upstream's announced time.
+ */
 const IDLE_MARGIN_MS = 1000;
 const MAX_IDLE_MS = 600_000;
-/** How often to look for idle connections whose time is over; in milliseconds. */
-const LOOK_MS = 500;
-/** From then on a connection is used before it ends; in milliseconds. */
+/** Milliseconds between the checks for idle connections to close. */
+const CHECK_INTERVAL_MS = 500;
+/** A connection that is idle for this many milliseconds is used first, before its time ends. */
 const AGING_MS = 2000;
 
-/** One connection, or the intention to make one. Carries one request at a time. */
+/** A connection that opens with its first request. Carries a single request at a time. */
 export class Link implements Tracked {
   inFlightIndex = -1;
-  /** When it was given back. */
+  /** The pool's time when the connection became idle. */
   idleSince = 0;
   readonly #destination: Destination;
   readonly #sessions: TlsSessions;
   readonly #onClosed: (link: Link) => void;
   #cancelOpening: (() => void) | null = null;
   #connection: Connection | null = null;
-  /** Of a request that waits for the next turn. */
+  /** A request that waits for the next turn of the event loop. */
   #waiting: { readonly turn: NodeJS.Immediate; readonly listener: AnswerListener } | null = null;
   readonly #life: ConnectionLife;
 
-  /** @param life by the pool's clock. @param onClosed its connection has ended while nobody used it. */
+  /**
+   * @param life on the pool's clock.
+   * @param onClosed called when the connection ends while it is idle.
+   */
   constructor(destination: Destination, sessions: TlsSessions, life: ConnectionLife, onClosed: (link: Link) => void) {
     this.#destination = destination;
     this.#sessions = sessions;
@@ -46,36 +49,40 @@ export class Link implements Tracked {
     this.#onClosed = onClosed;
   }
 
-  /** Whether it may carry no other request. */
-  isWornOut(now: number): boolean {
+  /** Returns whether the connection must not carry another request. */
+  isExpired(now: number): boolean {
     return this.#life.isOver(now);
   }
 
-  /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
+  /** Returns whether the kernel has all written bytes, so that their buffers are free. */
   get hasWrittenAll(): boolean {
     return this.#connection?.hasWrittenAll === true;
   }
 
-  /** Whether another request can follow: not behind one that is still being written, and not on a connection that has ended. */
+  /**
+   * Returns whether another request can follow. False while a request is being written, and after
+   * the connection has ended.
+   */
   get isFree(): boolean {
     return this.#connection === null || (this.#connection.hasWrittenAll && !this.#connection.isClosed);
   }
 
-  /** Whether it has carried another request before the present one. */
+  /** Returns whether the connection carried a request before the current one. */
   get isUsed(): boolean {
     return this.#life.requests > 1;
   }
 
-  /** How long it may lie idle, in milliseconds. */
+  /** The maximum idle time in milliseconds. */
   get idleMs(): number {
-    const kept = this.#connection?.keepAliveMs ?? null;
-    return kept === null ? IDLE_MS : Math.min(Math.max(0, kept - IDLE_MARGIN_MS), MAX_IDLE_MS);
+    const announced = this.#connection?.keepAliveMs ?? null;
+    return announced === null ? IDLE_MS : Math.min(Math.max(0, announced - IDLE_MARGIN_MS), MAX_IDLE_MS);
   }
 
   /**
-   * Sends a request, over a connection that is made for it unless there is one. That one is written to when everything has been
-   * read that has come to this process: what an upstream sent without being asked would be taken for the answer to this request,
-   * which is another client's (undici's GHSA-35p6-xmwp-9g52); and one that it has closed is noticed.
+   * Sends a request, and opens the connection if there is none. On an existing connection, waits
+   * until Node has read the socket. Otherwise bytes that the upstream sent without a request would
+   * be taken for the answer to this request, which is another client's (undici's
+   * GHSA-35p6-xmwp-9g52). The wait also shows whether the upstream has closed the connection.
    */
   send(request: WireRequest, listener: AnswerListener): void {
     this.#life.countRequest();
@@ -105,12 +112,12 @@ export class Link implements Tracked {
     }
   }
 
-  /** More of the answer may be told. Not from within a callback. */
+  /** Continues to read the answer. Must not be called from a callback of the listener. */
   resume(): void {
     this.#connection?.resume();
   }
 
-  /** Ends it at once, whatever it is doing. Nobody is told. */
+  /** Closes the connection at once, without a callback. */
   destroy(): void {
     this.#cancelOpening?.();
     this.#stopWaiting();
@@ -131,11 +138,14 @@ export class Link implements Tracked {
   }
 }
 
-/** Connections to one upstream with one TLS identity. As many as there are requests at a time: nothing queues. */
+/**
+ * The connections to an upstream with a TLS identity. Their number is unlimited, so no request
+ * waits in a queue.
+ */
 export class ConnectionPool {
   readonly #destination: Destination;
   readonly #sessions = new TlsSessions();
-  /** In the order in which they became idle. */
+  /** Idle connections, the oldest first. */
   readonly #idle: Link[] = [];
   readonly #busy = new InFlight<Link>();
   readonly #now: () => number;
@@ -143,21 +153,22 @@ export class ConnectionPool {
   #timer: NodeJS.Timeout | undefined;
   #onEmpty: (() => void) | null = null;
 
-  /** @param now milliseconds from any moment on; default: Node's clock. */
+  /** @param now returns the time in milliseconds; default: `performance.now()`. */
   constructor(destination: Destination, now: () => number = () => performance.now()) {
     this.#destination = destination;
     this.#now = now;
   }
 
-  /** TLS handshakes since the start, resumed ones too. */
+  /** Number of TLS handshakes, resumed sessions included. */
   get handshakes(): number {
     return this.#sessions.handshakes;
   }
 
   /**
-   * A connection that is not this pool's to keep: for what is passed through raw. Shares TLS sessions with the others.
-   * @param done called once, unless cancelled; the socket is the caller's.
-   * @returns cancels the attempt.
+   * Opens a connection for raw requests, which does not join the pool. It shares the TLS sessions
+   * of the pool.
+   * @param done called once, unless cancelled. The caller owns the socket.
+   * @returns a function that cancels the attempt.
    */
   open(done: (error: ConnectError | null, socket: Socket | null) => void): () => void {
     return openConnection(this.#destination, this.#sessions, (error, socket) => {
@@ -167,8 +178,9 @@ export class ConnectionPool {
   }
 
   /**
-   * An idle connection, or a new one. The last one used is the least likely to be closed by now; but one that would end soon
-   * goes first: under load there is no reason to make it again.
+   * Takes an idle connection, or makes a new one. The most recently used connection is the least
+   * likely to be closed by the upstream. But a connection whose idle time ends soon comes first, so
+   * that it need not be opened again.
    */
   take(): Link {
     const now = this.#now();
@@ -177,7 +189,7 @@ export class ConnectionPool {
       const isAging = oldest !== undefined && now - oldest.idleSince > AGING_MS;
       const link = isAging ? this.#idle.shift() : this.#idle.pop();
       if (link === undefined) return this.takeNew();
-      if (now - link.idleSince < link.idleMs && !link.isWornOut(now)) {
+      if (now - link.idleSince < link.idleMs && !link.isExpired(now)) {
         this.#busy.add(link);
         return link;
       }
@@ -185,7 +197,7 @@ export class ConnectionPool {
     }
   }
 
-  /** A new connection, whatever is idle. */
+  /** Makes a new connection, even if others are idle. */
   takeNew(): Link {
     const link = this.#make();
     this.#busy.add(link);
@@ -193,40 +205,44 @@ export class ConnectionPool {
   }
 
   /**
-   * The request is over, and the connection as good as before. Node tells of a write to TLS a turn after it was made, and a near
-   * upstream has answered by then: only what is being written after that turn, too, was answered too early.
+   * Returns a connection after a complete answer. Node reports a write to TLS a turn later, when a
+   * near upstream may have answered already. So only a request that is still being written after
+   * that turn was answered too early.
    */
   giveBack(link: Link): void {
-    if (link.isFree) this.#keep(link);
-    else setImmediate(() => (link.isFree ? this.#keep(link) : this.drop(link)));
+    if (link.isFree) this.#store(link);
+    else setImmediate(() => (link.isFree ? this.#store(link) : this.drop(link)));
   }
 
-  /** The request was given up: so is its connection. */
+  /** Closes a connection whose request was aborted or failed. */
   drop(link: Link): void {
     this.#busy.delete(link);
     link.destroy();
     this.#checkEmpty();
   }
 
-  /** Ends idle connections now and the others when their requests are over. @returns when the last one has ended. */
+  /**
+   * Closes idle connections now, and the others when their requests end. Resolves when the last
+   * connection has ended.
+   */
   retire(): Promise<void> {
     this.#retired = true;
     for (const link of this.#idle.splice(0)) link.destroy();
-    this.#endIdle();
+    this.#closeIdle();
     return new Promise((resolve) => {
       this.#onEmpty = resolve;
       this.#checkEmpty();
     });
   }
 
-  #keep(link: Link): void {
+  #store(link: Link): void {
     this.#busy.delete(link);
     const now = this.#now();
-    if (this.#retired || link.isWornOut(now)) link.destroy();
+    if (this.#retired || link.isExpired(now)) link.destroy();
     else {
       link.idleSince = now;
       this.#idle.push(link);
-      this.#timer ??= setInterval(() => this.#endIdle(), LOOK_MS).unref();
+      this.#timer ??= setInterval(() => this.#closeIdle(), CHECK_INTERVAL_MS).unref();
     }
     this.#checkEmpty();
   }
@@ -240,10 +256,10 @@ export class ConnectionPool {
     });
   }
 
-  /** Ends those that have lain idle for as long as they may. */
-  #endIdle(): void {
+  /** Closes the connections whose idle time has ended. */
+  #closeIdle(): void {
     const now = this.#now();
-    const isOver = (link: Link) => now - link.idleSince >= link.idleMs || link.isWornOut(now);
+    const isOver = (link: Link) => now - link.idleSince >= link.idleMs || link.isExpired(now);
     for (const link of this.#idle.filter(isOver)) {
       this.#idle.splice(this.#idle.indexOf(link), 1);
       link.destroy();

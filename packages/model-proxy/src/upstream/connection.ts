@@ -1,4 +1,7 @@
-/** HTTP/1.1 over one socket to an upstream: one request at a time, its answer told as it comes. */
+/**
+ * HTTP/1.1 over a socket to an upstream: a single request at a time, whose answer is reported while
+ * it arrives.
+ */
 import type { Socket } from 'node:net';
 import { AnswerFault } from './answer-fault.js';
 import type { AnswerHead } from './answer-head.js';
@@ -6,54 +9,63 @@ import { AnswerReader, type AnswerSink } from './answer-reader.js';
 import { BodyStream } from './body-stream.js';
 import type { WireRequest } from './wire-request.js';
 
-/** Whoever sent a request. Nothing follows the end or the error. */
+/** The sender of a request. No call follows the end or an error. */
 export interface AnswerListener {
-  /** The request is being written. */
+  /** The connection begins to write the request. */
   onWriting(): void;
-  /** Some of its body was taken. */
+  /** The socket took a part of the body. */
   onBodySent(): void;
-  /** All of it was. */
+  /** The socket took all of the request. */
   onRequestSent(): void;
-  /** The first byte of an answer. */
+  /** The first byte of an answer has arrived. */
   onAnswerBegun(): void;
-  /** @returns false: no more for now. */
+  /** @returns false: the connection must pause. */
   onHead(head: AnswerHead): boolean;
-  /** @returns false: no more for now. */
+  /** @returns false: the connection must pause. */
   onData(bytes: Buffer): boolean;
-  /** @param isReusable whether another request may follow on the connection, once everything of this one is with the system. */
+  /**
+   * @param isReusable whether another request may follow on the connection, after the kernel has
+   *   all of this request.
+   */
   onAnswerEnd(isReusable: boolean): void;
   onError(error: Error): void;
 }
 
-/** What comes for somebody who wants no more is read up to here, so that the end of the connection is noticed; in bytes. */
-const HELD_BYTES = 65_536;
-/** A request up to here is one write with its head; in bytes. */
+/**
+ * While paused, the connection reads this number of bytes, so that it notices the end of the
+ * connection.
+ */
+const MAX_HELD_BYTES = 65_536;
+/** A body up to this number of bytes is sent in a single write with the head. */
 const JOINED_BYTES = 65_536;
 
-/** Owns its socket. Ends by {@link destroy}, or by the upstream. */
+/**
+ * A connection, which owns its socket. It ends with {@link destroy}, or when the upstream closes
+ * it.
+ */
 export class Connection implements AnswerSink {
   readonly #socket: Socket;
   readonly #onClosed: () => void;
   readonly #reader = new AnswerReader(this);
   #listener: AnswerListener | null = null;
   #head: AnswerHead | null = null;
-  /** Pieces of a large body that are not written yet. */
+  /** Chunks of a large body that are not written yet. */
   #unwritten: readonly Buffer[] = [];
   #upload: BodyStream | null = null;
   #isWritten = true;
   #isPaused = false;
-  /** Read, and not wanted yet. */
+  /** Bytes that were read while paused. */
   #held: Buffer | null = null;
-  /** No more comes. */
+  /** The socket has ended: no more bytes arrive. */
   #hasEnded = false;
-  /** Why not; null: the upstream has sent its last byte. */
+  /** The error that ended the socket; null: the upstream closed it in order. */
   #fault: Error | null = null;
 
-  /** @param onClosed it has ended while no request was on it: there is nobody else to be told. */
+  /** @param onClosed called when the connection ends without a request in flight. */
   constructor(socket: Socket, onClosed: () => void) {
     this.#socket = socket;
     this.#onClosed = onClosed;
-    // Whoever waits for an answer keeps the process alive; a connection that nobody uses does not.
+    // An idle connection must not keep the process alive.
     socket.unref();
     socket.on('error', (error) => this.#end(error));
     socket.on('end', () => this.#end(null));
@@ -61,21 +73,22 @@ export class Connection implements AnswerSink {
     socket.on('drain', () => this.#writeOn());
   }
 
-  /** Whether everything that was written is with the system, so that nobody reads the buffers any more. */
+  /** Returns whether the kernel has all written bytes, so that their buffers are free. */
   get hasWrittenAll(): boolean {
     return this.#isWritten && this.#socket.writableLength === 0;
   }
 
+  /** Returns whether the socket is closed. */
   get isClosed(): boolean {
     return this.#socket.destroyed;
   }
 
-  /** How long it may lie idle, as the upstream says; in milliseconds, null: it does not say. */
+  /** The idle time that the upstream announced, in milliseconds; null: none. */
   get keepAliveMs(): number | null {
     return this.#head?.keepAliveMs ?? null;
   }
 
-  /** Writes a request. Only when the answer to the one before has ended. */
+  /** Writes a request. The previous answer must have ended. */
   send({ head, body }: WireRequest, listener: AnswerListener): void {
     this.#listener = listener;
     this.#isWritten = false;
@@ -85,20 +98,20 @@ export class Connection implements AnswerSink {
     else this.#writeBody(head, body);
   }
 
-  /** More may be told again. Not from within a callback. */
+  /** Continues after a pause. Must not be called from a callback of the listener. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     const held = this.#held;
     this.#held = null;
     if (held !== null) this.received(held);
-    // Held again, or given up: by whoever was told.
+    // The listener paused again.
     if (this.#hasHeld) return;
     if (this.#socket.isPaused()) this.#socket.resume();
     if (this.#hasEnded) this.#finish();
   }
 
-  /** Ends it at once. Nobody is told. */
+  /** Closes the connection at once, without a callback. */
   destroy(): void {
     this.#listener = null;
     this.#reader.stop();
@@ -108,13 +121,13 @@ export class Connection implements AnswerSink {
     this.#socket.destroy();
   }
 
-  /** Bytes of the socket's. */
+  /** Handles bytes that were read from the socket. */
   received(bytes: Buffer): void {
     if (this.#isPaused) {
       this.#hold(bytes);
       return;
     }
-    // Nobody asked for anything.
+    // The upstream sent bytes without a request.
     if (this.#listener === null) {
       this.#close();
       return;
@@ -123,7 +136,7 @@ export class Connection implements AnswerSink {
     if (read < bytes.length && this.#isBusy) this.#hold(bytes.subarray(read));
   }
 
-  // What the reader calls.
+  // Callbacks of the reader.
 
   onAnswerBegun(): void {
     this.#listener?.onAnswerBegun();
@@ -145,11 +158,14 @@ export class Connection implements AnswerSink {
     this.#listener = null;
     this.#isPaused = false;
     const isClean = !isFollowed && this.#held === null && !this.#hasEnded;
-    // Whoever answers before it has the whole request reads no other behind it.
+    // An upstream that answers before it has the whole request may read no other request.
     listener?.onAnswerEnd(isClean && this.#head?.keepsAlive === true && this.#isWritten);
   }
 
-  /** @returns how many bytes were read; after a fault all of them. */
+  /**
+   * Gives bytes to the reader.
+   * @returns the number of bytes that it read; after a fault all of them.
+   */
   #read(bytes: Buffer): number {
     try {
       return this.#reader.read(bytes);
@@ -169,7 +185,7 @@ export class Connection implements AnswerSink {
 
   #hold(bytes: Buffer): void {
     this.#held = this.#held === null ? bytes : Buffer.concat([this.#held, bytes]);
-    if (this.#held.length >= HELD_BYTES) this.#socket.pause();
+    if (this.#held.length >= MAX_HELD_BYTES) this.#socket.pause();
   }
 
   #writeBody(head: string, body: readonly Buffer[]): void {
@@ -177,14 +193,14 @@ export class Connection implements AnswerSink {
     for (const piece of body) length += piece.length;
     if (length > JOINED_BYTES) {
       this.#unwritten = body;
-      // All that the socket takes at a time becomes one write.
+      // A single write for all bytes that the socket takes at a time.
       this.#socket.cork();
       this.#socket.write(head, 'latin1');
       this.#writeOn();
       this.#socket.uncork();
       return;
     }
-    // One buffer instead of two that are joined by a slower way.
+    // Joins head and body here, because Node joins two buffers more slowly.
     const bytes = Buffer.allocUnsafe(head.length + length);
     let at = bytes.write(head, 'latin1');
     for (const piece of body) at += piece.copy(bytes, at);
@@ -192,7 +208,7 @@ export class Connection implements AnswerSink {
     this.#sent();
   }
 
-  /** As much of a large body as the socket takes. */
+  /** Writes as much of a large body as the socket takes. */
   #writeOn(): void {
     if (this.#unwritten.length === 0) return;
     let taken = 0;
@@ -214,10 +230,10 @@ export class Connection implements AnswerSink {
     this.#upload = upload;
     socket.write(head, 'latin1');
     upload.on('data', (piece: Buffer) => {
-      // A chunk of nothing would be the last one.
+      // An empty chunk would end the body.
       if (this.#upload !== upload || piece.length === 0) return;
       written += piece.length;
-      // What is more than announced would be the beginning of another request.
+      // The upstream would read surplus bytes as another request.
       if (byteLength !== null && written > byteLength) {
         this.#break(wrongLength(written, byteLength));
         return;
@@ -254,12 +270,15 @@ export class Connection implements AnswerSink {
     this.#listener?.onRequestSent();
   }
 
-  /** The first that is heard of an end counts. What had been read before is told before: it may be the rest of the answer. */
+  /**
+   * Handles the end of the socket, and ignores further ends. Reports bytes that were read before,
+   * which may be the rest of the answer.
+   */
   #end(fault: Error | null): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#fault = fault;
-    // A fault is told to one who wants no more, too, and with it what had been read.
+    // A fault is reported also to a paused listener, after the bytes that were read.
     while (fault !== null && this.#held !== null) {
       const held = this.#held;
       this.#held = null;
@@ -269,7 +288,7 @@ export class Connection implements AnswerSink {
     if (this.#held === null) this.#finish();
   }
 
-  /** Everything is told that had been read. */
+  /** Ends the answer after all bytes have been reported. */
   #finish(): void {
     if (this.#listener === null) {
       this.#close();

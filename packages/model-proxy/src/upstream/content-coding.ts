@@ -1,12 +1,13 @@
 /**
- * Answers that come compressed although identity was asked for. They are decoded here: passed on as they are, nobody could read the
- * model's name or an error in them, and the client has not asked for the coding either.
+ * Decompresses answers that upstreams compress although the proxy asked for identity. Otherwise the
+ * proxy could not find the model's name or an error in them, and the client may not support the
+ * coding.
  */
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
-/** Takes compressed chunks. Gives what comes of them to its {@link DecodedSink}. */
+/** Decompresses chunks and gives the result to its {@link DecodedSink}. */
 export interface Decoder {
-  /** @returns false: enough for now, `sink.onDrain` says when to go on. */
+  /** @returns false: the caller must wait for `sink.onDrain`. */
   write(chunk: Buffer): boolean;
   end(): void;
   pause(): void;
@@ -14,17 +15,18 @@ export interface Decoder {
   destroy(): void;
 }
 
+/** The receiver of decompressed bytes. */
 export interface DecodedSink {
   onData(chunk: Buffer): void;
   onDrain(): void;
   onEnd(): void;
-  /** What came is not what its Content-Encoding says. */
+  /** The bytes do not match the Content-Encoding. */
   onError(error: Error): void;
 }
 
 /**
- * A decoder for a Content-Encoding.
- * @returns null: nothing to decode. `unknown`: a coding, or a list of codings, that cannot be decoded here.
+ * Makes the decoder for a Content-Encoding.
+ * @returns null: nothing to decode. `unknown`: an unsupported coding, or a list of codings.
  */
 export function decoderOf(contentEncoding: string, sink: DecodedSink): Decoder | null | 'unknown' {
   const stream = streamOf(contentEncoding.trim().toLowerCase());
@@ -49,7 +51,7 @@ function streamOf(coding: string) {
       return null;
     case 'gzip':
     case 'x-gzip':
-      // Flushed at every chunk: events of a stream must not wait for the next ones.
+      // Flushes at each chunk, because an event must not wait for the next one.
       return createGunzip({ flush: constants.Z_SYNC_FLUSH });
     case 'deflate':
       return createInflate({ flush: constants.Z_SYNC_FLUSH });

@@ -1,19 +1,23 @@
-/** Forward proxies by environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, lower-case names first, as curl and LiteLLM. */
+/**
+ * Reads forward proxies from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY. Lower-case names have
+ * priority, as in curl and LiteLLM.
+ */
 import { networkTest } from '@rackless/daemon/ip-networks.js';
 import type { Environment } from '../settings.js';
 
-/** A forward proxy that stands between here and an upstream. */
+/** A forward proxy between this proxy and an upstream. */
 export interface ForwardProxy {
   readonly protocol: 'http:' | 'https:';
   readonly hostname: string;
   readonly port: number;
-  /** Value of Proxy-Authorization; a secret. null: the proxy asks for none. */
+  /** Value of Proxy-Authorization, a secret; null: none. */
   readonly authorization: string | null;
 }
 
 /**
- * The proxy for an upstream's origin; null: there is none, connect directly.
- * @throws {Error} when the variable's value is no http or https URL; the message names the variable, never its value.
+ * Returns the forward proxy for an upstream's origin; null: connect directly.
+ * @throws {Error} the variable's value is not an http or https URL. The message names the variable,
+ *   never its value.
  */
 export function proxyOf(origin: URL, environment: Environment): ForwardProxy | null {
   for (const name of [origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy', 'all_proxy']) {
@@ -30,7 +34,7 @@ function variable(name: string, environment: Environment): string {
 }
 
 function parse(name: string, value: string): ForwardProxy {
-  // `proxy:3128` without a scheme is what many systems have set.
+  // Many systems set `proxy:3128` without a scheme.
   const text = value.includes('://') ? value : `http://${value}`;
   if (!URL.canParse(text)) throw new Error(`reading ${name}: its value is no URL of a proxy`);
   const url = new URL(text);
@@ -49,7 +53,10 @@ function parse(name: string, value: string): ForwardProxy {
   };
 }
 
-/** An entry is `*`, a host or domain (with everything below it), an address or a network in CIDR; each but `*` with an optional port. */
+/**
+ * Returns whether NO_PROXY contains the origin. An entry is `*`, a host, a domain with its
+ * subdomains, an address, or a network in CIDR notation. All but `*` may have a port.
+ */
 function isExempt(origin: URL, noProxy: string): boolean {
   const hostname = unbracket(origin.hostname).toLowerCase();
   const port = Number(origin.port === '' ? (origin.protocol === 'https:' ? 443 : 80) : origin.port);
@@ -63,7 +70,7 @@ function isExempt(origin: URL, noProxy: string): boolean {
   });
 }
 
-/** `[::1]` of a URL is `::1` for a socket. */
+/** Removes the brackets of an IPv6 address: sockets use `::1` for the `[::1]` of a URL. */
 export function unbracket(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }

@@ -1,14 +1,20 @@
-/** Where the events of a stream end, and what is data in them. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
+/**
+ * Finds the ends of events in a stream, and the data in an event.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
 import type { Span } from '../json/navigate.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 
-/** From here on a native search is faster than a loop. */
+/** From this number of bytes on, a native search is faster than a loop. */
 const NEARBY = 512;
 
-/** Where the line that `from` stands in ends: its LF or CR; -1: not in these bytes. */
+/**
+ * Finds the end of the line that contains `from`.
+ * @returns the offset of its LF or CR; -1: these bytes do not contain the end.
+ */
 export function endOfLine(bytes: Buffer, from: number): number {
   const nearby = Math.min(bytes.length, from + NEARBY);
   for (let at = from; at < nearby; at += 1) {
@@ -21,19 +27,25 @@ export function endOfLine(bytes: Buffer, from: number): number {
   return cr === -1 ? lf : cr;
 }
 
-/** Finds the ends of events in a stream that is cut anywhere. Lines end with LF, CRLF or CR; an event ends with an empty line. */
+/**
+ * Finds the ends of events in a stream of chunks. Lines end with LF, CRLF or CR. An event ends with
+ * an empty line.
+ */
 export class EventEnds {
-  /** Nothing of the present line has come yet. */
+  /** The current line has no bytes yet. */
   #lineIsEmpty = true;
-  /** The last byte was a CR: an LF that follows belongs to it. */
+  /** The last byte was a CR. If the next byte is an LF, both are a single line end. */
   #afterCr = false;
 
-  /** Whether the next byte begins an event, for certain. */
+  /** Returns whether the next byte certainly begins an event. */
   get atStart(): boolean {
     return this.#lineIsEmpty && !this.#afterCr;
   }
 
-  /** To be called once for each chunk, before {@link next}. @returns bytes that still belong to the end of the last line: 0 or 1. */
+  /**
+   * Begins a chunk. Call this once for each chunk, before {@link next}.
+   * @returns the number of bytes that belong to the last line's end: 0 or 1.
+   */
   begin(chunk: Buffer): number {
     if (!this.#afterCr || chunk.length === 0) return 0;
     this.#afterCr = false;
@@ -41,8 +53,9 @@ export class EventEnds {
   }
 
   /**
-   * The byte behind the empty line that ends the present event; -1: it does not end in this chunk.
-   * @param from the byte behind the last end, or what {@link begin} gave.
+   * Finds the end of the current event.
+   * @param from the last result of this method, or the result of {@link begin}.
+   * @returns the offset after the event's empty line; -1: the event does not end in this chunk.
    */
   next(chunk: Buffer, from: number): number {
     let at = from;
@@ -65,8 +78,9 @@ export class EventEnds {
 }
 
 /**
- * Whether an event whose first line goes on at `from` ends with that line and with the bytes.
- * The commonest chunk by far: one event of one line, sent by itself.
+ * Returns whether the bytes are exactly one event with a single line. This is the most common kind
+ * of chunk.
+ * @param from an offset in the line.
  */
 export function endsWithLine(bytes: Buffer, from: number): boolean {
   const lineEnd = endOfLine(bytes, from);
@@ -76,7 +90,10 @@ export function endsWithLine(bytes: Buffer, from: number): boolean {
   return bytes[lineEnd + 1] === LF && bytes[lineEnd + 2] === CR && bytes[lineEnd + 3] === LF;
 }
 
-/** Whether the bytes at `from` are those of the prefix. A loop: so few bytes are compared before a native call has begun. */
+/**
+ * Returns whether the bytes at `from` start with the prefix. For so few bytes, a loop is faster
+ * than a native call.
+ */
 export function startsWith(bytes: Buffer, from: number, prefix: Buffer): boolean {
   if (bytes.length - from < prefix.length) return false;
   for (let at = 0; at < prefix.length; at += 1) if (bytes[from + at] !== prefix[at]) return false;
@@ -85,14 +102,14 @@ export function startsWith(bytes: Buffer, from: number, prefix: Buffer): boolean
 
 const dataField = Buffer.from('data');
 
-/** The values of an event's `data` lines. */
+/** Finds the values of an event's `data` lines. */
 export function dataRanges(event: Buffer): Span[] {
   const ranges: Span[] = [];
   let at = 0;
   while (at < event.length) {
     const found = endOfLine(event, at);
     const lineEnd = found === -1 ? event.length : found;
-    // A byte order mark before the first line is no part of it.
+    // Skips a byte order mark before the first line.
     const start = at === 0 && event[0] === 0xef && event[1] === 0xbb && event[2] === 0xbf ? 3 : at;
     if (event[start + 4] === 0x3a && startsWith(event, start, dataField)) {
       const value = start + 5;

@@ -1,10 +1,10 @@
-/** The secrets that a deployment's requests carry. Some upstreams repeat them in errors and headers. */
+/** Masks the secrets of a deployment, which some upstreams repeat in errors and headers. */
 import { escapeRegExp } from '@rackless/daemon/escape-reg-exp.js';
 import type { Deployment } from '../providers/deployment.js';
 import { searchedSecrets } from '../trace.js';
 
 const MASK = '****';
-/** Shorter secrets are masked only as whole words: `12345678` may be a part of a number. */
+/** Shorter secrets are masked only as whole words, because `12345678` may be a part of a number. */
 const LENGTH_OF_UNIQUE_TEXT = 16;
 
 /** Returns the text with each secret of the deployment masked. */
@@ -35,7 +35,7 @@ function createMask({ apiKey, extraHeaders, provider }: Deployment): SecretMask 
   return (text) => {
     let rest = text;
     for (const { secret, pattern } of secrets) {
-      // Most headers are shorter than a key.
+      // Most headers are shorter than a key, so the length check saves a search.
       if (rest.length >= secret.length && rest.includes(secret)) rest = rest.replaceAll(pattern, MASK);
     }
     return rest;

@@ -1,13 +1,17 @@
 /**
- * One piece of memory that all connections read into. Node makes 64 KB for each read of a socket and gives back what is left over, then
- * tells of it by way of a stream and a later turn; here what came is copied, which for an answer of 1 KB costs a tenth of that.
- * Node fills it and calls back in one go, with TLS too: nobody else's bytes come between, and what is not copied then is lost.
+ * A buffer that all connections read into. By default, Node allocates 64 KB for each read of a
+ * socket, frees the rest, and reports the bytes through a stream in a later turn. A copy from a
+ * shared buffer costs a tenth of that for an answer of 1 KB. Node fills the buffer and calls back
+ * synchronously, also with TLS, so no other connection's bytes can come between.
  */
 import type { OnReadOpts } from 'node:net';
 
 const shared = Buffer.allocUnsafeSlow(65_536);
 
-/** For `connect`. @param onRead gets bytes of its own, before anything else is read. */
+/**
+ * Returns the `onread` option for `connect`.
+ * @param onRead gets a copy of the bytes, which it may store.
+ */
 export function readInto(onRead: (bytes: Buffer) => void): OnReadOpts {
   return {
     buffer: shared,

@@ -1,4 +1,7 @@
-/** One request to an upstream and its answer, over one connection or, where that had been closed, a second one; and the bounds that hold for it. */
+/**
+ * A request to an upstream and its answer, with timeouts. If the upstream had closed the
+ * connection, the request is repeated once on another connection.
+ */
 import type { ProxyError } from '../errors.js';
 import type { Timeouts } from '../providers/deployment.js';
 import { AnswerFault } from './answer-fault.js';
@@ -19,38 +22,42 @@ import type { Bounded, BoundsClock } from './time-bounds.js';
 import type { SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import type { WireRequest } from './wire-request.js';
 
-/** Everything that a round trip needs and does not own. */
+/** Dependencies of {@link RoundTrip}. */
 export interface RoundTripContext {
   readonly pool: ConnectionPool;
   readonly clock: BoundsClock;
   readonly peer: Peer;
   readonly request: Pick<UpstreamRequest, 'timeouts' | 'timeoutsOfWhole'>;
-  /** The request's body where it is still being received. */
+  /** The request's body if it is still arriving, otherwise null. */
   readonly upload: BodyStream | null;
 }
 
 /**
- * How soon after a request was written the end of a used connection still means that the upstream had closed it when we wrote; in
- * milliseconds. Far more than a round trip. What breaks later broke while the request was worked on, and is not repeated.
+ * If a used connection ends within this many milliseconds after the write, the upstream had closed
+ * it before the request arrived. The value is far more than a network round trip. A connection that
+ * ends later ended during the work on the request, which is not repeated.
  */
 const STALE_WITHIN_MS = 1000;
 
 type Phase = 'connecting' | 'sending' | 'waiting' | 'receiving' | 'over';
 
-/** Begins when it is constructed, ends with the last callback or with {@link abort}. */
+/** A request in flight. It ends with the last callback or with {@link abort}. */
 export class RoundTrip implements SentCall, Bounded, AnswerListener {
   inFlightIndex = -1;
   readonly #context: RoundTripContext;
   readonly #wire: WireRequest;
   readonly #handler: UpstreamHandler;
   #timeouts: Timeouts;
-  /** The clock at the start; later by what the client took to send its body since. */
+  /**
+   * The clock's time at the start, plus the time in which the upstream waited for the client's
+   * body.
+   */
   #startedAt: number;
   #checkedAt: number;
-  /** null: given back, the answer has come whole. */
+  /** null: the pool has the connection again. */
   #link: Link | null = null;
   #phase: Phase = 'connecting';
-  /** The clock when the phase began, or when a byte last moved in it. */
+  /** The clock's time when the phase began, or when the last byte moved. */
   #markedAt: number;
   #writtenAt = 0;
   #reused = false;
@@ -69,10 +76,10 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     this.#startedAt = this.#checkedAt = this.#markedAt = context.clock.now;
   }
 
-  /** Begins. No callback of the handler comes before it has returned. */
+  /** Sends the request. Does not call the handler synchronously. */
   start(): void {
     const { pool, upload } = this.#context;
-    // What could not be repeated does not go where it may have to be.
+    // A stream cannot be repeated, so it gets a new connection.
     this.#dispatch(upload === null ? pool.take() : pool.takeNew());
   }
 
@@ -126,7 +133,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     }
   }
 
-  // What the connection calls.
+  // Callbacks of the connection.
 
   onWriting(): void {
     this.#reused = this.#link?.isUsed === true;
@@ -169,10 +176,11 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   onAnswerEnd(isReusable: boolean): void {
-    // The connection is free before the end is told: whoever asks next from there gets it.
+    // Frees the connection before it reports the end, so that a request of the handler can use it.
     const { pool } = this.#context;
     if (this.#link !== null) {
-      // An upstream may answer before it has read all. Of a connection that broke nobody knows.
+      // An upstream may answer before it has read the whole request. After a repetition, the first
+      // socket may still use the body.
       this.#hasLeftBody = !this.#repeated && this.#link.hasWrittenAll;
       if (isReusable) pool.giveBack(this.#link);
       else pool.drop(this.#link);
@@ -187,7 +195,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     else this.#fail(this.#faultOf(error));
   }
 
-  /** Made only where something is to be decoded: few answers come compressed. */
+  /** Makes the sink for a decoder. Few answers are compressed, so most requests need none. */
   #decodedSink(): DecodedSink {
     return {
       onData: (chunk) => {
@@ -209,7 +217,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     link.send(this.#wire, this);
   }
 
-  /** The time that a client takes to send its body is not the upstream's. */
+  /** Excludes the time in which the client sends its body from the upstream's time. */
   #checkUpload(upload: BodyStream): void {
     const { now } = this.#context.clock;
     if (upload.waitsForClient && this.#phase !== 'connecting') {
@@ -220,7 +228,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
     if (upload.isWhole) this.#timeouts = this.#context.request.timeoutsOfWhole?.() ?? this.#timeouts;
   }
 
-  /** Later: who resumes may be in a callback. */
+  /** Continues to read in a microtask, because `resume` may be called from a callback. */
   #read(): void {
     queueMicrotask(() => {
       if (!this.#paused) this.#link?.resume();
@@ -228,10 +236,11 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 
   /**
-   * RFC 9110 §9.2.2 lets a request that is not idempotent be repeated where one can tell that it was never applied. Not written:
-   * certainly. Written to a connection that had lain idle, which ends at once and without a byte: the upstream closed it
-   * before the request arrived, the commonest spurious failure in front of servers that close idle connections. Once, and
-   * only at once: a server that falls while it works on the request must not be felled again. A stream has been read by then.
+   * Returns whether the request can be repeated. RFC 9110 §9.2.2 allows that for a request that the
+   * upstream certainly did not process. This is so if the request was not written. It is also so if
+   * a connection that was idle ends at once and without a byte: the upstream had closed it. This is
+   * the most common failure with servers that close idle connections. The request is repeated only
+   * once, because it may have crashed the server. A stream cannot be repeated.
    */
   #isStale(error: Error): boolean {
     if (this.#context.upload !== null || this.#repeated || this.#answerBegun || !isConnectionEnd(error)) return false;
@@ -242,7 +251,7 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   #repeat(): void {
     const { pool, clock } = this.#context;
     this.#repeated = true;
-    // Before the old one goes: a pool that is to end does so with its last connection.
+    // Must come before `#dropLink`: a retired pool closes with its last connection.
     const link = pool.takeNew();
     this.#dropLink();
     this.#markedAt = clock.now;
@@ -283,7 +292,10 @@ export class RoundTrip implements SentCall, Bounded, AnswerListener {
   }
 }
 
-/** @returns null when there is none. Otherwise it is removed, and Content-Length with it: both are untrue once it is decoded. */
+/**
+ * Removes Content-Encoding and Content-Length, which are wrong for a decoded body.
+ * @returns the coding; null: the answer has none, and nothing was removed.
+ */
 function takeContentEncoding(headers: string[]): string | null {
   let coding: string | null = null;
   for (let at = 0; at < headers.length; at += 2) {

@@ -1,4 +1,6 @@
-/** The upstreams of a configuration: which connections a request may use, and what goes over them. */
+/**
+ * Implements {@link Upstream}: selects the connection pool of each request, and sends the request.
+ */
 import type { Log } from '@rackless/daemon/log.js';
 import { shuttingDown, type ProxyError } from '../errors.js';
 import type { Deployment, UpstreamTls } from '../providers/deployment.js';
@@ -14,51 +16,60 @@ import { readTlsIdentity, type TlsIdentity } from './tls-identity.js';
 import type { Upstream, SentCall, UpstreamHandler, UpstreamRequest } from './upstream.js';
 import { UnsendableError, wireRequest, type AbsoluteForm } from './wire-request.js';
 
+/** Options of {@link createUpstream}. */
 export interface UpstreamOptions {
-  /** Their certificates are read at once, so that what is wrong with them shows before the first request. */
+  /** Their certificates are read at once, so that faults show before the first request. */
   readonly deployments: readonly Deployment[];
-  /** For SSL_CERT_FILE and the forward proxies; `process.env` in the daemon. */
+  /** `process.env` in the daemon. Contains SSL_CERT_FILE and the forward proxies. */
   readonly environment: Environment;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
 
-/** As {@link Upstream}; counts for the metrics besides, and shows the way to those who do not send by it. */
+/**
+ * An {@link Upstream} that counts handshakes for the metrics, and gives its connections to raw
+ * requests.
+ */
 export interface PooledUpstream extends Upstream {
-  /** TLS handshakes with upstreams since the start, resumed ones too. */
+  /** Number of TLS handshakes since the start, resumed sessions included. */
   readonly handshakes: number;
   /**
-   * How connections to an upstream are made, with the same TLS, forward proxy and certificates as for {@link Upstream.send}.
+   * Returns how to connect to an upstream, with the same TLS, forward proxy and certificates as
+   * {@link Upstream.send}.
    * @param url absolute.
-   * @returns an error where the deployment can not be used: a file that can not be read, a proxy that is none.
+   * @returns an error if the deployment cannot be used: a file cannot be read, or the forward proxy
+   *   is invalid.
    */
   wayTo(deployment: Deployment, url: string): Way | ProxyError;
 }
 
-/** The way to one upstream. */
+/** How to connect to an upstream. */
 export interface Way {
-  /** The same as long as origin, TLS and forward proxy are. */
+  /** The same pool for the same origin, TLS and forward proxy. */
   readonly pool: ConnectionPool;
   readonly peer: Peer;
-  /** Plain HTTP by way of a forward proxy; null: otherwise. */
+  /** Set for plain HTTP through a forward proxy, otherwise null. */
   readonly absolute: AbsoluteForm | null;
-  /** Measures the time limits of whoever goes this way. */
+  /** The clock for deadlines of requests to this upstream. */
   readonly clock: BoundsClock;
 }
 
-/** Makes the one way to all upstreams. Connects to nobody yet. Whoever made it closes it. */
+/** Makes the client for all upstreams. Does not connect yet. The caller closes it. */
 export function createUpstream(options: UpstreamOptions): PooledUpstream {
   return new Upstreams(options);
 }
 
-/** Where requests for one deployment go. */
+/** The destination of a deployment's requests. */
 interface Target extends Way {
-  /** Scheme and authority as they stand in the URLs of its requests. */
+  /** Scheme and authority of the URLs of its requests. */
   readonly prefix: string;
-  /** Its Host header. */
+  /** Host header of the upstream. */
   readonly host: string;
 }
 
-/** Errors that have to do with files and variables of this process: the request is not sent. */
+/**
+ * A deployment that cannot be used because of files or variables of this process. Its requests fail
+ * without being sent.
+ */
 interface Unusable {
   readonly prefix: string;
   readonly fault: ProxyError;
@@ -68,10 +79,10 @@ class Upstreams implements PooledUpstream {
   readonly #environment: Environment;
   readonly #log: UpstreamOptions['log'];
   readonly #clock = new BoundsClock();
-  /** By origin, TLS digest and forward proxy. */
+  /** Pools by origin, TLS digest and forward proxy. */
   #pools = new Map<string, ConnectionPool>();
   readonly #leaving = new Set<Promise<void>>();
-  /** By the settings as JSON; the files are read once until the next reload. */
+  /** TLS identities by settings as JSON. Files are read once until the next reload. */
   #identities = new Map<string, TlsIdentity | Error>();
   #targets = new WeakMap<Deployment, Target | Unusable>();
   #formerHandshakes = 0;
@@ -148,7 +159,7 @@ class Upstreams implements PooledUpstream {
   #targetOf(deployment: Deployment, url: string): Target | Unusable {
     const known = this.#targets.get(deployment);
     if (known !== undefined && hasPrefix(url, known.prefix)) return known;
-    // Not of the present configuration (its request began before a reload), or a URL elsewhere.
+    // The request began before a reload, or its URL has another origin.
     const target = this.#resolve(deployment, url);
     this.#targets.set(deployment, target);
     return target;
@@ -193,7 +204,7 @@ class Upstreams implements PooledUpstream {
   }
 
   #destinationOf({ hostname, port, tls }: Peer, proxy: ForwardProxy | null): Destination {
-    // A forward proxy's own certificate has nothing to do with a deployment's settings.
+    // The settings of a deployment do not apply to the certificate of a forward proxy.
     const proxyTls =
       proxy?.protocol === 'https:' ? this.#readIdentity({ verify: true, clientCertificate: null }) : null;
     if (proxy === null) return { hostname, port, tls, tunnel: null };
@@ -201,7 +212,7 @@ class Upstreams implements PooledUpstream {
     return { hostname, port, tls, tunnel: { proxy, tls: proxyTls } };
   }
 
-  /** @throws {Error} when a file cannot be read, or could not the last time. */
+  /** @throws {Error} a file cannot be read, now or since the last reload. */
   #readIdentity(tls: UpstreamTls, former?: ReadonlyMap<string, TlsIdentity | Error>): TlsIdentity {
     const key = JSON.stringify(tls);
     const known = this.#identities.get(key) ?? this.#read(tls, former?.get(key));
@@ -222,20 +233,23 @@ class Upstreams implements PooledUpstream {
   }
 }
 
-/** `https://host:port` of an absolute URL. */
+/** Returns scheme and authority of an absolute URL: `https://host:port`. */
 function prefixOf(url: string): string {
   const end = url.slice(url.indexOf('://') + 3).search(/[/?#]/);
   return end === -1 ? url : url.slice(0, url.indexOf('://') + 3 + end);
 }
 
-/** `https://host` is no prefix of `https://host.example/`. */
+/**
+ * Returns whether a URL has this scheme and authority. `https://host` does not match
+ * `https://host.example/`.
+ */
 function hasPrefix(url: string, prefix: string): boolean {
   if (!url.startsWith(prefix)) return false;
   const next = url[prefix.length];
   return next === '/' || next === '?' || next === undefined;
 }
 
-/** A call that ends in an error, later, as all calls do. */
+/** Returns a call that reports an error asynchronously. */
 function failing(fault: ProxyError, handler: UpstreamHandler): SentCall {
   let aborted = false;
   queueMicrotask(() => {

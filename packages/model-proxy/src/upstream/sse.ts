@@ -1,87 +1,109 @@
 /**
- * A stream of events with the model's name as it is told here. Event by event: nothing waits for more than the event that it stands
- * in, and every byte but the name's is what it was: comments, unknown fields, line ends.
+ * Renames the model in streams of server-sent events. Each event is forwarded as soon as it is
+ * complete. All other bytes stay unchanged: comments, unknown fields and line ends.
  */
 import type { ProxyError } from '../errors.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { findValue, type Span } from '../json/navigate.js';
 import { dataRanges, endsWithLine, EventEnds, startsWith } from './event-lines.js';
 
+/** Options of {@link createEventRewriter}. */
 export interface EventRewriterOptions {
-  /** Where events carry the model's name; the first path that is there. */
+  /** Paths of the member with the model's name. The first path that exists is used. */
   readonly modelPaths: readonly (readonly string[])[];
-  /** From the name that the upstream reports to the one that the client reads. Always the same for the same name. */
+  /**
+   * Returns the client's name for the upstream's name. Must return the same name for the same
+   * input.
+   */
   readonly model: (reported: string) => string;
 }
 
-/** Why a stream that ended without an error of its connection is not whole after all. */
+/** Why a stream is incomplete although its connection ended without an error. */
 export type Interruption =
-  /** In the middle of an event. What there was of it has been left out. */
+  /** The stream ended in the middle of an event. The client did not get that event. */
   | 'event'
-  /** Neither `[DONE]` nor a finish_reason had come for its choices. */
+  /** The stream had `choices`, but neither `[DONE]` nor a `finish_reason`. */
   | 'answer';
 
+/** Rewrites a stream of events. Needs no closing. */
 export interface EventRewriter {
   /**
-   * As {@link EventRewriter.push} for by far the commonest chunk: one event that begins like the ones before it.
-   * @returns the event, a character for each byte (latin1), as what is put together is cheaper as a text; undefined: it is anything
-   * else, and is to be pushed.
+   * Rewrites the most common kind of chunk: exactly one event, which begins like the events before
+   * it.
+   * @returns the event as latin1 text, which is cheaper to join than buffers. undefined: another
+   *   kind of chunk, for which the caller must call {@link EventRewriter.push}.
    */
   pushLikely(chunk: Buffer): string | undefined;
-  /** @returns whole events, in few buffers; the chunk itself where nothing in it had to change; empty: none was whole. */
+  /**
+   * Rewrites a chunk.
+   * @returns the complete events, in few buffers. The chunk itself if nothing changed. Empty if no
+   *   event is complete.
+   */
   push(chunk: Buffer): Buffer[];
-  /** The upstream has ended. @returns a last event without its empty line, if it is whole otherwise. */
+  /** Ends the stream. @returns the last event if it lacks only its empty line. */
   finish(): Buffer[];
-  /** After {@link finish}: what must not look like a complete answer. The client is to get {@link renderErrorEvent} then. */
+  /**
+   * After {@link finish}: why the stream is incomplete. The caller then sends {@link
+   * renderErrorEvent}. null: complete.
+   */
   readonly interruption: Interruption | null;
 }
 
-/** Larger events pass unchanged: no model server has any reason to send them, and they would have to be kept. */
+/**
+ * Larger events are forwarded unchanged, because the rewriter would have to store them. Model
+ * servers send far smaller ones.
+ */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** Up to here pieces are joined to one write; copying costs less than a write. */
+/** Up to this size, buffers are joined for a single write. A copy costs less than a write. */
 const JOINED_BYTES = 65_536;
-/** Longer beginnings are not remembered. */
+/** Longer prefixes are not cached. */
 const MAX_PREFIX_BYTES = 2048;
-/** After so many beginnings that were not the one before there is no use in remembering more: some servers put the name last. */
-const UNLIKE_EVENTS = 16;
-/** Chunks that the end of a stream is judged by. */
+/**
+ * After this number of different prefixes, the rewriter caches no more: some servers write the name
+ * last.
+ */
+const MAX_DIFFERENT_PREFIXES = 16;
+/** Number of last chunks that are searched for the end of the answer. */
 const RECENT_CHUNKS = 8;
 
-/** An error as an event: what clients of OpenAI's take an exception from in the middle of a stream. */
+/**
+ * Writes an error as an event. OpenAI's clients throw an exception for it in the middle of a
+ * stream.
+ */
 export function renderErrorEvent(error: ProxyError): Buffer {
   return Buffer.from(`data: ${JSON.stringify(error.body)}\n\n`);
 }
 
-/** One for each answer. Needs no closing. */
+/** Makes the rewriter for an answer. */
 export function createEventRewriter(options: EventRewriterOptions): EventRewriter {
   return new Rewriter(options);
 }
 
-/** Bytes `start` up to `end` give way to the replacement. */
+/** Replaces the bytes from `start` up to `end`. */
 interface Edit extends Span {
   readonly replacement: Buffer;
 }
 
-/** Beginning of an event, up to the end of the model's name. */
+/** The beginning of an event, up to the end of the model's name. */
 interface KnownPrefix {
   readonly prefix: Buffer;
-  /** The same with the name as the client reads it; null: it is that already. */
+  /** The prefix with the client's name; null: the name does not change. */
   readonly renamed: Buffer | null;
-  /** What stands in the prefix's place, as latin1. */
+  /** `renamed`, or `prefix` without it, as latin1. */
   readonly text: string;
 }
 
 class Rewriter implements EventRewriter {
   readonly #options: EventRewriterOptions;
   readonly #ends = new EventEnds();
-  /** Of an event that is not whole yet. */
+  /** The chunks of an incomplete event. */
   #pending = new ChunkList();
   #pendingBytes = 0;
-  /** The present event is too large: it goes on as it comes. */
+  /** The current event is too large, and is forwarded unchanged. */
   #passing = false;
   #known: KnownPrefix | null = null;
-  /** Events with a name that did not begin as the one before. */
-  #unlike = 0;
+  /** Number of events whose prefix differed from the cached prefix. */
+  #differentPrefixes = 0;
   #reported: Buffer | null = null;
   #replacement: Buffer | null = null;
   #isDone = false;
@@ -114,10 +136,10 @@ class Rewriter implements EventRewriter {
   push(chunk: Buffer): Buffer[] {
     this.#remember(chunk);
     const out: Buffer[] = [];
-    /** Everything before is in `out`. */
+    /** All bytes before this offset are in `out`. */
     let written = 0;
     let from = this.#ends.begin(chunk);
-    // The LF of a CRLF that was cut apart belongs to the event in front of it.
+    // If a chunk boundary cut a CRLF, the LF belongs to the previous event.
     let start = this.#pendingBytes > 0 ? 0 : from;
     for (;;) {
       const end = this.#ends.next(chunk, from);
@@ -136,10 +158,10 @@ class Rewriter implements EventRewriter {
       }
       start = from = end;
     }
-    const whole = this.#passing ? chunk.length : start;
-    if (written === 0 && whole === chunk.length) return chunk.length === 0 ? out : [chunk];
-    if (whole > written) out.push(chunk.subarray(written, whole));
-    if (whole < chunk.length) this.#keep(chunk.subarray(whole), out);
+    const completeEnd = this.#passing ? chunk.length : start;
+    if (written === 0 && completeEnd === chunk.length) return chunk.length === 0 ? out : [chunk];
+    if (completeEnd > written) out.push(chunk.subarray(written, completeEnd));
+    if (completeEnd < chunk.length) this.#addPending(chunk.subarray(completeEnd), out);
     return joined(out);
   }
 
@@ -149,18 +171,18 @@ class Rewriter implements EventRewriter {
       const event = Buffer.concat(this.#pending.chunks, this.#pendingBytes);
       this.#pending = new ChunkList();
       this.#pendingBytes = 0;
-      if (isWhole(event)) this.#finishPending(event, out);
+      if (isComplete(event)) this.#finishPending(event, out);
       else this.#interruption = 'event';
     } else if (this.#passing) this.#interruption = 'event';
     if (this.#interruption === null && !this.#isDone && this.#lacksEnd()) this.#interruption = 'answer';
     return joined(out);
   }
 
-  #keep(rest: Buffer, out: Buffer[]): void {
+  #addPending(rest: Buffer, out: Buffer[]): void {
     this.#pending.push(rest);
     this.#pendingBytes += rest.length;
     if (this.#pendingBytes <= MAX_EVENT_BYTES) return;
-    // Not spread: there may be too many for the arguments of one call.
+    // No spread: a call has a maximum number of arguments.
     for (const piece of this.#pending.chunks) out.push(piece);
     this.#pending = new ChunkList();
     this.#pendingBytes = 0;
@@ -179,10 +201,10 @@ class Rewriter implements EventRewriter {
     else out.push(event.subarray(0, edit.start), edit.replacement, event.subarray(edit.end));
   }
 
-  /** What to change in the event at `start`; null: nothing. */
+  /** Returns the change of the event at `start`; null: no change. */
   #editOf(bytes: Buffer, start: number, end: number): Edit | null {
     const known = this.#known;
-    // The events of a stream are alike up to the model's name in most servers: then so is the name, and where it stands.
+    // Most servers write events that are equal up to the end of the model's name.
     if (known !== null && startsWith(bytes, start, known.prefix)) {
       return known.renamed && { start, end: start + known.prefix.length, replacement: known.renamed };
     }
@@ -202,9 +224,9 @@ class Rewriter implements EventRewriter {
     const value = this.#findModel(event, only);
     if (value === null) return null;
     const replacement = this.#replacementOf(event.subarray(value.start, value.end));
-    this.#unlike += 1;
-    if (value.end <= MAX_PREFIX_BYTES && this.#unlike <= UNLIKE_EVENTS) {
-      // Copied: the chunk that it came in is not to be kept for the whole stream.
+    this.#differentPrefixes += 1;
+    if (value.end <= MAX_PREFIX_BYTES && this.#differentPrefixes <= MAX_DIFFERENT_PREFIXES) {
+      // A view would keep its chunk in memory for the whole stream.
       const prefix = Buffer.from(event.subarray(0, value.end));
       const renamed = replacement && Buffer.concat([event.subarray(0, value.start), replacement]);
       this.#known = { prefix, renamed, text: (renamed ?? prefix).toString('latin1') };
@@ -212,7 +234,10 @@ class Rewriter implements EventRewriter {
     return replacement && { ...value, replacement };
   }
 
-  /** Data in several lines is one text with line feeds between them. A name never spans two: JSON's strings have no line feeds. */
+  /**
+   * Analyzes data in several lines, which is a single text with line feeds. A name is always in a
+   * single line, because JSON strings contain no line feeds.
+   */
   #analyzeLines(event: Buffer, ranges: readonly Span[]): Edit | null {
     const lineFeed = Buffer.from('\n');
     const data = Buffer.concat(ranges.flatMap(({ start, end }) => [event.subarray(start, end), lineFeed]));
@@ -234,7 +259,7 @@ class Rewriter implements EventRewriter {
   #findModel(bytes: Buffer, range: Span): Span | null {
     for (const path of this.#options.modelPaths) {
       const value = findValue(bytes, range.start, range.end, path);
-      // A name is text; null and whatever else stay.
+      // Only a text is renamed. null and other values stay.
       if (value !== undefined) return bytes[value.start] === 0x22 ? value : null;
     }
     return null;
@@ -252,13 +277,14 @@ class Rewriter implements EventRewriter {
   }
 
   /**
-   * A connection can end in good order in front of an upstream that died: HTTP/1.0's answers end that way. A model's answer ends
-   * with `[DONE]` or, where a server does without, has told why it finished.
+   * Returns whether the end of the answer is missing. After a crash of the upstream, an HTTP/1.0
+   * answer ends without an error of the connection. A complete answer has `[DONE]` or, from some
+   * servers, only a `finish_reason`.
    */
   #lacksEnd(): boolean {
     const oldest = this.#chunks % RECENT_CHUNKS;
     const last = Buffer.concat([...this.#recent.slice(oldest), ...this.#recent.slice(0, oldest)]).toString('latin1');
-    // An error of the upstream's own has told the client already.
+    // If the upstream sent an error event, the client already has an error.
     return /"choices"\s*:/.test(last) && !/"(finish_reason"\s*:\s*"|error"\s*:\s*["{])/.test(last);
   }
 }
@@ -267,8 +293,8 @@ function isDoneMark(event: Buffer, { start, end }: Span): boolean {
   return end - start >= 6 && event.toString('latin1', start, start + 6) === '[DONE]';
 }
 
-/** Whether an event that the end of the stream cut off lacks nothing but its empty line. */
-function isWhole(event: Buffer): boolean {
+/** Returns whether the last event of a stream lacks only its empty line. */
+function isComplete(event: Buffer): boolean {
   const ranges = dataRanges(event);
   const data = ranges.map(({ start, end }) => event.toString('utf8', start, end)).join('\n');
   if (data.startsWith('[DONE]')) return true;
@@ -278,7 +304,7 @@ function isWhole(event: Buffer): boolean {
     JSON.parse(data);
     return true;
   } catch {
-    // It is cut off: that is the question.
+    // Incomplete JSON is an expected result.
     return false;
   }
 }
@@ -288,7 +314,7 @@ function textOf(value: Buffer): string | null {
     const text: unknown = JSON.parse(value.toString());
     return typeof text === 'string' ? text : null;
   } catch {
-    // No JSON: the client is to see what the upstream sent.
+    // Invalid JSON: the client gets the upstream's bytes unchanged.
     return null;
   }
 }

@@ -1,35 +1,38 @@
 /**
- * Time bounds for many requests at the price of one timer. A timer per chunk costs more than the rest of what is done with the
- * chunk; here a chunk stores one number, and a tick looks at all requests that are under way.
+ * Deadlines for many requests with a single timer. A timer for each chunk would cost more than the
+ * rest of the work on the chunk. Here each chunk stores a number, and each tick checks all requests
+ * in flight.
  */
 
 import { InFlight, type Tracked } from '../in-flight.js';
 
-/** Whatever has a bound that may pass. */
+/** An object with deadlines. */
 export interface Bounded extends Tracked {
-  /** @param now the clock's time, in milliseconds. */
+  /** Checks the deadlines. @param now the clock's time in milliseconds. */
   check(now: number): void;
 }
 
-/** Bounds pass up to this much late, never early; in milliseconds. */
+/** Time between ticks. A deadline passes up to this time too late, and never too early. */
 const TICK_MS = 50;
 
-/** A tick that is late by more than this was held up by this process: that is no fault of an upstream. */
+/**
+ * Maximum step of the clock. A tick that is later was delayed by this process, not by an upstream.
+ */
 const MAX_STEP_MS = 4 * TICK_MS;
 
-/** A clock that moves in steps and only while somebody is watched. Owns a timer while it does; nothing needs closing. */
+/** A clock that ticks only while it has objects to check. Needs no closing. */
 export class BoundsClock {
   readonly #watched = new InFlight<Bounded>();
   #timer: NodeJS.Timeout | undefined;
   #real = 0;
 
   /**
-   * Milliseconds from no particular start, at most a tick old. Not to be set: a plain member, as it is read for every chunk of
-   * every stream.
+   * Milliseconds since an arbitrary time, at most a tick old. Do not set it. It is a plain property
+   * because it is read for each chunk of each stream.
    */
   now = 0;
 
-  /** Watches until {@link remove}. */
+  /** Checks an object at each tick until {@link remove}. */
   add(bounded: Bounded): void {
     this.#watched.add(bounded);
     if (this.#timer !== undefined) return;
@@ -37,6 +40,7 @@ export class BoundsClock {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
+  /** Stops the checks of an object. */
   remove(bounded: Bounded): void {
     this.#watched.delete(bounded);
     if (this.#watched.size > 0) return;
@@ -48,17 +52,18 @@ export class BoundsClock {
     const real = performance.now();
     this.now += Math.min(real - this.#real, MAX_STEP_MS);
     this.#real = real;
-    // Sockets are read first: after a late tick, they hold what upstreams sent while this process was held up.
+    // Lets Node read the sockets first. After a late tick, they contain bytes that upstreams sent
+    // in time.
     setImmediate(() => this.#check());
   }
 
   #check(): void {
-    // What was marked between two ticks was marked up to a tick too early: the bound is moved by as much.
+    // The times that objects stored are up to a tick too early.
     for (const bounded of this.#watched.list()) bounded.check(this.now - TICK_MS);
   }
 }
 
-/** One time limit by a {@link BoundsClock}. Begins when it is constructed; its owner stops it. */
+/** A deadline on a {@link BoundsClock}. It starts with the constructor, and its owner stops it. */
 export class Deadline implements Bounded {
   inFlightIndex = -1;
   readonly #clock: BoundsClock;
@@ -66,21 +71,22 @@ export class Deadline implements Bounded {
   readonly #onPassed: () => void;
   #startedAt: number;
 
-  /** @param onPassed called once, unless {@link stop} comes first. */
+  /** @param onPassed called once, unless {@link stop} is called first. */
   constructor(clock: BoundsClock, limitMs: number, onPassed: () => void) {
     this.#clock = clock;
     this.#limitMs = limitMs;
     this.#onPassed = onPassed;
-    // Before the clock is read: a clock that nobody used stands still.
+    // Must come before the clock is read, because an unused clock does not move.
     clock.add(this);
     this.#startedAt = clock.now;
   }
 
-  /** Gives the whole limit again. */
+  /** Starts the time limit anew. */
   restart(): void {
     this.#startedAt = this.#clock.now;
   }
 
+  /** Cancels the deadline. */
   stop(): void {
     this.#clock.remove(this);
   }
@@ -92,7 +98,7 @@ export class Deadline implements Bounded {
   }
 }
 
-/** @param limitMs null: there is no limit. */
+/** Starts a deadline. @param limitMs null: no limit, returns undefined. */
 export function deadline(clock: BoundsClock, limitMs: number | null, onPassed: () => void): Deadline | undefined {
   return limitMs === null ? undefined : new Deadline(clock, limitMs, onPassed);
 }

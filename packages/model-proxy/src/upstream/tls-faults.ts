@@ -1,10 +1,12 @@
-/** Why TLS with an upstream failed, and which setting to look at: OpenSSL's own words name neither. */
+/** Explains TLS faults and names the setting to check, because OpenSSL's messages do not. */
 import { authorityOf, codeOf, type Peer } from './connection-faults.js';
 
-/** What to think of where a handshake is refused. */
+/** Question for errors in which the upstream rejects the handshake. */
 export const CERTIFICATE_QUESTION = 'does it want a client certificate (ssl_certificate, ssl_certificate_key)?';
 
-/** OpenSSL's reason for an alert that the peer has sent: 1000 and the alert's number (RFC 8446 §6). */
+/**
+ * Returns OpenSSL's reason for an alert of the peer: 1000 plus the alert's number (RFC 8446 §6).
+ */
 const alert = (number: number): number => 1000 + number;
 
 /** handshake_failure, bad_certificate, certificate_unknown, unknown_ca, certificate_required. */
@@ -15,15 +17,18 @@ const speaksNoTls: ReadonlySet<number> = new Set([156, 198, 267]);
 const speaksOldTls: ReadonlySet<number> = new Set([alert(70), 258]);
 
 /**
- * OpenSSL's number for a fault, from `error:0A000410:…`. The names of its faults change between its versions, and with them Node's
- * `code`; the numbers stay (openssl/sslerr.h).
+ * Reads OpenSSL's reason number from `error:0A000410:…`. The names of reasons, which are Node's
+ * `code`, change between versions of OpenSSL. The numbers do not (openssl/sslerr.h).
  */
 function opensslReason({ message }: Error): number | undefined {
   const packed = /\berror:([0-9A-F]{8}):/i.exec(message)?.[1];
   return packed === undefined ? undefined : Number.parseInt(packed, 16) & 0x7f_ffff;
 }
 
-/** A sentence without its period. Names the CA file, never a key. */
+/**
+ * Explains a TLS fault.
+ * @returns a sentence without its period, with the CA file, never with a key.
+ */
 export function tlsFault(error: Error, peer: Peer): string {
   const name = authorityOf(peer);
   const { caFile, caSetting } = peer.tls ?? { caFile: null, caSetting: 'ssl_verify' };
@@ -63,7 +68,7 @@ export function tlsFault(error: Error, peer: Peer): string {
   }
 }
 
-/** Node's `reason`: which names were wanted, which the certificate has. */
+/** Returns Node's `reason`, which has the expected name and the names of the certificate. */
 function certificateNames(error: Error): string {
   return 'reason' in error && typeof error.reason === 'string' ? error.reason.replace(/\.$/, '') : error.message;
 }

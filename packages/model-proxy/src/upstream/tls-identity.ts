@@ -1,4 +1,7 @@
-/** What a deployment's TLS settings come to: a context to connect with, and a digest by which connections are shared. */
+/**
+ * Reads the TLS files of a deployment, and makes a secure context and a digest for sharing
+ * connections.
+ */
 import { createHash } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { readTextFile } from '@rackless/daemon/text-file.js';
@@ -6,23 +9,24 @@ import { loadTls } from '@rackless/daemon/tls.js';
 import type { UpstreamTls } from '../providers/deployment.js';
 import type { Environment } from '../settings.js';
 
-/** Read once; files that change later do not change it. */
+/** The contents of TLS files at the time of reading. */
 export interface TlsIdentity {
-  /** Equal where the settings and the contents of all files are equal. */
+  /** Equal for equal settings and equal contents of all files. */
   readonly digest: string;
   readonly secureContext: SecureContext;
   readonly verify: boolean;
   readonly hasClientCertificate: boolean;
-  /** The bundle that certificates are checked against; null: Node's own roots, or no check. */
+  /** The CA bundle; null: Node's built-in roots, or no verification. */
   readonly caFile: string | null;
-  /** What names {@link caFile}: `ssl_verify` or `SSL_CERT_FILE`. */
+  /** The setting that names {@link caFile}. */
   readonly caSetting: 'ssl_verify' | 'SSL_CERT_FILE';
 }
 
 /**
- * Reads the files of TLS settings and builds the context; takes a few milliseconds for a large bundle.
- * `ssl_verify: true` with SSL_CERT_FILE set means that file, as in OpenSSL and LiteLLM: it takes the place of the built-in roots.
- * @throws {Error} naming the file when one cannot be read or holds no PEM.
+ * Reads the files of TLS settings and makes the context. This takes some milliseconds for a large
+ * bundle. With `ssl_verify: true`, the file of SSL_CERT_FILE replaces the built-in roots, as in
+ * OpenSSL and LiteLLM.
+ * @throws {Error} a file cannot be read or contains no PEM. The message names the file.
  */
 export function readTlsIdentity(tls: UpstreamTls, environment: Environment): TlsIdentity {
   const fromEnvironment = tls.verify === true ? (environment['SSL_CERT_FILE'] ?? '') : '';
@@ -33,7 +37,8 @@ export function readTlsIdentity(tls: UpstreamTls, environment: Environment): Tls
     const { certFile, keyFile } = tls.clientCertificate;
     readPem(certFile, 'CERTIFICATE');
     readPem(keyFile, 'PRIVATE KEY');
-    // Of several keys in the file OpenSSL would take the first one, whosever it is.
+    // If the file has several keys, OpenSSL would use the first, even if it belongs to another
+    // certificate.
     const { cert, key } = loadTls({ sslCert: certFile, sslKey: keyFile });
     options.cert = cert;
     options.key = key;
@@ -58,7 +63,11 @@ function contextOf(options: SecureContextOptions, tls: UpstreamTls, caFile: stri
   }
 }
 
-/** OpenSSL reads a file without certificates as no authority at all: every connection would fail, and nobody would know why. */
+/**
+ * Reads a PEM file. OpenSSL accepts a file without certificates as an empty list of authorities;
+ * every connection would then fail without a clear reason.
+ * @throws {Error}
+ */
 function readPem(file: string, label: string): string {
   let text: string;
   try {

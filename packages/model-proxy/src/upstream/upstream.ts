@@ -1,57 +1,79 @@
-/** The one way to an upstream: what it is asked, and what it is told of. Callbacks instead of streams: proxy-performance, measured. */
+/**
+ * The interface of the upstream client for model requests. It uses callbacks, which cost less than
+ * streams (docs/decisions/009).
+ */
 import type { ProxyError } from '../errors.js';
 import type { Deployment, Timeouts } from '../providers/deployment.js';
 import type { BodyStream } from './body-stream.js';
 
+/** A request to an upstream. */
 export interface UpstreamRequest {
   readonly deployment: Deployment;
   readonly method: string;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly url: string;
-  /** Name, value, name, value; lower-case names; without host, content-length and hop-by-hop headers. */
+  /**
+   * Name, value, name, value; names in lower case. Without host, content-length and hop-by-hop
+   * headers.
+   */
   readonly headers: readonly string[];
   /**
-   * Buffers are sent one after the other as one body with a Content-Length; they are not changed by the callee, and kept for a later
-   * retry. A stream is sent as it comes, over a connection of its own, and never repeated; it is destroyed with the request.
+   * Buffers are sent as a single body with a Content-Length. The client does not change them, and
+   * stores them for a retry. A stream is sent while it arrives, over a new connection and without
+   * retries. It is destroyed with the request.
    */
   readonly body: readonly Buffer[] | BodyStream;
   readonly timeouts: Timeouts;
-  /** What holds in their place once a stream is whole: only then all is known that was asked for. */
+  /** Timeouts after a body stream is complete, because a form may have `stream` at its end. */
   readonly timeoutsOfWhole?: () => Timeouts;
 }
 
-/** Called in this order: head, data…, then end or error, and nothing after that or after an abort. */
+/**
+ * Receives an answer: head, data…, then end or error. No call follows the end, an error or an
+ * abort.
+ */
 export interface UpstreamHandler {
-  /** @param headers name, value, name, value; names lower case. Interim answers (1xx) are left out. */
+  /**
+   * The head of the final answer; interim answers (1xx) are ignored.
+   * @param headers name, value, name, value; names in lower case.
+   */
   onHead(status: number, headers: readonly string[]): void;
-  /** Bytes as they arrive. After {@link UpstreamCall.pause} at most what had been read already still comes. */
+  /**
+   * Bytes of the body. After {@link UpstreamCall.pause}, bytes that are already read may still
+   * arrive.
+   */
   onData(chunk: Buffer): void;
   onEnd(): void;
-  /** Already classified: a {@link ProxyError} of kind connection, tls, timeout or malformedAnswer. */
+  /** @param error of kind connection, tls, timeout or malformedAnswer. */
   onError(error: ProxyError): void;
 }
 
+/** A request in flight. */
 export interface UpstreamCall {
-  /** Ends the upstream request at once, the connection with it unless it is still unused. Silent: no callback follows. */
+  /** Ends the request and its connection at once. No callback follows. */
   abort(): void;
   pause(): void;
   resume(): void;
 }
 
-/** A call whose request has a body in memory. */
+/** A request in flight whose body is in memory. */
 export interface SentCall extends UpstreamCall {
-  /** Behind the end of the answer: whether the request's body is read no more, by no socket either, so that its memory is free. */
+  /**
+   * After the end of the answer: whether no socket reads the request's body any more, so that its
+   * memory is free.
+   */
   readonly hasLeftBody: boolean;
 }
 
+/** The client for all upstreams. */
 export interface Upstream {
-  /** Starts a request; never throws, never calls back before it has returned. */
+  /** Starts a request. Never throws, and never calls the handler synchronously. */
   send(request: UpstreamRequest, handler: UpstreamHandler): SentCall;
   /**
-   * Takes over a new configuration's deployments: pools whose origin and TLS did not change are kept, others are closed when their
-   * last request has ended. CA and key files are read again.
+   * Replaces the deployments after a reload. Connection pools with the same origin and TLS stay.
+   * Other pools close after their last request. Reads CA and key files again.
    */
   reload(deployments: readonly Deployment[]): void;
-  /** Ends idle connections; waits for those in use. */
+  /** Closes idle connections, and waits for the others. */
   close(): Promise<void>;
 }

@@ -1,36 +1,39 @@
-/** A request as it goes over the wire: its head as one text, and the pieces of its body. */
+/** Serializes requests to HTTP/1.1. */
 import { BodyStream } from './body-stream.js';
 import type { UpstreamRequest } from './upstream.js';
 
-/** What goes over the wire. */
+/** A serialized request. */
 export interface WireRequest {
-  /** Latin1, with the empty line behind it. */
+  /** The head as latin1, with the empty line. */
   readonly head: string;
-  /** Together as long as the head says. A stream that has no length is sent in chunks, as the head says then. */
+  /** Has the length that the head announces. A stream without a length is sent in chunks. */
   readonly body: readonly Buffer[] | BodyStream;
 }
 
-/** Of a body of several pieces, neighbours up to here are joined; in bytes. */
+/** Adjacent buffers of a body are joined up to this size. */
 const SMALL_BYTES = 4_096;
-/** Up to here all of it is one write anyway; in bytes. */
+/** A body up to this size is sent in a single write. */
 const ONE_WRITE_BYTES = 65_536;
 
-/** How a forward proxy wants to be asked for plain HTTP: by the whole URL (RFC 9112 §3.2.2). */
+/**
+ * The absolute form of a request, which a forward proxy expects for plain HTTP (RFC 9112 §3.2.2).
+ */
 export interface AbsoluteForm {
-  /** Of the upstream. */
+  /** Host and port of the upstream. */
   readonly host: string;
-  /** For the forward proxy itself, a secret; null: it asks for none. */
+  /** Proxy-Authorization of the forward proxy, a secret; null: none. */
   readonly authorization: string | null;
 }
 
-/** A request that would not be one on the wire, or two. Names the header, not its value. */
+/** The request cannot be serialized safely. The message names the header, not its value. */
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError';
 }
 
 /**
+ * Serializes a request.
  * @param path path and query.
- * @param host of the URL, with its port where it is not the scheme's.
+ * @param host host of the URL, with its port if it is not the scheme's default.
  * @throws {UnsendableError}
  */
 export function wireRequest(
@@ -48,7 +51,7 @@ export function wireRequest(
     head += headerLine(name, headers[at + 1] ?? '');
     if (name === 'accept-encoding') hasCoding = true;
   }
-  // What comes compressed has to be decoded before the model's name can be found in it.
+  // The proxy would have to decompress an answer to find the model's name in it.
   if (!hasCoding) head += 'accept-encoding: identity\r\n';
   if (absolute !== null && absolute.authorization !== null)
     head += headerLine('proxy-authorization', absolute.authorization);
@@ -59,29 +62,32 @@ export function wireRequest(
   }
   let length = 0;
   for (const piece of body) length += piece.length;
-  // A request without a body says so where one is to be expected (RFC 9110 §8.6).
+  // RFC 9110 §8.6: a method that usually has a body announces length 0.
   head += length > 0 || method !== 'GET' ? `content-length: ${length}\r\n\r\n` : '\r\n';
-  return { head, body: length <= ONE_WRITE_BYTES ? body : fewer(body) };
+  return { head, body: length <= ONE_WRITE_BYTES ? body : joinChunks(body) };
 }
 
-/** Names that have been found to be proper ones; they are ours and the configuration's, and a few of clients. */
-const properNames = new Set<string>();
+/** Caches valid header names. */
+const validNames = new Set<string>();
 const MAX_NAMES = 1000;
-/** They say where a request ends, and on what connection. */
+/**
+ * Headers that decide where a request ends and how its connection is used. Only the proxy sets
+ * them.
+ */
 const framing = /^(?:host|connection|keep-alive|transfer-encoding|content-length|upgrade|expect|te|trailer)$/;
 
 function headerLine(name: string, value: string): string {
-  if (!properNames.has(name)) {
+  if (!validNames.has(name)) {
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) || framing.test(name))
       throw new UnsendableError(`invalid ${JSON.stringify(name)} header`);
-    if (properNames.size < MAX_NAMES) properNames.add(name);
+    if (validNames.size < MAX_NAMES) validNames.add(name);
   }
   if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new UnsendableError(`invalid ${name} header`);
   return `${name}: ${value}\r\n`;
 }
 
-/** Each piece is written by itself. Views of one memory that follow each other become one view, small pieces next to each other are joined. */
-function fewer(chunks: readonly Buffer[]): readonly Buffer[] {
+/** Reduces the number of writes. Joins adjacent views of the same memory, and small buffers. */
+function joinChunks(chunks: readonly Buffer[]): readonly Buffer[] {
   const joined: Buffer[] = [];
   let last: Buffer | undefined;
   for (const chunk of chunks) {

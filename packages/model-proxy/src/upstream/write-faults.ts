@@ -1,27 +1,31 @@
 /**
- * An upstream may answer before it has read a request whole (413, 401) and close the connection with the rest unread, which resets it.
- * Whoever writes on hears of the reset, and the answer is still with the system: Node's sockets are destroyed by a fault of writing and
- * never read it (RFC 9112 §9.5 wants a client to watch for answers while it sends).
+ * Reads early answers of upstreams. An upstream may answer (413, 401) before it has read all of a
+ * request, and close the connection, which resets it. The next write then fails while the answer
+ * still is in the kernel. Node destroys a socket after a failed write without reading it. RFC 9112
+ * §9.5 asks clients to read answers while they send.
  */
 import type { Socket } from 'node:net';
 
-/** Lets a socket read what has arrived before it hears that it can not write any more. To be called before anything is written. */
+/**
+ * Lets a socket read the bytes that have arrived before it reports a failed write. Call this before
+ * the first write.
+ */
 export function readBeforeWriteFaults(socket: Socket): void {
   const write = socket._write.bind(socket);
   const writev = socket._writev?.bind(socket);
-  socket._write = (chunk, encoding, done) => write(chunk, encoding, heldBack(done));
-  if (writev !== undefined) socket._writev = (chunks, done) => writev(chunks, heldBack(done));
+  socket._write = (chunk, encoding, done) => write(chunk, encoding, delayed(done));
+  if (writev !== undefined) socket._writev = (chunks, done) => writev(chunks, delayed(done));
 }
 
 type Done = (error?: Error | null) => void;
 
-function heldBack(done: Done): Done {
+function delayed(done: Done): Done {
   return (error) => {
     if (!isClosedByPeer(error)) {
       done(error);
       return;
     }
-    // Between two of these the system is asked once for what can be read; before the first it may have been the turn of writes.
+    // Between two `setImmediate` callbacks, Node polls the sockets once.
     setImmediate(() => setImmediate(() => done(error)));
   };
 }
