@@ -22,7 +22,7 @@ async function send(
   count: number,
   first = '',
 ): Promise<{ text: string; read: number }> {
-  const server = createServer(handle);
+  const server = createServer({ keepAliveTimeout: 0 }, handle);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // TCP
