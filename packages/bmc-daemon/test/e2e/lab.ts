@@ -63,9 +63,9 @@ export class Guest extends Machine {
     return Array.from(this.serial.said.matchAll(new RegExp(TELLING, 'g')), ([told]) => told.trim());
   }
 
-  /** What it says next that matters. Nothing is left out: a boot that was not to be is found here. */
-  async tells(): Promise<string> {
-    return (await this.serial.says(TELLING, BOOT_MS)).trim();
+  /** Returns the next boot, medium, button or NMI that the guest reports, including unexpected boots. */
+  async tells(timeoutMs = BOOT_MS): Promise<string> {
+    return (await this.serial.says(TELLING, timeoutMs)).trim();
   }
 
   /** What it boots next. */

@@ -52,6 +52,23 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
   const allowable = async (): Promise<unknown> =>
     property(await lab.bmc.get(guest.path), 'Boot', 'BootSourceOverrideTarget@Redfish.AllowableValues');
 
+  /**
+   * Boots the stick once and returns what the guest reports. The firmware's USB driver has fixed
+   * deadlines, and on a busy host a guest can stop without a word. It then starts again.
+   */
+  const bootUsb = async (machine: Guest): Promise<string> => {
+    for (let attempt = 1; ; attempt += 1) {
+      expect(await machine.setBoot({ target: 'Usb', enabled: 'Once' })).toEqual({ target: 'Usb', enabled: 'Once' });
+      await machine.reset('On');
+      try {
+        return await machine.tells(120_000);
+      } catch (error) {
+        if (attempt === 3) throw error;
+        await machine.reset('ForceOff');
+      }
+    }
+  };
+
   it('are found by a guest that was off', async () => {
     const definition = await guest.definition();
     expect(await insert('Usb', { Image: await configDrive('REST') })).toBe(204);
@@ -99,9 +116,7 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     const stick = `${machine.path}/VirtualMedia/Usb/Actions/VirtualMedia.InsertMedia`;
     const usb = await lab.images.publish('usb.iso', await guestImage({ kind: 'iso', system: 'grub', label: 'USB' }));
     expect((await lab.bmc.finish(await lab.bmc.send('POST', stick, { Image: usb }))).status).toBe(204);
-    expect(await machine.setBoot({ target: 'Usb', enabled: 'Once' })).toEqual({ target: 'Usb', enabled: 'Once' });
-    await machine.reset('On');
-    expect(await machine.tells()).toBe('RACKLESS-ISO label=USB platform=pc');
+    expect(await bootUsb(machine)).toBe('RACKLESS-ISO label=USB platform=pc');
     await machine.reset('ForceOff');
 
     const streamed = await lab.images.publish(
@@ -133,5 +148,5 @@ describeEndToEnd('USB sticks and floppy disks over Redfish', () => {
     await machine.setBoot({ target: 'Cd', enabled: 'Once' });
     await machine.reset('ForceRestart');
     expect(await machine.tells()).toBe('RACKLESS-ISO label=STREAM platform=pc');
-  });
+  }, 900_000);
 });
