@@ -1,11 +1,14 @@
-/** Operations of one machine, one after the other. Machines do not wait for each other. */
+/** Runs the operations of one machine one after the other. Machines do not wait for each other. */
 import { DriverError } from './driver.js';
 
-/** How an operation waits for its turn. */
+/** Options of {@link OperationQueue.run}. */
 export interface QueueOptions {
-  /** Leaves the queue when it aborts, with the signal's reason. An operation that has begun watches the signal itself. */
+  /**
+   * Removes a waiting operation from the queue, with the signal's reason. A running operation
+   * watches the signal itself.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** What {@link OperationQueue.cancelWaiting} knows the operation by. */
+  /** Label for {@link OperationQueue.cancelWaiting}. */
   readonly label?: string;
 }
 
@@ -19,14 +22,14 @@ interface Line {
   readonly waiting: Entry[];
 }
 
-/** A first-in first-out queue per key. A key that nothing waits for costs no memory. */
+/** A first-in first-out queue per key. An idle key uses no memory. */
 export class OperationQueue {
   readonly #lines = new Map<string, Line>();
   readonly #idleWaiters = new Set<() => void>();
 
   /**
-   * Runs the operation once all earlier ones of the key have ended, however they ended.
-   * @throws whatever the operation throws; the signal's reason; the reason of a cancellation.
+   * Runs the operation after all earlier operations of the key have ended.
+   * @throws what the operation throws; the signal's reason; the reason of a cancellation.
    */
   async run<Result>(key: string, operation: () => Promise<Result>, options: QueueOptions = {}): Promise<Result> {
     options.signal?.throwIfAborted();
@@ -38,14 +41,14 @@ export class OperationQueue {
     }
   }
 
-  /** True while an operation of the key runs. */
+  /** Returns whether an operation of the key runs. */
   isBusy(key: string): boolean {
     return this.#lines.has(key);
   }
 
   /**
-   * Rejects the operations with this label that have not begun.
-   * @param options `before`: only those that wait in front of the first one with that label.
+   * Rejects waiting operations with this label.
+   * @param options `before`: only operations in front of the first operation with that label.
    */
   cancelWaiting(key: string, label: string, reason: Error, options: { readonly before?: string } = {}): void {
     for (const entry of [...(this.#lines.get(key)?.waiting ?? [])]) {
@@ -54,7 +57,7 @@ export class OperationQueue {
     }
   }
 
-  /** Rejects everything that waits, and resolves when what runs has ended. */
+  /** Rejects waiting operations, and resolves when the running ones have ended. */
   async close(): Promise<void> {
     const reason = new DriverError('unavailable', 'waiting for an earlier operation: the service is shutting down');
     for (const line of this.#lines.values()) for (const entry of [...line.waiting]) entry.cancel(reason);

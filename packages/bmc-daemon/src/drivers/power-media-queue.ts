@@ -1,16 +1,19 @@
 /**
- * The order of the operations of one machine, the same for every driver. Ironic and sushy do not wait for the task of a slow
- * InsertMedia, so the power-on that they send next waits here. If the insert fails, that power-on fails too: a guest never boots an
- * empty drive. An eject ends the inserts of its drive that were requested before it.
+ * Queues power and media operations of each machine, the same for every driver. Ironic and sushy do
+ * not wait for the task of a slow InsertMedia, so their next power-on waits here. If the insert
+ * fails, the power-on fails too: a guest never boots an empty drive. An eject cancels the inserts
+ * of its drive that were requested before it.
  */
 import { DriverError, type OperationOptions, type PowerAction } from './driver.js';
 import type { MediaDevice } from './media-snapshot.js';
 import { OperationQueue } from './operation-queue.js';
 
-/** Actions that boot a guest, and so wait for the image that it might boot from. */
+/** Actions that boot a guest. They wait for an image that the guest may boot from. */
 const bootsGuest: ReadonlySet<PowerAction> = new Set(['create', 'reboot', 'reset', 'cycle', 'pressButton']);
 
-/** What the operations of the queue are known by. A `restart` was begun before whatever image it waits for was asked for. */
+/**
+ * Labels of the operations. A `restart` began before any insert that it waits for was requested.
+ */
 type Label = 'power' | 'restart' | 'media';
 
 interface Named {
@@ -25,22 +28,23 @@ interface Insertion {
   readonly cancelling: AbortController;
 }
 
-/** The turns of each machine. */
+/** The queue of each machine. */
 export class PowerMediaQueue {
   readonly #queue = new OperationQueue();
   readonly #insertions = new Set<Insertion>();
   readonly #closing = new AbortController();
 
-  /** True where the action has to take its turn by {@link power}. */
+  /** Returns whether the action must go through {@link power}. */
   mustWait(action: PowerAction): boolean {
     return bootsGuest.has(action);
   }
 
   /**
-   * Runs an insert. If it fails, what waits to boot from its image fails too, up to the next insert or eject. If it is rejected
-   * because the drive holds another image, the drive stays as it is and everything goes on.
-   * @param insert is given a signal that aborts with the caller's, with an eject of the drive, and with {@link close}.
-   * @throws whatever the insert throws; the signal's reason, at once while the insert waits.
+   * Runs an insert. If it fails, power actions that wait for its image fail too, up to the next
+   * insert or eject. If the drive holds another image, only the insert fails.
+   * @param insert gets a signal that aborts with the caller's signal, an eject of the drive, or
+   *   {@link close}.
+   * @throws what the insert throws; the signal's reason, at once while the insert waits.
    */
   async insert(
     { uuid, name }: Named,
@@ -56,7 +60,7 @@ export class PowerMediaQueue {
     const run = async (): Promise<void> => {
       hasBegun = true;
       try {
-        // An insert that was cancelled while it waited keeps its place: what waits behind it must not boot an empty drive.
+        // A cancelled insert stays in the queue: operations behind it must not boot an empty drive.
         signal.throwIfAborted();
         await insert(signal);
       } catch (error) {
@@ -75,7 +79,7 @@ export class PowerMediaQueue {
           if (!hasBegun) reject(signal.reason as Error);
         };
         signal.addEventListener('abort', leave, { once: true });
-        // Node keeps a signal that was combined from others in memory while it has a listener.
+        // Node.js holds a combined signal in memory while it has a listener.
         void turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
       });
     } finally {
@@ -84,8 +88,8 @@ export class PowerMediaQueue {
   }
 
   /**
-   * Runs an eject. First it ends the inserts of the same drive that run or wait: they fail with `insertFailed`.
-   * @throws whatever the eject throws; the signal's reason while it waits.
+   * Runs an eject. First it cancels inserts into the same drive: they fail with `insertFailed`.
+   * @throws what the eject throws; the signal's reason while it waits.
    */
   async eject(
     { uuid, name }: Named,
@@ -102,23 +106,29 @@ export class PowerMediaQueue {
 
   /**
    * Runs an action that boots the guest.
-   * @throws {DriverError} insertFailed, where the image that it waited for could not be inserted; what {@link switchOff} gives.
+   * @throws {DriverError} insertFailed, if the insert before it failed; the reason of {@link
+   *   switchOff}.
    */
   async power({ uuid }: Named, action: () => Promise<void>, { signal }: OperationOptions): Promise<void> {
     await this.#run(uuid, action, 'power', signal);
   }
 
-  /** Runs the rest of a restart whose guest has gone off already: it is not left off because of an image that came later. */
+  /**
+   * Runs the second half of a restart whose guest is already off. A failed insert that came later
+   * does not cancel it.
+   */
   async restart({ uuid }: Named, action: () => Promise<void>): Promise<void> {
     await this.#run(uuid, action, 'restart', undefined);
   }
 
-  /** Rejects what waits to boot the machine: it would start it after it was switched off. */
+  /** Rejects waiting actions that would start the machine after it was switched off. */
   switchOff({ uuid }: Named, reason: DriverError): void {
     for (const label of ['power', 'restart'] as const) this.#queue.cancelWaiting(uuid, label, reason);
   }
 
-  /** Rejects everything that waits, ends inserts, and resolves when what runs has ended. */
+  /**
+   * Rejects waiting operations, cancels inserts, and resolves when running operations have ended.
+   */
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'inserting an image: the service is shutting down'));
     await this.#queue.close();
@@ -133,7 +143,10 @@ function ejected(name: string): DriverError {
   return new DriverError('insertFailed', `inserting an image into machine ${name}: an eject of the drive cancelled it`);
 }
 
-/** An insert's own message is for clients, unless it is of the kind that is for the log alone. */
+/**
+ * Returns the error of an action that waited for a failed insert. Messages of kind `internal` are
+ * for the log only.
+ */
 function withoutImage(name: string, cause: unknown): DriverError {
   const why = cause instanceof DriverError && cause.kind !== 'internal' ? `: ${cause.message}` : '';
   const message = `starting machine ${name}: the image that it waited for was not inserted${why}`;

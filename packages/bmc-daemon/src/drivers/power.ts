@@ -1,12 +1,12 @@
 /**
- * What a reset type comes to on a machine in a given state: one table for every driver, so that the fake one teaches client
- * developers the same rules as libvirt does.
+ * Translates power actions into hypervisor calls by the state of the machine. All drivers share
+ * this table, so that the fake driver behaves as libvirt does.
  */
 import { DriverError, type DomainState, type PowerAction } from './driver.js';
 
-/** One call to the hypervisor, in libvirt's words. */
+/** One hypervisor call, with libvirt's name. */
 export type PowerStep =
-  /** Throws away the state that a machine which is off would go on from; nothing where it has none. */
+  /** Removes the saved state of a machine that is off; nothing if there is none. */
   | 'managedSaveRemove'
   | 'create'
   | 'destroy'
@@ -19,15 +19,18 @@ export type PowerStep =
   | 'pmSuspend'
   | 'pmWakeup';
 
-/** Destroy and start anew: the only way out of a state in which a reset would leave the guest where it is. */
+/** Destroy and start: for states in which a reset does not restart the guest. */
 const cycle: readonly PowerStep[] = ['destroy', 'create'];
-/** A restart is a boot: a machine that was saved would only go on where it was. */
+/** A restart must boot. A saved machine would continue instead. */
 const freshBoot: readonly PowerStep[] = ['managedSaveRemove', 'create'];
 const nothing: readonly PowerStep[] = [];
 const refuse = 'refuse';
 type Row = Readonly<Record<PowerAction, readonly PowerStep[] | typeof refuse>>;
 
-/** `nostate` is what a hypervisor says that cannot tell: taken as running, since it lists the machine as active. */
+/**
+ * `nostate` means that the hypervisor does not know the state. It lists the machine as active, so
+ * the row is that of a running machine.
+ */
 const running: Row = {
   create: nothing,
   destroy: ['destroy'],
@@ -42,14 +45,14 @@ const running: Row = {
   pmSuspend: ['pmSuspend'],
 };
 
-/** There is no guest that could sleep or be held. */
+/** No guest runs that could be suspended or paused. */
 const noGuest = { suspend: refuse, resume: refuse, pmSuspend: refuse } as const;
 
 const table: Readonly<Record<DomainState, Row>> = {
   nostate: running,
   running,
   blocked: running,
-  // A paused guest cannot see the ACPI button, and libvirt's reset leaves it paused: it would never come up.
+  // A paused guest does not see the ACPI button, and libvirt's reset leaves it paused.
   paused: {
     ...running,
     create: ['resume'],
@@ -61,7 +64,8 @@ const table: Readonly<Record<DomainState, Row>> = {
     resume: ['resume'],
     pmSuspend: refuse,
   },
-  // The guest has finished and QEMU is about to go: "domain is already active" is all that a create would earn.
+  // The guest has ended and QEMU is about to exit. A create would fail with "domain is already
+  // active".
   shutdown: {
     ...running,
     ...noGuest,
@@ -84,7 +88,8 @@ const table: Readonly<Record<DomainState, Row>> = {
     pressButton: ['create'],
     ...noGuest,
   },
-  // Kept by `<on_crash>preserve`: On does nothing, for whoever asked for it wants to look at the memory.
+  // `<on_crash>preserve` keeps the process, so that the user can inspect its memory. On therefore
+  // does nothing.
   crashed: {
     ...running,
     ...noGuest,
@@ -94,7 +99,7 @@ const table: Readonly<Record<DomainState, Row>> = {
     injectNmi: refuse,
     pressButton: refuse,
   },
-  // Whoever wants it on, or presses its button, wakes it, as a server's.
+  // On and the power button wake the machine, as on a server.
   pmsuspended: {
     ...running,
     create: ['pmWakeup'],
@@ -108,13 +113,14 @@ const table: Readonly<Record<DomainState, Row>> = {
   },
 };
 
-/** What ends the machine's process, at once or when the guest obeys. */
+/** Calls that end the process of the machine, at once or through its guest. */
 const ends: ReadonlySet<PowerStep> = new Set(['destroy', 'shutdown', 'pmSuspend']);
 
 /**
- * The steps that carry out a power action, in order; none where the machine is already there.
- * @throws {DriverError} conflict where the state does not allow it: a graceful action needs a guest that runs. transient where
- * the machine would be gone with its process.
+ * Returns the calls of a power action in order; none if the machine is already in the requested
+ * state.
+ * @throws {DriverError} conflict, if the state does not allow it (a graceful action needs a running
+ *   guest); transient, if the machine would be lost with its process.
  */
 export function planPower(
   action: PowerAction,
@@ -126,7 +132,9 @@ export function planPower(
   return steps;
 }
 
-/** Of a machine that exists only as long as it runs. @param doing what would end it. */
+/**
+ * Returns the error of an action that would delete a transient machine. @param doing the action.
+ */
 export function transientError(doing: string): DriverError {
   const advice = 'it has no definition that could be started again; give it one with virsh define';
   return new DriverError('transient', `${doing} of a transient machine, which would be lost: ${advice}`);

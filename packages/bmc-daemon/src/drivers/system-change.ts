@@ -124,6 +124,6 @@ export function cdStep(
   if (image !== null && holds(storedUrl(image.url))) return 'keep';
   if (image === null) return holds(replaces) ? 'eject' : 'keep';
   if (!holds(replaces))
-    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another one`);
+    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
   return 'insert';
 }

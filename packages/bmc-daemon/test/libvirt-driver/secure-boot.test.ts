@@ -158,7 +158,7 @@ describe('Secure Boot', () => {
     await writeFile(file, 'QFI');
     await driver.change(guest.uuid, { secureBoot: 'on' });
     expect(host.messages.join()).toContain(
-      `the UEFI variables of machine ${guest.name} are made anew, with no boot entries`,
+      `the UEFI variables of machine ${guest.name} are reset, without the boot entries`,
     );
     await driver.power(guest.uuid, 'create');
     expect(variableNames(await readFile(file))).toEqual(expect.arrayContaining(['PK', 'KEK', 'db']));

@@ -61,7 +61,7 @@ describe('a host without a monitor', () => {
     expect(await order('--inactive')).toEqual(['1', undefined]);
     expect(await boot()).toEqual({ enabled: 'disabled', target: 'none' });
     expect(host.messages).toContain(
-      'machine dummy can not be started paused: its one-time boot order holds until power-off',
+      'machine dummy cannot start paused: its one-time boot order applies until power-off',
     );
     await driver.power(uuid, 'destroy');
     await driver.power(uuid, 'create');
@@ -90,7 +90,7 @@ describe('a host without a monitor', () => {
   it('keeps an override of a running machine for its next power-on, and the log says so', async () => {
     await driver.power(uuid, 'create');
     await driver.change(uuid, { boot: { enabled: 'once', target: 'cdrom' } });
-    expect(host.messages).toContain('no access to QEMU monitors: a boot override holds from the next power-on');
+    expect(host.messages).toContain('no access to QEMU monitors: a boot override takes effect at the next power-on');
     expect(await boot()).toEqual({ enabled: 'once', target: 'cdrom' });
     await driver.power(uuid, 'reset');
     expect(await order()).toEqual(['2', '1']);

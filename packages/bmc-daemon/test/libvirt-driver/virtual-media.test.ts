@@ -419,7 +419,7 @@ describe('drives', () => {
     await driver.power(guest.uuid, 'create');
     await guest.serial.reaches(2);
     await driver.insertMedia(guest.uuid, 'cdrom', image(url));
-    expect(host.messages.join('\n')).toContain(`machine ${guest.name} can not be given a drive while it runs`);
+    expect(host.messages.join('\n')).toContain(`machine ${guest.name} accepts no drive while it runs`);
     await driver.change(guest.uuid, { boot: { enabled: 'once', target: 'cdrom' } });
     // A restart is a new process then, for this one knows no such drive.
     await driver.power(guest.uuid, 'reset');

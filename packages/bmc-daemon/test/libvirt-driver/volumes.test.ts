@@ -258,7 +258,7 @@ describe('a volume of a running guest', () => {
       { target: 'vda', pending: false },
       { target, bus: 'sata', source: expect.stringMatching(/\.img$/), pending: true, storage: 'raid' },
     ]);
-    expect(qemu.messages.filter((text) => text.includes('can not be given a disk while it runs'))).toHaveLength(1);
+    expect(qemu.messages.filter((text) => text.includes('accepts no disk while it runs'))).toHaveLength(1);
     await guests.power(uuid, 'destroy');
     await guests.power(uuid, 'create');
     expect(await disks()).toMatchObject([{ target: 'vda' }, { target, pending: false }]);

@@ -39,7 +39,7 @@ describe('consoles of the fake driver', () => {
     const first = await driver.console.open('node-2');
     const inUse = new DriverError(
       'consoleInUse',
-      'connecting to the console of machine node-2: somebody else is connected',
+      'connecting to the console of machine node-2: another client is connected',
     );
     await expect(driver.console.open('node-2')).rejects.toEqual(inUse);
     const closed = once(first, 'close');

@@ -30,7 +30,7 @@ export class FakeConsoles implements ConsoleControl {
     if (this.#ports.has(machine.uuid))
       throw new DriverError(
         'consoleInUse',
-        `connecting to the console of machine ${machine.name}: somebody else is connected`,
+        `connecting to the console of machine ${machine.name}: another client is connected`,
       );
     const stream = terminal(machine);
     const port = { stream };

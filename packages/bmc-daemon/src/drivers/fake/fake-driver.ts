@@ -156,7 +156,7 @@ export class FakeDriver implements HypervisorDriver {
       if (present.inserted) {
         const wanted = filled(present, image);
         if (present.image === wanted.image && present.writeProtected === wanted.writeProtected) return;
-        throw new DriverError('mediaInUse', 'inserting an image: the drive holds another one');
+        throw new DriverError('mediaInUse', 'inserting an image: the drive holds another image');
       }
       await this.#fetchImage(image, { ...options, signal });
       this.#setDrive(uuid, filled(this.#drive(uuid, device), image));

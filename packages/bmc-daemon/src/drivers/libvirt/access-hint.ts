@@ -1,17 +1,18 @@
-/** The advice for a libvirt that runs on this host and refuses the account of this process. */
+/** Advice for a user whose account the local libvirt rejects. */
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError } from '@rackless/libvirt';
 
-/** The account that libvirt refused. */
+/** The account that libvirt rejected. */
 export interface Account {
   readonly uid: number;
   readonly name: string;
 }
 
 /**
- * The command that admits the account to libvirt.
+ * Returns the command that gives the account access to libvirt.
  * @param failure why there is no connection.
- * @returns null where something else is the reason. An account may have no way in to another host, so this is about this host only.
+ * @returns null if there is another reason, or libvirt runs on another host, which may not have the
+ *   account.
  */
 export function accessHint(failure: unknown, uri: string, account: Account): string | null {
   if (account.uid === 0 || !isLocal(uri) || !isRefusal(failure)) return null;
@@ -21,12 +22,15 @@ export function accessHint(failure: unknown, uri: string, account: Account): str
   );
 }
 
-/** `qemu:///system`, `qemu+unix:///system?socket=…`: no host between the slashes. */
+/**
+ * Returns whether a URI has no host between the slashes: `qemu:///system`,
+ * `qemu+unix:///system?socket=…`.
+ */
 function isLocal(uri: string): boolean {
   return /^[^/]*:\/\/\//.test(uri);
 }
 
-/** The socket's mode (EACCES), or polkit. */
+/** Returns whether the mode of the socket (EACCES) or polkit rejected the account. */
 function isRefusal(failure: unknown): boolean {
   if (isLibvirtError(failure, 'AUTH_FAILED', 'AUTH_UNAVAILABLE', 'AUTH_CANCELLED')) return true;
   if (errorCode(failure) === 'EACCES') return true;

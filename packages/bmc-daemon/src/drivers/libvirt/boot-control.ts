@@ -1,10 +1,13 @@
 /**
- * The boot override of real machines.
+ * Applies the boot override to real machines.
  *
- * *Continuous* is the order in the persistent definition; the user's own order is kept in the machine's metadata and put back byte
- * for byte. *Once* never touches the definition: it waits in the metadata, and the machine's next start uses it (`cold-start.ts`).
- * A QEMU that runs is told either at once, because its guest may restart by itself: QEMU reads the order at a machine reset and at
- * no other time, so a once-order is taken back when the firmware has read it (`reset-watch.ts`).
+ * A *continuous* override is the order in the persistent definition. The metadata stores the user's
+ * own order, and the daemon restores it byte for byte. A *once* override never touches the
+ * definition: it waits in the metadata, and the next start uses it (`cold-start.ts`).
+ *
+ * The daemon also sets either order in a running QEMU, because the guest may restart by itself.
+ * QEMU reads the order only at a machine reset. The daemon therefore removes a once order after the
+ * firmware has read it (`reset-watch.ts`).
  */
 import { DomainEventStartedDetail } from '@rackless/libvirt';
 import type { BootChoice } from '../boot-override.js';
@@ -30,11 +33,14 @@ import { readDomain } from './xml/domain.js';
 import type { FirmwareChoice } from './xml/firmware.js';
 import { readMetadata } from './xml/metadata.js';
 
-/** What boot orders are changed by. */
+/** Dependencies of {@link BootControl}. */
 export interface BootControlOptions {
   readonly host: Host;
   readonly bootLoaderMap: BootLoaderMap;
-  /** Master copy of the variables for a UEFI image of the map. Default: the one that its name goes with. */
+  /**
+   * Template of the UEFI variables for an image of the map. Default: the template that the name of
+   * the image implies.
+   */
   readonly variables?: string | null;
 }
 
@@ -43,14 +49,14 @@ export class BootControl {
   readonly #host: Host;
   readonly #bootLoaderMap: BootLoaderMap;
   readonly #variables: string | null;
-  /** Machines whose QEMU has been told a once-order. */
+  /** Machines whose QEMU has a once order. */
   readonly #armed = new Set<string>();
-  /** Machines whose QEMU {@link reconcile} has looked at: what it was told since is known. */
+  /** Machines that {@link reconcile} has read: the daemon knows the order of their QEMU. */
   readonly #reconciled = new Set<string>();
-  /** Machines that were reset, and whose once-order is being used if they have one. */
+  /** Machines that were reset. If they have a once order, the firmware is using it. */
   readonly #resetting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
-  #toldAboutMonitor = false;
+  #hasReportedMonitor = false;
 
   constructor({ host, bootLoaderMap, variables = null }: BootControlOptions) {
     this.#variables = variables;
@@ -58,20 +64,27 @@ export class BootControl {
     this.#bootLoaderMap = bootLoaderMap;
   }
 
-  /** Waits for nothing that is not under way; what has been told to a QEMU is found again by {@link reconcile}. */
+  /**
+   * Aborts the waits for resets, and resolves when the background work has ended. The next {@link
+   * reconcile} finds the orders that are set.
+   */
   async close(): Promise<void> {
     for (const uuid of [...this.#resetting.keys()]) this.#forgetReset(uuid);
     await Promise.allSettled([...this.#background]);
   }
 
-  /** A client has changed the override. A restart that came before has not used what the client asks for. */
+  /**
+   * Stops the wait for a restart, because that restart has not used the override that the client
+   * has just set.
+   */
   overrideChanged(uuid: string): void {
     this.#forgetReset(uuid);
   }
 
   /**
-   * The guest restarts, or the machine was reset: a once-order has been read by then, or is about to be. Of every machine, for
-   * what an earlier daemon has told its QEMU is not known before {@link reconcile} has come to it.
+   * Handles a restart or a reset of the guest: the firmware has read a once order, or is about to.
+   * Before {@link reconcile} has read a machine, the daemon does not know its order, so it watches
+   * the machine in any case.
    */
   onReboot(uuid: string): void {
     this.#forgetReset(uuid);
@@ -89,24 +102,28 @@ export class BootControl {
     });
   }
 
+  /** Forgets the order of a process that has ended. */
   onStopped(uuid: string): void {
     this.#forgetReset(uuid);
     this.#armed.delete(uuid);
   }
 
   /**
-   * Somebody else has started the machine. It boots by its own order by now: a pending once-order is told to its QEMU, and a
-   * guest that has only just begun to boot is reset to obey it. One that was restored goes on, and obeys at its own restart.
+   * Handles a start by another program. The machine boots by its own order, so the daemon sets a
+   * pending once order in its QEMU. It resets a guest that has just begun to boot. A guest that was
+   * restored continues, and uses the order at its next restart.
    */
   onStartedElsewhere(uuid: string, detail: number): void {
     this.#inBackground(uuid, 'applying the one-time boot order', async (machine) => {
       await this.#host.edits.run(uuid, async () => {
         const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
-        // Another daemon on this host may be using the override at this very moment.
+        // Another daemon on this host may be using the override at this moment.
         if (instance === null || onceDevice(xml) === null || isStarting(instance)) return;
         await this.#applyOrder(machine, instance, xml);
         if (detail === DomainEventStartedDetail.BOOTED && this.#armed.has(uuid)) {
-          this.#host.log.info(`machine ${machine.name} was started by somebody else: reset for its one-time boot`);
+          this.#host.log.info(
+            `machine ${machine.name} was started by another program: resetting it for its one-time boot`,
+          );
           const drives = instance.domain.devices.disks.map(({ target }) => target);
           await firmwareIsUp(machine.domain, drives, this.#host.timeoutMs);
           await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
@@ -115,7 +132,10 @@ export class BootControl {
     });
   }
 
-  /** Takes up what an earlier daemon, or one that was cut off, has left of a machine that runs. */
+  /**
+   * Finishes the boot override of a running machine that an earlier daemon, or a lost connection,
+   * has left.
+   */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const { xml, instance } = known;
     if (instance !== null && (readMetadata(xml).boot !== null || readProcess(instance) !== null)) {
@@ -130,11 +150,13 @@ export class BootControl {
       if (instance === null) return;
       const armed = readProcess(instance)?.armed ?? null;
       if (onceDevice(xml) === null) {
-        // A client has changed the override, and the process may not have been told. An order of the user's own waits for a restart.
+        // The client may have changed the override before the daemon ended. An order of the user
+        // waits for a restart.
         if (armed !== null || readMetadata(xml).boot !== null) await this.#applyOrder(machine, instance, xml);
         return;
       }
-      // Heard to restart since we listen: it is taken back in a moment, though the drive may not have been read yet.
+      // This daemon has seen the restart and removes the order soon, although the firmware may not
+      // have read the drive yet.
       if (armed !== null && this.#resetting.has(machine.uuid)) return;
       if (armed !== null && (await this.#hasBooted(machine, armed))) {
         await this.#finish(machine, { xml, instance });
@@ -145,8 +167,8 @@ export class BootControl {
   }
 
   /**
-   * The definition has changed, or a device has come to the running machine: its QEMU is told what it can be told now. The caller
-   * holds the machine's turn in `edits`.
+   * Sets the order of the changed definition, or of a machine with a new device, in the running
+   * QEMU. The caller has locked the machine in `edits`.
    */
   async applyOrder(machine: Machine): Promise<void> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -154,8 +176,9 @@ export class BootControl {
   }
 
   /**
-   * Whether a restart has to be a new QEMU process, because the definition says something about booting that this one does not know.
-   * @param onceByReset whether an armed once-order may be left to a reset of this process.
+   * Returns whether a restart needs a new QEMU process, because the definition has boot settings
+   * that this process does not know.
+   * @param onceByReset whether a reset of this process may use a once order that is set.
    */
   async needsNewProcess(machine: Machine, { onceByReset }: { readonly onceByReset: boolean }): Promise<boolean> {
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -167,25 +190,29 @@ export class BootControl {
     const loader = defined.os.loader?.path ?? null;
     const { resetNvram, settings, owner } = readMetadata(xml);
     if (resetNvram || defined.firmware !== running.firmware) return true;
-    // A new process shows a later daemon that the update is installed; a reset leaves no trace.
+    // After an update, a later daemon recognizes the new process. A reset leaves no trace.
     if ((owner?.firmwareUpdate?.staged ?? null) !== null) return true;
     if (settings !== null && Object.keys(settings.pending).length > 0) return true;
     if (loader !== null && loader !== running.os.loader?.path) return true;
-    // A device that the user has plugged in for this run only is no reason to lose it.
+    // A restart in a new process would lose a device that the user has plugged in for this run
+    // only.
     const plugged = new Set(bootableDevices(running.devices).map(({ key }) => key));
     if (bootableDevices(defined.devices).some(({ key }) => !plugged.has(key))) return true;
     const present = known?.order ?? deviceKeys(effectiveBootOrder(running));
     return !same(present, deviceKeys(effectiveBootOrder(defined)));
   }
 
-  /** The files that a boot mode means here. @throws {DriverError} invalid, where one of them does not exist. */
+  /**
+   * Returns the firmware files of a boot mode on this host. @throws {DriverError} invalid, if a
+   * file does not exist.
+   */
   async wantedFirmware(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {
     return await chooseFirmware(this.#bootLoaderMap, firmware, architecture, this.#variables);
   }
 
   /**
-   * Tells the running QEMU the order of a definition. Ignores a machine that stops meanwhile: it finds the order in its definition.
-   * The caller holds the machine's turn in `edits`.
+   * Sets the order of a definition in the running QEMU. Ignores a machine that stops meanwhile,
+   * because its definition has the order. The caller has locked the machine in `edits`.
    * @param xml the definition.
    */
   async applyOrderIfRunning(machine: Machine, instance: Instance, xml: string): Promise<void> {
@@ -197,7 +224,7 @@ export class BootControl {
     }
   }
 
-  /** Tells the running QEMU the order of this definition, and the once-order that is pending in it. */
+  /** Sets the order of this definition, and its pending once order, in the running QEMU. */
   async #applyOrder(machine: Machine, instance: Instance, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const domain = readDomain(xml);
@@ -209,20 +236,21 @@ export class BootControl {
     if (once === null && (known?.armed ?? null) === null && same(present, order)) return;
     const keys = once === null ? order : deviceKeys(orderWithFirst(instance.domain, once));
     if (!(await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, keys), timeoutMs))) {
-      if (!this.#toldAboutMonitor) log.info('no access to QEMU monitors: a boot override holds from the next power-on');
-      this.#toldAboutMonitor = true;
+      if (!this.#hasReportedMonitor)
+        log.info('no access to QEMU monitors: a boot override takes effect at the next power-on');
+      this.#hasReportedMonitor = true;
       return;
     }
     const armed = once === null ? null : { target: once, evidence: await this.#evidence(machine, instance, once) };
     try {
       await saveProcess(machine, { instance: instance.id, order, armed }, timeoutMs);
     } catch (error) {
-      // QEMU and its record never differ: the next daemon trusts the record.
-      const told = known?.armed ?? null;
-      const former = told === null ? present : deviceKeys(orderWithFirst(instance.domain, told.target));
+      // Restores the order in QEMU, because the next daemon trusts the record.
+      const formerArmed = known?.armed ?? null;
+      const former = formerArmed === null ? present : deviceKeys(orderWithFirst(instance.domain, formerArmed.target));
       await setQemuBootOrder(machine.domain, bootIndexes(instance.domain, former), timeoutMs).catch(
         (reason: unknown) => {
-          log.warn(`telling machine ${machine.name} its former boot order failed`, { error: reason });
+          log.warn(`restoring the boot order of machine ${machine.name} failed`, { error: reason });
         },
       );
       throw error;
@@ -253,17 +281,19 @@ export class BootControl {
     });
   }
 
-  /** The once-order has been used: the machine's own holds again, and the override reads as disabled. */
+  /** Restores the order of the machine after the once order was used, and disables the override. */
   async #finish(machine: Machine, { xml, instance }: Definition): Promise<void> {
-    // The process first: if this ends in between, the override still reads as pending and is found again.
+    // QEMU comes first: if the daemon ends in between, the override is still pending and the next
+    // daemon finds it.
     if (instance !== null) await this.#applyOrder(machine, instance, withOverrideUsed(xml));
-    // Read again: QEMU took its time, and what was done meanwhile (virsh, another daemon's eject) must not be undone.
+    // Reads again, because QEMU takes time. A change by virsh or by another daemon meanwhile must
+    // stay.
     const { hypervisor, timeoutMs } = this.#host;
     const { xml: from } = await readDefinition(machine, timeoutMs);
     await saveDefinition(hypervisor, machine, { from, to: withOverrideUsed(from) }, timeoutMs);
   }
 
-  /** How often the drive that the override boots from has been read so far. */
+  /** Counts the reads of the drive that the override boots from. */
   async #evidence(machine: Machine, { domain }: Instance, target: BootChoice): Promise<Armed['evidence']> {
     const [first] = orderWithFirst(domain, target);
     if (first?.device.kind !== 'disk') return null;
@@ -273,8 +303,9 @@ export class BootControl {
   }
 
   /**
-   * Whether the guest has restarted while no daemon watched. Firmware that boots from a drive reads it; a guest that reads the
-   * drive by itself meanwhile looks the same. Without any trace the override stays pending.
+   * Returns whether the guest has restarted while no daemon watched. Firmware that boots from a
+   * drive reads it. A guest that reads the drive itself looks the same. Without evidence, the
+   * override stays pending.
    */
   async #hasBooted(machine: Machine, { evidence }: Armed): Promise<boolean> {
     if (evidence === null) return false;
@@ -287,7 +318,7 @@ export class BootControl {
       .find(uuid)
       .then(work)
       .catch((error: unknown) => {
-        // Gone meanwhile, with its override.
+        // The machine was deleted meanwhile, and its override with it.
         if (error instanceof DriverError && error.kind === 'notFound') return;
         this.#host.log.warn(`${doing} of machine ${uuid} failed`, { error });
       });

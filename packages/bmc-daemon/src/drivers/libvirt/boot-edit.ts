@@ -1,4 +1,4 @@
-/** What a definition says about the boot override that is kept with it. Pure. */
+/** Edits of a definition for the boot override and the firmware. Pure. */
 import {
   afterBoot,
   changesOverride,
@@ -25,13 +25,16 @@ import { variablesOf, withFirmware, type FirmwareChoice } from './xml/firmware.j
 import { readMetadata, withMetadata, type BootRecord, type MachineRecord } from './xml/metadata.js';
 import { noSettings, settingsOrNull } from './xml/settings-record.js';
 
-/** A boot mode and the files that it means on this host. */
+/** A boot mode and its files on this host. */
 export interface WantedFirmware {
   readonly type: FirmwareType;
   readonly choice: FirmwareChoice;
 }
 
-/** The definition with a client's change in it. @param change with its firmware looked up; null: it stays as it is. */
+/**
+ * Returns the definition with a client's change of booting. @param change its `firmware` has the
+ * files; null: the firmware stays as it is.
+ */
 export function withBootChange(
   { persistent }: Pick<Machine, 'persistent'>,
   xml: string,
@@ -43,7 +46,7 @@ export function withBootChange(
   if (!changesOverride(change)) return result;
   const record = readMetadata(result);
   const override = mergeBootOverride(record.boot ?? untouchedOverride(firstBootDevice(readDomain(result))), change);
-  // As on a server whose drive is part of its controller: there is always one to boot from.
+  // Adds an empty CD drive, because a server always has a drive to boot from.
   if (overrideDevice({ ...override, enabled: 'once' }) === 'cdrom' && persistent && !hasDevice(result, 'cdrom'))
     result = withCdrom(result, null).xml;
   const saved = record.boot?.saved ?? null;
@@ -53,10 +56,13 @@ export function withBootChange(
 }
 
 /**
- * The definition after a change of its firmware, with what that means for the variables: made of another master copy, they would be
- * the wrong ones (with Secure Boot in them the new firmware would refuse what it was chosen to boot), and have to be made anew by the
- * next start. What is changed there and back before a start, or while the machine boots by BIOS, keeps them, and with them what the
- * installed system has written there.
+ * Returns the definition with the record of the UEFI variables updated after a change of the
+ * firmware.
+ *
+ * Variables from another template do not fit: with the keys of Secure Boot, the new firmware would
+ * reject its boot loader. The next start then makes the variables again. If the firmware changes
+ * back before a start, or while the machine boots by BIOS, the variables stay, with everything that
+ * the installed system has written there.
  */
 export function withVariablesFor(before: string, after: string): string {
   const [old, now] = [readDomain(before), readDomain(after)];
@@ -70,14 +76,14 @@ export function withVariablesFor(before: string, after: string): string {
   return withMetadata(after, { ...record, resetNvram, settings: settingsOrNull({ ...settings, variables }) });
 }
 
-/** The record of a machine whose variables are those of its definition again. */
+/** Returns the record of a machine whose variables fit its definition again. */
 export function withVariablesMade(record: MachineRecord): MachineRecord {
   if (!record.resetNvram) return record;
   const settings = record.settings && settingsOrNull({ ...record.settings, variables: null });
   return { ...record, settings, resetNvram: false };
 }
 
-/** What is asked for now comes before what waits for a start. */
+/** Removes a pending firmware setting, because an immediate change replaces it. */
 function withoutPendingFirmware(xml: string): string {
   const record = readMetadata(xml);
   if (record.settings?.pending.firmware === undefined) return xml;
@@ -85,7 +91,10 @@ function withoutPendingFirmware(xml: string): string {
   return withMetadata(xml, { ...record, settings: settingsOrNull({ ...record.settings, pending }) });
 }
 
-/** A change of the user's own definition beneath an override whose order stands in it; the override is put on again. */
+/**
+ * Applies an edit to the definition without the order of an override, and applies the override
+ * again.
+ */
 export function editOwnDefinition(xml: string, edit: (own: string) => string): string {
   const record = readMetadata(xml);
   const { boot } = record;
@@ -94,28 +103,25 @@ export function editOwnDefinition(xml: string, edit: (own: string) => string): s
   return withContinuousOrder(edit(own));
 }
 
-/** The definition after a boot: a one-time override in it reads as disabled. */
+/** Returns the definition after a boot: a once override is disabled. */
 export function withOverrideUsed(xml: string): string {
   const record = readMetadata(xml);
   return record.boot === null ? xml : withMetadata(xml, { ...record, boot: bootRecordAfterBoot(record.boot) });
 }
 
-/** The record of an override after a boot. The user's own order stays in it. */
+/** Returns the record of an override after a boot. It still has the order of the user. */
 export function bootRecordAfterBoot(boot: BootRecord): BootRecord {
   return { ...afterBoot(boot), saved: boot.saved };
 }
 
-/** What a once-order that is pending in a definition boots from. */
+/** Returns the device of a pending once override, or null. */
 export function onceDevice(xml: string): BootChoice | null {
   const { boot } = readMetadata(xml);
   if (boot?.enabled !== 'once') return null;
   return overrideDevice(boot) ?? null;
 }
 
-/**
- * The definition with the order of a continuous override that is kept with it and not applied yet, because the machine had no
- * device of that kind.
- */
+/** Applies a continuous override that was stored before the machine had such a device. */
 export function withContinuousOrder(xml: string): string {
   const record = readMetadata(xml);
   const { boot } = record;
@@ -126,14 +132,17 @@ export function withContinuousOrder(xml: string): string {
   return withMetadata(ordered.xml, { ...record, boot: { ...boot, saved: ordered.saved } });
 }
 
-/** The order of a transient machine, which has no definition to hold one: a continuous override is all in its QEMU. */
+/**
+ * Returns the boot order of a transient machine. It has no definition to change, so only its QEMU
+ * has a continuous override.
+ */
 export function transientOrder(running: Domain, xml: string): readonly BootStep[] {
   const { boot } = readMetadata(xml);
   const device = boot?.enabled === 'continuous' ? overrideDevice(boot) : undefined;
   return device === undefined ? effectiveBootOrder(running) : orderWithFirst(running, device);
 }
 
-/** Whether a definition has a device of that kind, or that device. */
+/** Returns whether a definition has a device of that kind, or that device. */
 export function hasDevice(xml: string, choice: BootChoice): boolean {
   return hasChoice(readDomain(xml).devices, choice);
 }

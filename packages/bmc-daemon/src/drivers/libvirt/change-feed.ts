@@ -1,4 +1,4 @@
-/** libvirt's events as {@link MachineChange}s: what happens to the machines, whoever does it. */
+/** Translates libvirt's events into {@link MachineChange}s. */
 import {
   DomainEventDefinedDetail,
   DomainEventShutdownDetail,
@@ -20,42 +20,47 @@ import {
 import type { Host } from './host.js';
 import { PROCESS_URI } from './process-record.js';
 
-/** What is told of a lifecycle event. */
+/** The change that a lifecycle event reports. */
 interface LifecycleChange {
   readonly kind: MachineChangeKind;
   readonly reason?: string;
 }
 
-/** Machines by UUID and what they were doing, to tell what happened while nobody could listen. */
+/**
+ * Machines by UUID with their last state: the basis for changes that happened without a connection.
+ */
 type Known = Map<string, { readonly name: string; readonly state: DomainState }>;
 
-/** Where changes come from. */
+/** Dependencies of {@link ChangeFeed}. */
 export interface ChangeFeedOptions {
   readonly host: Host;
-  /** A machine that this driver is starting: that it is paused and let go on the way is nobody's concern. */
+  /** Returns whether this driver is starting the machine. Its pause on the way is not reported. */
   readonly isStarting: (uuid: string) => boolean;
 }
 
-/** Tells of what happens to the machines of one host. */
+/** Reports the changes of the machines of one host. */
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<MachineChangeListener>();
-  /** As of the last look or event; undefined before the first look. */
+  /** State after the last {@link catchUp} or event; undefined before the first. */
   #known: Known | undefined;
-  /** What events have told of during a look: it may have seen these machines as they were before. */
-  readonly #heard = new Set<string>();
+  /**
+   * Machines with an event during {@link catchUp}, whose listed state may be older than the event.
+   */
+  readonly #changedMeanwhile = new Set<string>();
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
   }
 
+  /** Adds a listener. @returns the function that removes it. */
   onChange(listener: MachineChangeListener): () => void {
     const own: MachineChangeListener = (change) => listener(change);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }
 
-  /** Begins to listen. */
+  /** Subscribes to the events. */
   start(): void {
     const { hypervisor, log } = this.#options.host;
     const { events } = hypervisor;
@@ -67,7 +72,7 @@ export class ChangeFeed {
       events.on('deviceAdded', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
       events.on('deviceRemoved', ({ domain }) => this.#publishChange(domain, { kind: 'changed' })),
       events.on('metadataChange', ({ domain, nsUri }) => {
-        // What is noted of a QEMU process changes nothing that anybody sees.
+        // The record of a QEMU process is not visible to clients.
         if (nsUri !== PROCESS_URI) this.#publishChange(domain, { kind: 'changed' });
       }),
     ];
@@ -76,10 +81,12 @@ export class ChangeFeed {
     }
   }
 
-  /** Looks at the machines after a new connection, and tells what has become of them since the last one. */
+  /**
+   * Compares the machines after a new connection with those before, and reports the differences.
+   */
   async catchUp(): Promise<void> {
     const { inventory } = this.#options.host;
-    this.#heard.clear();
+    this.#changedMeanwhile.clear();
     const seen: Known = new Map();
     for (const machine of await inventory.list()) {
       const state = await inventory.state(machine).catch((error: unknown) => {
@@ -89,16 +96,16 @@ export class ChangeFeed {
       if (state !== null) seen.set(machine.uuid, { name: machine.name, state });
     }
     const before = this.#known;
-    for (const uuid of this.#heard) {
-      const heard = before?.get(uuid);
-      if (heard !== undefined) seen.set(uuid, heard);
+    for (const uuid of this.#changedMeanwhile) {
+      const state = before?.get(uuid);
+      if (state !== undefined) seen.set(uuid, state);
     }
     this.#known = seen;
     if (before === undefined) return;
-    for (const change of differences(before, seen)) if (!this.#heard.has(change.uuid)) this.#publish(change);
+    for (const change of differences(before, seen)) if (!this.#changedMeanwhile.has(change.uuid)) this.#publish(change);
   }
 
-  /** A change of this driver's own that libvirt has no event for. */
+  /** Reports a change by this driver for which libvirt has no event. */
   publishOwn(machine: SystemRef, kind: MachineChangeKind): void {
     this.#publishChange(machine, { kind });
   }
@@ -108,8 +115,8 @@ export class ChangeFeed {
     if (described === undefined) return;
     const { uuid, name } = domain;
     const told = described.kind === 'undefined' && this.#isOn(uuid) ? { kind: 'changed' as const } : described;
-    this.#heard.add(uuid);
-    // One that begins without a definition; libvirt tells of its start alone.
+    this.#changedMeanwhile.add(uuid);
+    // A transient machine appears with its start: libvirt reports the start only.
     const isNew = this.#known?.has(uuid) === false && ['started', 'resumed', 'paused'].includes(told.kind);
     const state = stateAfter[told.kind] ?? this.#known?.get(uuid)?.state ?? 'shutoff';
     if (told.kind === 'undefined') this.#known?.delete(uuid);
@@ -120,20 +127,22 @@ export class ChangeFeed {
     if (event === DomainEventType.STOPPED) void this.#publishEnd(domain);
   }
 
-  /** A machine that loses its definition while it is on goes on without one until it stops. */
+  /** A running machine without a definition exists until it stops. */
   #isOn(uuid: string): boolean {
     const state = this.#known?.get(uuid)?.state;
     return state !== undefined && state !== 'shutoff' && state !== 'crashed';
   }
 
-  /** A machine without a definition is gone when it stops, and libvirt has no event for that. */
+  /**
+   * Reports that a transient machine is gone after its end, because libvirt has no event for this.
+   */
   async #publishEnd(domain: SystemRef): Promise<void> {
     const { hypervisor, timeoutMs, log } = this.#options.host;
     try {
       await hypervisor.domainLookupByUuid(domain.uuid, { timeoutMs });
     } catch (error) {
-      if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('whether a machine is gone is not known', { error });
-      // Told already where its definition went in the meantime.
+      if (!isLibvirtError(error, 'NO_DOMAIN')) log.debug('looking up a machine after its stop failed', { error });
+      // Already reported if its definition was removed meanwhile.
       else if (this.#known?.delete(domain.uuid) === true) this.#publishChange(domain, { kind: 'undefined' });
     }
   }
@@ -147,7 +156,7 @@ export class ChangeFeed {
   }
 }
 
-/** The states that a change leads to, as far as it does. */
+/** The state after a change, if the change implies one. */
 const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
   started: 'running',
   stopped: 'shutoff',
@@ -157,7 +166,7 @@ const stateAfter: Readonly<Partial<Record<MachineChangeKind, DomainState>>> = {
   crashed: 'crashed',
 };
 
-/** What happened between two looks. */
+/** Returns the changes between two lists of machines. */
 function differences(before: Known, after: Known): readonly MachineChange[] {
   const gone = [...before].flatMap(([uuid, { name }]): MachineChange[] =>
     after.has(uuid) ? [] : [{ kind: 'undefined', uuid, name }],
@@ -171,16 +180,17 @@ function differences(before: Known, after: Known): readonly MachineChange[] {
   return [...gone, ...others];
 }
 
-/** @returns undefined for an event that tells nothing of its own. */
+/** Translates a lifecycle event. @returns undefined for an event that reports no change. */
 function describeLifecycle(event: number, detail: number): LifecycleChange | undefined {
   switch (event) {
     case DomainEventType.DEFINED:
       return { kind: detail === DomainEventDefinedDetail.ADDED ? 'defined' : 'changed' };
     case DomainEventType.UNDEFINED:
-      // A machine with a new name is the same one: what follows under the new name says that it changed.
+      // A renamed machine still exists. The event that follows with the new name reports the
+      // change.
       return detail === DomainEventUndefinedDetail.RENAMED ? undefined : { kind: 'undefined' };
     case DomainEventType.STARTED:
-      // A guest that wakes up was never off.
+      // A guest that wakes up was not off.
       if (detail === DomainEventStartedDetail.WAKEUP) return { kind: 'resumed', reason: 'woken up' };
       return withReason('started', startedReasons[detail]);
     case DomainEventType.SUSPENDED:

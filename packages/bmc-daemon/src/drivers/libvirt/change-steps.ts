@@ -1,6 +1,6 @@
 /**
- * Steps of a change that no definition contains: libvirt's autostart, and what the guest's drive holds. A change names each of them
- * in the definition first, so that the next daemon finishes it.
+ * Steps of a change outside the definition: libvirt's autostart, and the image in the guest's
+ * drive. The definition names each step first, so that the next daemon can finish it.
  */
 import { attempt } from './failure.js';
 import { readDefinition, type Definition } from './definition.js';
@@ -14,10 +14,13 @@ import { mediaSourceOf, type MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
 import type { Intent } from './xml/intent-record.js';
 
-/** Something outside the definition that a change changes. */
+/** One step of a change outside the definition. */
 export interface Step {
   readonly intent: Intent;
-  /** @returns what takes the step back. @throws {DriverError} nothing has changed then. */
+  /**
+   * Runs the step. @returns a function that reverts it. @throws {DriverError} if nothing has
+   * changed.
+   */
   readonly run: () => Promise<() => Promise<void>>;
 }
 
@@ -43,7 +46,10 @@ export function autostartStep({ timeoutMs }: Pick<Host, 'timeoutMs'>, { name, do
   return { intent: { kind: 'autostart', on }, run };
 }
 
-/** Returns the step that changes what the guest's CD drive holds. @param image null: the drive becomes empty. */
+/**
+ * Returns the step that changes the image in the guest's CD drive. @param image null: empties the
+ * drive.
+ */
 export function driveStep(
   host: Host,
   machine: Machine,
@@ -63,7 +69,7 @@ export function driveStep(
     }
     await takeImageOut(host, machine, definition, target);
     if (former === null || !isHotplugged(running, readDomain(definition.xml))) return () => put(former);
-    // The drive is gone with its image.
+    // The drive was unplugged with its image.
     return async () => {
       const { instance: present } = await readDefinition(machine, host.timeoutMs);
       if (present !== null) await plug(host, machine, present, { target, source: former });
@@ -72,7 +78,7 @@ export function driveStep(
   return { intent: { kind: 'drive', device: 'cdrom' }, run };
 }
 
-/** @returns what unplugs the drive. */
+/** Plugs in a drive. @returns a function that unplugs it. */
 async function plug(
   host: Host,
   machine: Machine,

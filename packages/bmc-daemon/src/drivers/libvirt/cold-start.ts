@@ -1,10 +1,12 @@
 /**
- * Starting a machine, with the one-time boot order that waits in its metadata.
+ * Starts machines, with the once boot order that waits in their metadata.
  *
- * QEMU hands the firmware its boot order at a machine reset, of which power-on is one. So the machine is started paused, by a copy
- * of its definition with the override's order (virDomainCreateXML: the persistent definition stays as it is); its QEMU is told the
- * machine's own order, for every later reset; and it is let go. The boot that begins then follows the override, all others do not,
- * and nobody has to be there to see to it. Verified on libvirt 9.0 and QEMU 7.2, SeaBIOS and OVMF.
+ * QEMU passes the boot order to the firmware at each machine reset, and power-on is the first
+ * reset. The daemon therefore starts the machine paused, from a copy of its definition with the
+ * order of the override. virDomainCreateXML leaves the persistent definition unchanged. Then the
+ * daemon sets the order of the machine in QEMU, for later resets, and resumes the guest. Only this
+ * boot uses the override, even if the daemon ends. Verified on libvirt 9.0 and QEMU 7.2, with
+ * SeaBIOS and OVMF.
  */
 import { DomainCreateFlags, DomainState, isLibvirtError, type Domain } from '@rackless/libvirt';
 import { afterUpdate } from '../firmware-update.js';
@@ -31,19 +33,28 @@ import { powerIntent, withIntent, withoutPowerIntent } from './xml/intent-record
 import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
 
 interface StartOutcome {
-  /** Whether the guest boots by the once-order now. */
+  /** Whether this boot uses the once order. */
   readonly onceUsed: boolean;
-  /** Whether it boots at all: one that was restored goes on, with the variables that it had. */
+  /** Whether the guest boots. A restored guest continues with its variables. */
   readonly booted: boolean;
 }
 
-/** What is done to a machine before it is started. */
+/** Work around a start that other modules do. */
 export interface StartPreparations {
-  /** Changes its definition as clients have asked for. @returns whether it has changed. @throws {DriverError} */
+  /**
+   * Applies the pending settings to the definition. @returns whether the definition has changed.
+   * @throws {DriverError}
+   */
   applySettings(machine: Machine, xml: string): Promise<boolean>;
-  /** Makes its UEFI variables anew and keeps what the system has written there. @returns whether that is done. */
+  /**
+   * Makes the UEFI variables again, with what the installed system has written. @returns whether
+   * that succeeded.
+   */
   carryVariables(machine: Machine, xml: string): Promise<boolean>;
-  /** A machine went on from its saved state: tells it what has changed since. Never rejects; called in its turn of `edits`. */
+  /**
+   * Applies changes to a guest that continued from its saved state. Never rejects. The caller has
+   * locked the machine in `edits`.
+   */
   catchUp(machine: Machine): Promise<void>;
 }
 
@@ -53,11 +64,11 @@ const nothingToPrepare: StartPreparations = {
   catchUp: () => Promise.resolve(),
 };
 
-/** Starts machines that are off, and knows which starts were its own. */
+/** Starts machines that are off, and recognizes the events of its own starts. */
 export class ColdStart {
   readonly #host: Host;
   readonly #preparations: StartPreparations;
-  /** Machines that are being started here, and by id those that were: their events are not somebody else's doing. */
+  /** Machines that this daemon is starting. `#started`: the instance id that it started last. */
   readonly #starting = new Set<string>();
   readonly #started = new Map<string, number>();
 
@@ -66,24 +77,26 @@ export class ColdStart {
     this.#preparations = preparations;
   }
 
-  /** Whether a lifecycle event tells of a start of ours. */
+  /** Returns whether this daemon caused a start that libvirt reports. */
   isOwn(uuid: string, id: number): boolean {
     return this.#starting.has(uuid) || this.#started.get(uuid) === id;
   }
 
-  /** Whether the machine is being started here at this moment. */
+  /** Returns whether this daemon is starting the machine. */
   isStarting(uuid: string): boolean {
     return this.#starting.has(uuid);
   }
 
-  /** After a new connection: a libvirtd that was restarted may have begun to count its instances anew. */
+  /**
+   * Forgets instance ids after a new connection, because a restarted libvirtd may use them again.
+   */
   forgetStarted(): void {
     this.#started.clear();
   }
 
   /**
-   * Starts a machine that is off. The caller holds its turn in `edits`.
-   * @throws {DriverError} what libvirt says, `conflict` where it is running already.
+   * Starts a machine that is off. The caller has locked the machine in `edits`.
+   * @throws {DriverError} conflict, if it is running; else the error of libvirt.
    */
   async start(machine: Machine): Promise<void> {
     this.#starting.add(machine.uuid);
@@ -96,7 +109,10 @@ export class ColdStart {
     }
   }
 
-  /** Finishes what a daemon that ended in the middle of a start has left: a paused guest, or another's boot order. */
+  /**
+   * Finishes a start that an earlier daemon has begun: resumes a paused guest, or restores a
+   * changed boot order.
+   */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     const isPaused = known.instance !== null && isStarting(known.instance);
     if (!isPaused && (readMetadata(known.xml).boot?.saved ?? null) === null) return;
@@ -107,7 +123,7 @@ export class ColdStart {
         await this.#finishPausedStart(machine, machine.domain, xml);
         return;
       }
-      // Started without a monitor, and not put back: see #startRedefined.
+      // A start without a monitor that was not restored: see #startRedefined.
       const to = withOnceOrderRemoved(xml, { onceUsed: instance !== null });
       await saveDefinition(hypervisor, machine, { from: xml, to }, timeoutMs);
     });
@@ -138,7 +154,7 @@ export class ColdStart {
         { timeoutMs: START_TIMEOUT_MS },
       );
     } catch (error) {
-      // What the test driver says to START_PAUSED.
+      // The test driver does not support START_PAUSED.
       if (isLibvirtError(error, 'INVALID_ARG', 'ARGUMENT_UNSUPPORTED', 'NO_SUPPORT')) {
         return await attempt(doing, () => this.#startRedefined(machine, xml, ordered, flags));
       }
@@ -147,14 +163,15 @@ export class ColdStart {
     try {
       await this.#finishPausedStart(machine, domain, xml);
     } catch (error) {
-      // Left paused it would look as if it were booting; left with the override's order it would boot by it for ever.
+      // A paused guest would look like a booting one, and the override's order would be used at
+      // every reset.
       await domain.destroy({ timeoutMs: START_TIMEOUT_MS }).catch(() => undefined);
       throw error;
     }
     return domain;
   }
 
-  /** A saved machine goes on where it was, as what it was; its next boot is still to come. */
+  /** Starts a saved machine, which continues without a boot. */
   async #resume(machine: Machine): Promise<Domain> {
     const host = this.#host;
     await editRecord(host, machine, (record) => ({
@@ -170,14 +187,14 @@ export class ColdStart {
   }
 
   /**
-   * Makes the definition as the start uses it. A start that leaves a mark in the record is named in it first, so that a daemon which
-   * ends after the start does not leave the mark out.
+   * Prepares the definition. If the start changes the record, the record names the start first. A
+   * daemon that ends after the start then leaves a record that the next daemon completes.
    */
   async #prepare(machine: Machine): Promise<string> {
     const { hypervisor, timeoutMs } = this.#host;
     const from = await readInactiveXml(machine, timeoutMs);
     if (await this.#preparations.applySettings(machine, from)) return await readInactiveXml(machine, timeoutMs);
-    // A paused start is known by its mark.
+    // The mark in the process record already names a paused start.
     const once = onceDevice(from);
     if (once !== null && hasDevice(from, once)) return from;
     const record = readMetadata(from);
@@ -187,32 +204,34 @@ export class ColdStart {
     return to;
   }
 
-  /** Tells the paused guest's QEMU the machine's own order, for its later resets, and lets it run. */
+  /** Sets the order of the machine in the paused QEMU, for later resets, and resumes the guest. */
   async #finishPausedStart(machine: Machine, domain: Domain, xml: string): Promise<void> {
     const { log, timeoutMs } = this.#host;
     const { instance } = await readDefinition(machine, timeoutMs);
     if (instance === null) return;
     const order = deviceKeys(effectiveBootOrder(readDomain(xml)));
-    const told = await setQemuBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);
-    if (!told) {
+    const isSet = await setQemuBootOrder(domain, bootIndexes(instance.domain, order), timeoutMs);
+    if (!isSet) {
       log.warn(
-        `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order holds until power-off`,
+        `no access to the QEMU monitor of machine ${machine.name}: its one-time boot order applies until power-off`,
       );
     }
-    const present = told ? order : deviceKeys(effectiveBootOrder(instance.domain));
+    const present = isSet ? order : deviceKeys(effectiveBootOrder(instance.domain));
     await attempt(`starting machine ${machine.name}`, async () => {
       const { state } = await domain.getState({ timeoutMs });
-      // Somebody may have let it go already.
+      // Another client may have resumed it.
       if (state === DomainState.PAUSED) await domain.resume({ timeoutMs });
     });
-    // In this order: as long as the override reads as pending, the mark says that this start is using it.
+    // The record comes first: while the override is pending, the mark shows that this start uses
+    // it.
     await this.#settle(machine, { onceUsed: true, booted: true });
     await saveProcess(machine, { instance: instance.id, order: present, armed: null }, timeoutMs);
   }
 
   /**
-   * For drivers that cannot start a machine paused: the override's order stands in the definition while the machine starts. It holds
-   * until the machine is off, for there is no monitor to take it back by.
+   * Starts a machine with a libvirt driver that cannot start it paused. The definition has the
+   * order of the override during the start. The order applies until power-off, because there is no
+   * monitor to change it.
    */
   async #startRedefined(
     machine: Machine,
@@ -222,11 +241,11 @@ export class ColdStart {
   ): Promise<Domain> {
     const { hypervisor, log, timeoutMs } = this.#host;
     const record = readMetadata(xml);
-    log.info(`machine ${machine.name} can not be started paused: its one-time boot order holds until power-off`);
+    log.info(`machine ${machine.name} cannot start paused: its one-time boot order applies until power-off`);
     const boot = record.boot === null ? null : { ...record.boot, saved: ordered.saved };
     const redefined = withStartIntent(withMetadata(ordered.xml, { ...record, boot }));
     await hypervisor.domainDefineXml(redefined, 0, { timeoutMs });
-    // Reads again: a start takes its time, and what somebody changed meanwhile is not to be undone.
+    // Reads again, because a start takes time. A change by another client meanwhile must stay.
     const putBack = (outcome: StartOutcome): Promise<void> =>
       editDefinition(this.#host, machine, (from) => {
         const own = withOnceOrderRemoved(from, outcome);
@@ -242,7 +261,10 @@ export class ColdStart {
     }
   }
 
-  /** Finishes the record of a start that an earlier daemon has made. The caller holds the machine's turn in `edits`. */
+  /**
+   * Completes the record of a start by an earlier daemon. The caller has locked the machine in
+   * `edits`.
+   */
   async settle(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     if (!fresh) await this.#preparations.catchUp(machine);
     await editDefinition(this.#host, machine, (xml) => {
@@ -252,13 +274,19 @@ export class ColdStart {
     });
   }
 
-  /** Writes what a start leaves of the record. Reads again: the start may have completed the definition, or a user changed it. */
+  /**
+   * Completes the record after a start. Reads again, because libvirt may have completed the
+   * definition, or a user has changed it.
+   */
   async #settle(machine: Machine, outcome: StartOutcome): Promise<void> {
     await editRecord(this.#host, machine, (record) => finished(record, outcome));
   }
 }
 
-/** The definition without a once-order that stands in it (`#startRedefined`); the same text where none does. */
+/**
+ * Removes a once order from the definition (`#startRedefined`). @returns the same text if it has
+ * none.
+ */
 function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onceUsed'>): string {
   const record = readMetadata(xml);
   const { boot } = record;
@@ -267,13 +295,15 @@ function withOnceOrderRemoved(xml: string, { onceUsed }: Pick<StartOutcome, 'onc
   return withMetadata(restoreBootOrder(xml, boot.saved), { ...record, boot: left });
 }
 
-/** Returns the record with a firmware update that waited installed; the same object where none waited. */
+/**
+ * Returns the record with a staged firmware update installed; the same object if none was staged.
+ */
 export function withFirmwareInstalled(record: MachineRecord): MachineRecord {
   const update = record.owner?.firmwareUpdate;
   return update?.staged ? { ...record, owner: { ...record.owner, firmwareUpdate: afterUpdate(update) } } : record;
 }
 
-/** The same object where a start changes nothing. */
+/** Returns the record after a start; the same object if the start changes nothing. */
 function finished(record: MachineRecord, { onceUsed, booted }: StartOutcome): MachineRecord {
   let result = booted ? withFirmwareInstalled(withVariablesMade(record)) : record;
   if (record.boot !== null && onceUsed) result = { ...result, boot: bootRecordAfterBoot(record.boot) };

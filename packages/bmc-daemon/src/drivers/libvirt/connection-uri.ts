@@ -1,7 +1,9 @@
-/** Connection URIs, looked at without a connection. */
+/** Validation of connection URIs, without a connection. */
 import { parseUri } from '@rackless/libvirt';
 
-/** Why a URI leads to no host, in the words of an attempt to connect; undefined for one that may. */
+/**
+ * Returns why a URI is invalid, in the words of a connection attempt; undefined for a valid URI.
+ */
 export function connectionUriFault(uri: string): string | undefined {
   try {
     parseUri(uri);

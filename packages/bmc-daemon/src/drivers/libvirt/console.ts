@@ -1,4 +1,4 @@
-/** Serial ports of real machines: libvirt's console streams, each on a connection of its own. */
+/** Serial consoles of real machines. Each libvirt console stream has its own connection. */
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { isLibvirtError } from '@rackless/libvirt';
@@ -10,11 +10,13 @@ import type { Machine } from './inventory.js';
 import { sendBreak } from './monitor.js';
 import { readDomain, readInstanceId } from './xml/domain.js';
 
+/** Dependencies of {@link LibvirtConsole}. */
 export interface LibvirtConsoleOptions {
   readonly host: Pick<Host, 'timeoutMs'>;
   readonly find: (id: string) => Promise<Machine>;
 }
 
+/** Consoles of the machines of one host. */
 export class LibvirtConsole implements ConsoleControl {
   readonly #options: LibvirtConsoleOptions;
 
@@ -28,12 +30,13 @@ export class LibvirtConsole implements ConsoleControl {
     const doing = `connecting to the console of machine ${machine.name}`;
     const alias = await this.#port(machine, doing);
     try {
-      // Without FORCE: whoever is connected already is not thrown out.
+      // Without FORCE, libvirt does not disconnect another client.
       return await machine.domain.openConsole(alias, 0, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
     } catch (error) {
-      // libvirt has no code for it: its own session, and the lock file of another program, are both failed operations.
+      // libvirt reports both its own session and the lock file of another program as
+      // OPERATION_FAILED.
       if (isLibvirtError(error, 'OPERATION_FAILED'))
-        throw new DriverError('consoleInUse', `${doing}: somebody else is connected`, { cause: error });
+        throw new DriverError('consoleInUse', `${doing}: another client is connected`, { cause: error });
       return await attempt(doing, () => Promise.reject(error as Error));
     }
   }
@@ -49,30 +52,30 @@ export class LibvirtConsole implements ConsoleControl {
   async instance(id: string): Promise<string> {
     const { domain, name } = await this.#options.find(id);
     const { timeoutMs } = this.#options.host;
-    const doing = `looking at the run of machine ${name}`;
+    const doing = `reading the instance id of machine ${name}`;
     const domainId = readInstanceId(await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs })));
     if (domainId === null) throw new DriverError('conflict', `${doing}: it is off`);
-    // libvirt's numbers go up with each start of any machine, and begin again when the host does.
+    // The ids of libvirt increase with each start of any machine. They restart when the host boots.
     return `${bootId()} ${domainId}`;
   }
 
-  /** Alias of the running machine's port. */
+  /** Returns the alias of the serial port of the running machine. */
   async #port({ domain }: Machine, doing: string): Promise<string> {
     const { timeoutMs } = this.#options.host;
     const xml = await attempt(doing, () => domain.getXmlDesc(0, { timeoutMs }));
     if (readInstanceId(xml) === null) throw new DriverError('conflict', `${doing}: it is off`);
     const alias = readDomain(xml).serialPort?.alias ?? null;
-    if (alias === null) throw new DriverError('unsupported', `${doing}: it has no serial port that one can connect to`);
+    if (alias === null) throw new DriverError('unsupported', `${doing}: it has no serial port with a console`);
     return alias;
   }
 }
 
-/** Of this host's kernel; of a remote host's we learn nothing. */
+/** Returns the boot id of this host. The boot id of a remote host is not known. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // No Linux: then a number that is given twice is taken for the same run.
+    // Not Linux: a repeated instance id then means the same run.
     return '';
   }
 }

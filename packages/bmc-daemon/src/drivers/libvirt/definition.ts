@@ -1,6 +1,6 @@
 /**
- * One machine's definition, read to be changed and put back. Definitions are changed by `define` alone, metadata included: it
- * answers even while the machine's QEMU hangs, where virDomainSetMetadata waits (measured).
+ * Reads and writes the definition of a machine. Metadata also changes by `define` only, because
+ * `define` answers while the QEMU of the machine hangs. virDomainSetMetadata waits (measured).
  */
 import { DomainMetadataType, DomainModificationImpact, DomainXmlFlags, type Hypervisor } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
@@ -21,15 +21,18 @@ import {
   type MachineRecord,
 } from './xml/metadata.js';
 
-/** What a machine is and what it will be, read at the same moment. */
+/** The definition and the running instance of a machine, read at the same moment. */
 export interface Definition {
-  /** What the machine starts with next, passwords included; of a transient machine, what it runs with. */
+  /**
+   * The persistent definition with passwords; for a transient machine, the definition of its
+   * instance.
+   */
   readonly xml: string;
   /** Null when the machine is off. */
   readonly instance: Instance | null;
 }
 
-/** @throws {DriverError} notFound, unavailable. */
+/** Reads both XML texts of a machine. @throws {DriverError} notFound, unavailable. */
 export async function readDefinition({ name, domain }: Machine, timeoutMs: number): Promise<Definition> {
   return await attempt(`reading the definition of machine ${name}`, async () => {
     const [xml, present] = await Promise.all([
@@ -42,8 +45,9 @@ export async function readDefinition({ name, domain }: Machine, timeoutMs: numbe
 }
 
 /**
- * Reads the definition alone, which libvirt answers sooner than the running instance while QEMU hangs.
- * @returns the definition, passwords included; what a transient machine runs with.
+ * Reads only the definition, which libvirt returns sooner than the running instance while QEMU
+ * hangs.
+ * @returns the definition with passwords; for a transient machine, that of its instance.
  * @throws {DriverError} notFound, unavailable.
  */
 export async function readInactiveXml({ name, domain }: Machine, timeoutMs: number): Promise<string> {
@@ -53,7 +57,8 @@ export async function readInactiveXml({ name, domain }: Machine, timeoutMs: numb
 }
 
 /**
- * Changes a definition: one read, one edit, one define. The caller holds the machine's turn in `edits`.
+ * Changes a definition: one read, one edit, one define. The caller has locked the machine in
+ * `edits`.
  * @throws {DriverError} what the edit throws; notFound, unavailable.
  */
 export async function editDefinition(
@@ -65,7 +70,7 @@ export async function editDefinition(
   await saveDefinition(hypervisor, machine, { from, to: edit(from) }, timeoutMs);
 }
 
-/** Changes nothing but our record, in the same way. */
+/** Changes only the record of this daemon, as {@link editDefinition}. */
 export async function editRecord(
   host: Pick<Host, 'hypervisor' | 'timeoutMs'>,
   machine: Machine,
@@ -75,8 +80,8 @@ export async function editRecord(
 }
 
 /**
- * Removes the names of operations that are done. Never rejects: the operations are done, and the next daemon removes the names.
- * The caller holds the machine's turn in `edits`.
+ * Removes finished operations from the record. Never rejects: if it fails, the next daemon removes
+ * them. The caller has locked the machine in `edits`.
  */
 export async function forgetDone(
   host: Pick<Host, 'hypervisor' | 'timeoutMs' | 'log'>,
@@ -89,9 +94,10 @@ export async function forgetDone(
 }
 
 /**
- * Every text that names what a machine needs: its definition, its running instance, and the state that it would go on from.
- * @returns none of a machine that is gone: it needs nothing.
- * @throws {DriverError} unavailable: what it needs is not known.
+ * Returns every XML text that can name a resource of the machine: its definition, and its running
+ * instance or its saved state.
+ * @returns an empty list for a deleted machine.
+ * @throws {DriverError} unavailable.
  */
 export async function machineTexts(machine: Machine, timeoutMs: number): Promise<readonly string[]> {
   try {
@@ -105,8 +111,8 @@ export async function machineTexts(machine: Machine, timeoutMs: number): Promise
 }
 
 /**
- * Puts a changed definition back; nothing where nothing changed. Of a transient machine, which has none, the record is kept with
- * the running instance.
+ * Writes a changed definition, and nothing if it did not change. For a transient machine it writes
+ * the record to the running instance.
  */
 export async function saveDefinition(
   hypervisor: Hypervisor,
@@ -131,7 +137,7 @@ export async function saveDefinition(
   });
 }
 
-/** Changes nothing but our record. */
+/** Writes only the record of this daemon. */
 export async function saveRecord(
   hypervisor: Hypervisor,
   machine: Machine,
@@ -142,9 +148,9 @@ export async function saveRecord(
   await saveDefinition(hypervisor, machine, { from: xml, to: withMetadata(xml, record) }, timeoutMs);
 }
 
-/** Keeps with the running instance what its process has been told. */
+/** Stores in the running instance which boot order its process has. */
 export async function saveProcess(machine: Machine, record: ProcessRecord, timeoutMs: number): Promise<void> {
-  await attempt(`keeping the boot order of machine ${machine.name}`, () =>
+  await attempt(`storing the boot order of machine ${machine.name}`, () =>
     machine.domain.setMetadata(
       DomainMetadataType.ELEMENT,
       renderProcess(record),

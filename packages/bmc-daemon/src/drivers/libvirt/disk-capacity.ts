@@ -1,39 +1,40 @@
 /**
- * How large a machine's disks are. libvirt has to open images for that, and to ask the QEMU of a machine that runs, which may
- * hang: so the sizes are kept, and looked at again behind the readers' backs. Only whoever reads a machine first, or first after a
- * change of its disks, waits for them, and not for long.
+ * The capacities of a machine's disks. libvirt opens the images for this, and asks the QEMU of a
+ * running machine, which may hang. The sizes are therefore cached and refreshed in the background.
+ * Only the first reader of a machine, or of changed disks, waits for a short time.
  */
 import type { Domain } from '@rackless/libvirt';
 import type { Disk } from './xml/device.js';
 
-/** Bytes by target name, of those disks that told. */
+/** Bytes by target name, for each disk with a known size. */
 export type Capacities = ReadonlyMap<string, number>;
 
-/** A disk that is grown by hand is seen after this; one whose size could not be had is asked for again sooner. */
+/** Time until a size is read again. The daemon retries an unknown size sooner. */
 const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 
 interface Known {
-  /** Which disks, with what in them. */
+  /** The disks and their sources, as a cache key. */
   readonly of: string;
   readonly capacities: Capacities;
   readonly freshUntil: number;
 }
 
-/** Keeps the sizes of disks, which a QEMU that hangs does not tell. */
+/** Caches the sizes of disks, which a hung QEMU does not return. */
 export class DiskCapacity {
   readonly #known = new Map<string, Known>();
   readonly #reading = new Map<string, { readonly of: string; readonly promise: Promise<Capacities> }>();
   readonly #waitMs: number;
 
-  /** @param waitMs the longest that a reader waits. */
+  /** @param waitMs the longest time that a reader waits. */
   constructor(waitMs: number) {
     this.#waitMs = waitMs;
   }
 
   /**
-   * Virtual sizes in bytes by target, of the disks that have any. The same object as long as nothing has changed.
-   * @param domain the machine; `disks` what it has.
+   * Returns virtual sizes in bytes by target, for disks that have one. It returns the same object
+   * until something changes.
+   * @param domain the machine. @param disks its disks.
    */
   async read(domain: Domain, disks: readonly Disk[]): Promise<Capacities> {
     const { uuid } = domain;
@@ -74,7 +75,8 @@ export class DiskCapacity {
         const { capacityBytes } = await domain.getBlockInfo(target, { timeoutMs: this.#waitMs });
         found.set(target, capacityBytes);
       } catch {
-        // A missing file, a driver that can not tell, a QEMU that hangs: the size is not known, and null says so.
+        // The file is missing, the driver does not support it, or QEMU hangs: the size is unknown
+        // (null).
       }
     }
     return found;

@@ -1,4 +1,4 @@
-/** Volumes of storage pools as disks: what is behind a disk, and how a volume is written into a definition. */
+/** Storage pool volumes as disks: the volume of a disk, and the markup of a volume. */
 import {
   ConnectListAllStoragePoolsFlags,
   isLibvirtError,
@@ -14,27 +14,27 @@ import type { Disk } from './xml/device.js';
 import type { DiskPlace } from './xml/disk-source.js';
 import { child, encodeText, parseXml, textOf } from './xml/parse.js';
 
-/** Taking all of a volume's space may take a while. */
+/** Allocating all of a volume can take minutes. */
 const CREATE_TIMEOUT_MS = 600_000;
 const DELETE_TIMEOUT_MS = 60_000;
 
-/** A volume to be made. */
+/** A volume to create. */
 export interface VolumeSpec {
   readonly name: string;
   readonly capacityBytes: number;
   readonly format: 'qcow2' | 'raw';
-  /** How much of it is taken from the start. */
+  /** Bytes that the pool allocates at creation. */
   readonly allocationBytes: number;
 }
 
-/** How a volume is made, by its provisioning. */
+/** Returns the format and the allocation of a volume by its provisioning. */
 export function volumeSpec(name: string, capacityBytes: number, provisioning: Provisioning): VolumeSpec {
   return provisioning === 'thin'
     ? { name: `${name}.qcow2`, capacityBytes, format: 'qcow2', allocationBytes: 0 }
     : { name: `${name}.img`, capacityBytes, format: 'raw', allocationBytes: capacityBytes };
 }
 
-/** Makes a volume. @throws {LibvirtError} STORAGE_VOL_EXIST, and what the pool says. */
+/** Creates a volume. @throws {LibvirtError} STORAGE_VOL_EXIST, or the error of the pool. */
 export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<StorageVolume> {
   const xml = [
     `<volume><name>${encodeText(spec.name)}</name>`,
@@ -47,7 +47,7 @@ export async function makeVolume(pool: StoragePool, spec: VolumeSpec): Promise<S
 
 /**
  * Deletes a volume and its data. Ignores a volume that is already gone.
- * @throws {LibvirtError} OPERATION_INVALID while it is still being made.
+ * @throws {LibvirtError} OPERATION_INVALID while libvirt still creates it.
  */
 export async function deleteVolume(volume: StorageVolume): Promise<void> {
   try {
@@ -58,8 +58,8 @@ export async function deleteVolume(volume: StorageVolume): Promise<void> {
 }
 
 /**
- * How a definition names a volume. By its path where it has one: the host's access rules (AppArmor) know files and devices, and not
- * every release of them knows volumes.
+ * Returns how a definition names a volume. It prefers the path: access rules of the host (AppArmor)
+ * cover files and devices, but not volumes in every release.
  * @throws {DriverError} unavailable.
  */
 export async function placeOfVolume(volume: StorageVolume, timeoutMs: number): Promise<DiskPlace> {
@@ -74,8 +74,9 @@ async function readPlace(volume: StorageVolume, timeoutMs: number): Promise<Disk
 }
 
 /**
- * The volume behind a disk, as the host's pools know it.
- * @throws {DriverError} unsupported, where it is none of theirs: what is not in a pool is not ours to delete.
+ * Returns the volume of a disk.
+ * @throws {DriverError} unsupported, if no storage pool has it. The daemon deletes only volumes in
+ *   pools.
  */
 export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeoutMs: number): Promise<StorageVolume> {
   const none = (cause?: unknown): DriverError =>
@@ -101,12 +102,12 @@ export async function volumeOf(hypervisor: Hypervisor, { source }: Disk, timeout
   throw none();
 }
 
-/** A pool with many volumes takes its time to look at them. */
+/** A refresh of a pool with many volumes is slow. */
 const REFRESH_TIMEOUT_MS = 60_000;
 
 /**
- * Name of a volume, in any pool that runs, that is based on this one; null: there is none. The XML of a machine that is off does not
- * say what its disks are based on, but the pools do.
+ * Returns the name of a volume in an active pool whose backing file is this volume; null if there
+ * is none. The XML of a machine that is off does not name backing files, but the pools do.
  */
 export async function basedOn(
   hypervisor: Hypervisor,
@@ -114,22 +115,23 @@ export async function basedOn(
   timeoutMs: number,
 ): Promise<string | null> {
   const path = await volume.getPath({ timeoutMs });
-  // What was made beside libvirt, a snapshot mostly, is known after a look alone. A pool that is at work refuses to look.
+  // libvirt finds volumes of other programs, mostly snapshots, only in a refresh. A busy pool
+  // rejects the refresh.
   const own = await hypervisor.storagePoolLookupByName(volume.pool, { timeoutMs });
   await own.refresh({ timeoutMs: REFRESH_TIMEOUT_MS }).catch(() => undefined);
   for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
     for (const other of await pool.listAllVolumes({ timeoutMs })) {
-      if ((await basisOf(other, timeoutMs)) === path) return other.name;
+      if ((await backingFileOf(other, timeoutMs)) === path) return other.name;
     }
   }
   return null;
 }
 
-async function basisOf(volume: StorageVolume, timeoutMs: number): Promise<string | null> {
+async function backingFileOf(volume: StorageVolume, timeoutMs: number): Promise<string | null> {
   try {
     return textOf(child(parseXml(await volume.getXmlDesc({ timeoutMs })).root, 'backingStore', 'path'));
   } catch (error) {
-    // It went while we looked.
+    // Another client has deleted it meanwhile.
     if (isLibvirtError(error, 'NO_STORAGE_VOL')) return null;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Drives of running guests: what is in them changes, they are plugged in and unplugged. */
+/** Drives of running guests: changes their images, plugs drives in and unplugs them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
@@ -15,14 +15,17 @@ import type { MediaSource } from './xml/disk-source.js';
 import { readDomain } from './xml/domain.js';
 import { hotplugMarkup } from './xml/removable-drive.js';
 
-/** libvirt waits 5 s for QEMU to let go of a device, and answers as if all were well where it has not: the rest is waited here. */
+/**
+ * libvirt waits 5 s for QEMU to release a device, and then reports success even if QEMU has not.
+ * This module waits for the rest.
+ */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
-/** A tray that the guest has locked opens too: the medium of a BMC is pulled like a plug. */
+/** FORCE opens a tray that the guest has locked, as pulling a plug would. */
 const LIVE = DomainDeviceModifyFlags.LIVE | DomainDeviceModifyFlags.FORCE;
 
-/** A drive that a running guest is to get. */
+/** A drive to plug into a running guest. */
 export interface NewDrive {
   readonly device: MediaDevice;
   /** Name of the drive in the definition. */
@@ -31,9 +34,10 @@ export interface NewDrive {
 }
 
 /**
- * Plugs a drive with an image in it into a running guest.
- * @returns name of the guest's drive; null where none can be plugged in: the image is there from the next start.
- * @throws {DriverError} unavailable; anything, for a transient machine, which has no next start.
+ * Plugs a drive with an image into a running guest.
+ * @returns the target of the guest's drive; null if it accepts none now, and gets the image at its
+ *   next start.
+ * @throws {DriverError} unavailable; every error for a transient machine, which has no next start.
  */
 export async function plugIn(
   host: Host,
@@ -51,16 +55,19 @@ export async function plugIn(
     return target;
   } catch (error) {
     if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
-    // At its next start QEMU could open it no better.
+    // The next start would fail to open the stream too.
     if (media.type === 'network' && isStreamFault(error)) throw error;
-    log.info(`machine ${machine.name} can not be given a drive while it runs: the image is there from its next start`, {
+    log.info(`machine ${machine.name} accepts no drive while it runs: the guest gets the image at its next start`, {
       error,
     });
     return null;
   }
 }
 
-/** Takes the image out of a drive of the running guest; ignores a drive that the guest does not have. */
+/**
+ * Removes the image from a drive of the running guest. Ignores a drive that the guest does not
+ * have.
+ */
 export async function takeImageOut(
   host: Host,
   machine: Machine,
@@ -69,7 +76,7 @@ export async function takeImageOut(
 ): Promise<void> {
   const drive = instance?.domain.devices.disks.find((disk) => disk.target === target);
   if (instance === null || drive === undefined) return;
-  // A USB stick has no tray, and neither has what was hot-plugged.
+  // A USB stick has no tray, and a hot-plugged drive has none either.
   if (drive.device === 'disk' || isHotplugged(drive, readDomain(xml))) {
     await unplug(host, machine, instance, drive);
     return;
@@ -77,7 +84,9 @@ export async function takeImageOut(
   await changeDrive(host, machine, instance, { target, media: null });
 }
 
-/** Changes what the running guest finds in a drive. */
+/**
+ * Changes the image in a drive of the running guest. @param options media: null empties the drive.
+ */
 export async function changeDrive(
   { timeoutMs }: Host,
   machine: Machine,
@@ -91,8 +100,9 @@ export async function changeDrive(
 }
 
 /**
- * Returns when the drive is gone: until then the guest has the image, and no other drive can get its name.
- * @throws {DriverError} unavailable, where the guest keeps it.
+ * Unplugs a drive, and resolves when it is gone. Until then the guest has the image, and no other
+ * drive can have its target.
+ * @throws {DriverError} unavailable, if the guest does not release it.
  */
 async function unplug(host: Host, machine: Machine, instance: Instance, { target, element }: Disk): Promise<void> {
   const doing = `unplugging the drive of machine ${machine.name}`;
@@ -106,7 +116,7 @@ async function unplug(host: Host, machine: Machine, instance: Instance, { target
     return present?.id === instance.id && present.domain.devices.disks.some((disk) => disk.target === target);
   };
   while (await isPlugged()) {
-    if (performance.now() > deadline) throw new DriverError('unavailable', `${doing}: its guest has not let go of it`);
+    if (performance.now() > deadline) throw new DriverError('unavailable', `${doing}: its guest has not released it`);
     await sleep(UNPLUG_POLL_MS);
   }
 }

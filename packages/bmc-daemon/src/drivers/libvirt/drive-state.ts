@@ -1,4 +1,4 @@
-/** A machine's drive of one kind, in its definition and in the guest that runs. */
+/** A drive of a machine in its definition and in its running guest. */
 import type { MediaDevice } from '../media-snapshot.js';
 import type { Definition } from './definition.js';
 import type { Disk } from './xml/device.js';
@@ -6,15 +6,18 @@ import { readDomain } from './xml/domain.js';
 import { findDrive } from './xml/removable-drive.js';
 import type { MediaRecord } from './xml/media-record.js';
 
-/** What a machine has in a drive: in the running guest where it runs, in the definition where not. */
+/** A drive of a machine, and its present image. */
 export interface DriveState {
   readonly defined: Disk | null;
   readonly running: Disk | null;
-  /** Name of what is in it; null when it is empty. */
+  /**
+   * `DiskSource.name` of the image: in the running guest if it runs, else in the definition. Null:
+   * empty.
+   */
   readonly source: string | null;
 }
 
-/** The machine's own drive, and that of the running guest by the same name. */
+/** Returns the drive of the definition, and the drive of the running guest with the same key. */
 export function driveState(
   { xml, instance }: Definition,
   device: MediaDevice,

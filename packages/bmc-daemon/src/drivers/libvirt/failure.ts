@@ -9,7 +9,7 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
   CONNECTION_LOST: 'unavailable',
   LINK_CLOSED: 'unavailable',
   CALL_ABORTED: 'unavailable',
-  // The lock of a machine whose QEMU hangs: libvirt gives up after 30 s.
+  // libvirt stops waiting after 30 s for the lock of a machine whose QEMU hangs.
   OPERATION_TIMEOUT: 'unavailable',
   AGENT_UNRESPONSIVE: 'unavailable',
   OPERATION_INVALID: 'conflict',
@@ -24,8 +24,8 @@ const kinds: Partial<Record<ErrorCode, DriverErrorKind>> = {
 };
 
 /**
- * What went wrong, in the driver's words. An error that is one already stays as it is, and so does a signal's reason.
- * @param doing what was tried, on what: `starting machine demo`; libvirt's own words follow it.
+ * Converts an error to a {@link DriverError}. Returns a {@link DriverError} unchanged.
+ * @param doing the action and its object, `starting machine demo`. The text of libvirt follows it.
  */
 export function driverError(doing: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
@@ -37,11 +37,11 @@ export function driverError(doing: string, error: unknown): DriverError {
     });
   }
   if (isLibvirtError(error)) {
-    // libvirt has no code of its own for a full disk, nor for one that could never hold it.
+    // libvirt has no error code for a full disk, nor for a disk that is too small.
     const full = /No space left on device|not enough free space|file too large|image size is too large/i.test(
       error.message,
     );
-    // libvirt has no code for a machine without a free bus address either.
+    // libvirt has no error code for a machine without a free bus address either.
     const noPlace = /No more available PCI (slots|addresses)/i.test(error.message);
     const kind = full ? 'storageFull' : noPlace ? 'noPlace' : (kinds[error.code] ?? 'internal');
     return new DriverError(kind, `${doing}: ${oneLine(error.message)}`, { cause: error });
@@ -51,7 +51,7 @@ export function driverError(doing: string, error: unknown): DriverError {
   });
 }
 
-/** Runs one step; what it rejects with becomes a {@link DriverError}. */
+/** Runs one step, and converts its error to a {@link DriverError}. */
 export async function attempt<Result>(doing: string, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step();
@@ -60,7 +60,7 @@ export async function attempt<Result>(doing: string, step: () => Promise<Result>
   }
 }
 
-/** Whether libvirt has not answered, so that it is not known what it has done. */
+/** Returns whether libvirt did not answer, so that the effect of the call is unknown. */
 export const isUnavailable = (error: unknown): boolean => error instanceof DriverError && error.kind === 'unavailable';
 
 const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, ' ').trim();

@@ -1,6 +1,7 @@
 /**
- * What the firmware files of this host are, by QEMU's descriptors: which image can do Secure Boot, which variables have keys in
- * them, which image libvirt selects by itself. A host whose files this daemon does not see has an empty one; then names decide.
+ * Reads QEMU's firmware descriptors of this host: which image supports Secure Boot, which variables
+ * contain keys, and which image libvirt selects. If the daemon cannot see the files of the host,
+ * the catalog is empty and file names decide.
  * @see https://gitlab.com/qemu-project/qemu/-/blob/master/docs/interop/firmware.json
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -8,28 +9,30 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { OperatingSystem } from './xml/domain.js';
 
-/** One descriptor, of UEFI firmware in flash memory. */
+/** One descriptor of UEFI firmware in flash memory. */
 export interface FirmwareImage {
-  /** `/usr/share/OVMF/OVMF_CODE_4M.ms.fd`. */
+  /** Path, for example `/usr/share/OVMF/OVMF_CODE_4M.ms.fd`. */
   readonly executable: string;
-  /** Master copy of its variables; null: none of its own. */
+  /** Template of its variables; null if it has none. */
   readonly template: string | null;
   readonly targets: readonly { readonly architecture: string; readonly machines: readonly string[] }[];
   /** `secure-boot`, `enrolled-keys`, `requires-smm`. */
   readonly features: readonly string[];
 }
 
-/** What a definition leaves open about firmware. */
+/** Answers about firmware that a definition does not give. */
 export interface FirmwareKnowledge {
-  /** Whether the variables of this master copy have keys in them; null: it can not be told. */
+  /** Returns whether a template contains keys; null if unknown. */
   hasKeys(template: string): boolean | null;
-  /** Whether the image needs SMM, as those do that protect their variables from the guest's system. */
+  /**
+   * Returns whether the image requires SMM, which protects its variables from the guest's system.
+   */
   requiresSmm(executable: string): boolean;
-  /** Master copies that go with the image, those with keys and those without; null: none that is known. */
+  /** Returns the template for an image, with or without keys; null if unknown. */
   templateOf(executable: string, options: { readonly keys: boolean }): string | null;
-  /** What libvirt takes for a definition that leaves the choice to it; null: not known. */
+  /** Returns the image that libvirt selects for a definition without one; null if unknown. */
   selected(os: Pick<OperatingSystem, 'architecture' | 'machineType' | 'firmwareFeatures'>): FirmwareImage | null;
-  /** The master copy that the variables of a definition are made of; null: not known. */
+  /** Returns the template of a definition's variables; null if unknown. */
   templateFor(os: OperatingSystem): string | null;
 }
 
@@ -50,14 +53,17 @@ const descriptorSchema = z.object({
   features: z.array(z.string()),
 });
 
-/** Where libvirt looks, the first having precedence for a file of the same name. */
+/** The folders of libvirt. The first has precedence for files with the same name. */
 const directories = ['/etc/qemu/firmware', '/usr/share/qemu/firmware'];
 
-/** Reads the descriptors, in libvirt's order. What can not be read, or is none, is left out. */
+/**
+ * Reads the descriptors in the order of libvirt. Skips a file that is unreadable or not a
+ * descriptor.
+ */
 export async function readFirmwareImages(from: readonly string[] = directories): Promise<readonly FirmwareImage[]> {
   const files = new Map<string, string>();
   for (const directory of from.toReversed()) {
-    // A host without QEMU's descriptors, or in another place.
+    // The host has no descriptors of QEMU, or has them in another folder.
     const names = await readdir(directory).catch(() => []);
     for (const name of names.filter((candidate) => candidate.endsWith('.json'))) files.set(name, join(directory, name));
   }
@@ -76,12 +82,13 @@ async function readDescriptor(path: string): Promise<FirmwareImage | null> {
     const template = mapping['nvram-template']?.filename ?? null;
     return { executable: mapping.executable.filename, template, targets, features };
   } catch {
-    // An empty file switches a descriptor of the distribution off; one that is broken libvirt does not take either.
+    // An empty file disables a descriptor of the distribution. libvirt rejects a damaged descriptor
+    // too.
     return null;
   }
 }
 
-/** What the descriptors and the settings say; where both are silent, what distributions name their files. */
+/** Answers from the settings and the descriptors, and else from the file names of distributions. */
 export function firmwareKnowledge(images: readonly FirmwareImage[], templates: SecureBootTemplates): FirmwareKnowledge {
   const hasKeys = (template: string): boolean | null => {
     if (template === templates.enabled) return true;
@@ -126,10 +133,10 @@ export function firmwareKnowledge(images: readonly FirmwareImage[], templates: S
   };
 }
 
-/** What is known where no descriptor can be read. */
+/** Answers from file names only. */
 export const knownByName: FirmwareKnowledge = firmwareKnowledge([], { enabled: null, disabled: null });
 
-/** Shell patterns as libvirt reads them: `pc-q35-*`. */
+/** Matches a shell pattern as libvirt does, for example `pc-q35-*`. */
 function matches(pattern: string, machineType: string): boolean {
   const expression = pattern
     .replaceAll(/[.+^${}()|\\]/g, '\\$&')

@@ -1,4 +1,7 @@
-/** Which firmware a boot mode means on an architecture: EMULATOR_BOOT_LOADER_MAP, checked against the host. */
+/**
+ * Selects the firmware of a boot mode and an architecture: EMULATOR_BOOT_LOADER_MAP, checked
+ * against the host.
+ */
 import { access } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { CallOptions, DomainCapabilitiesQuery } from '@rackless/libvirt';
@@ -17,13 +20,19 @@ import { child, childElements, attribute, parseXml, textOf } from './xml/parse.j
 import type { SecureBootMode } from '../system-change.js';
 import type { SecureBootFiles } from './xml/secure-boot.js';
 
-/** Kind of firmware to architecture (libvirt's name: `x86_64`) to a firmware file; null, or nothing: libvirt selects the firmware. */
+/**
+ * Maps the firmware type and the architecture (libvirt's name: `x86_64`) to a firmware file. Null
+ * or absent: libvirt selects the firmware.
+ */
 export type BootLoaderMap = Readonly<Partial<Record<FirmwareType, Readonly<Record<string, string | null>>>>>;
 
 /**
- * The files that a kind of firmware means on this host.
- * @param variables master copy of the variables for a UEFI image of the map; null: the one that its name goes with.
- * @throws {DriverError} invalid, naming architecture and path, where the mapped file does not exist. */
+ * Returns the firmware files of a firmware type on this host.
+ * @param variables template of the variables for a UEFI image of the map; null: the template that
+ *   the name of the image implies.
+ * @throws {DriverError} invalid, with the architecture and the path, if the mapped file does not
+ *   exist.
+ */
 export async function chooseFirmware(
   map: BootLoaderMap,
   firmware: FirmwareType,
@@ -48,8 +57,8 @@ export async function chooseFirmware(
 }
 
 /**
- * The empty variable store that belongs to a UEFI image: distributions name the two alike (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`).
- * Null leaves the pairing to libvirt, which knows the files that its own firmware descriptions name.
+ * Returns the empty variable store of a UEFI image. Distributions name both alike
+ * (`OVMF_CODE_4M.fd`, `OVMF_VARS_4M.fd`). Null: libvirt finds the pair in its firmware descriptors.
  */
 async function variableStore(loaderPath: string): Promise<string | null> {
   const name = basename(loaderPath);
@@ -66,27 +75,27 @@ async function exists(path: string): Promise<boolean> {
     await access(path);
     return true;
   } catch {
-    // Whatever keeps it from being seen keeps it from being used.
+    // A file that this process cannot see is treated as missing.
     return false;
   }
 }
 
-/** The part of a connection that tells what a host can run. */
+/** The part of a connection that returns the capabilities of a host. */
 interface CapabilitiesSource {
   getDomainCapabilities(query: DomainCapabilitiesQuery, options: CallOptions): Promise<string>;
 }
 
-/** What decides which files a machine's firmware is. */
+/** Dependencies of {@link FirmwareChooser}. */
 export interface FirmwareChooserOptions {
   readonly bootLoaderMap: BootLoaderMap;
   readonly templates: SecureBootTemplates;
   readonly hypervisor: CapabilitiesSource;
   readonly timeoutMs: number;
-  /** How descriptors are read. Default: {@link readFirmwareImages}. */
+  /** Reads the descriptors. Default: {@link readFirmwareImages}. */
   readonly readImages?: typeof readFirmwareImages;
 }
 
-/** What the host has for Secure Boot. */
+/** Selects firmware files, for Secure Boot in particular. */
 export class FirmwareChooser {
   readonly #options: FirmwareChooserOptions;
   #knowledge: Promise<FirmwareKnowledge> | undefined;
@@ -95,12 +104,12 @@ export class FirmwareChooser {
     this.#options = options;
   }
 
-  /** After a new connection: packages may have been installed. */
+  /** Forgets the catalog after a new connection, because packages may have been installed. */
   forget(): void {
     this.#knowledge = undefined;
   }
 
-  /** Of this host's files. Never rejects. */
+  /** Returns the catalog of this host's firmware. Never rejects. */
   knowledge(): Promise<FirmwareKnowledge> {
     const { readImages = readFirmwareImages, templates } = this.#options;
     this.#knowledge ??= readImages().then((images) => firmwareKnowledge(images, templates));
@@ -108,10 +117,10 @@ export class FirmwareChooser {
   }
 
   /**
-   * Looks for firmware with Secure Boot for the machine: among the descriptors, which know of keys, as far as they can be read here,
-   * and in what libvirt says of the host.
+   * Checks that the host has firmware with Secure Boot for the machine: in the descriptors, which
+   * know about keys, and in the capabilities of libvirt.
    * @param xml its definition.
-   * @throws {DriverError} unsupported, saying what is missing.
+   * @throws {DriverError} unsupported, with what is missing.
    */
   async checkSecureBoot({ name, architecture, machineType }: SystemSnapshot, xml: string): Promise<void> {
     const { hypervisor, templates, timeoutMs } = this.#options;
@@ -128,7 +137,7 @@ export class FirmwareChooser {
     if (withFeatures() !== null) {
       const keys = withFeatures('secure-boot', 'enrolled-keys') !== null || templates.enabled !== null;
       if (!keys) throw refusal("firmware with Secure Boot and its vendor's keys");
-      // What libvirt tells is about SMM, which other processors have not.
+      // libvirt reports only whether SMM is supported, which only x86 has.
       if (!/^(x86_64|i686)$/.test(architecture)) return;
     }
     const { type, emulator } = readDomain(xml);
@@ -146,9 +155,9 @@ export class FirmwareChooser {
   }
 
   /**
-   * The files that a definition is to name for a mode, where it should: an image of the map, or the one that it names already, with
-   * the variables of the settings or of the descriptors. Null: libvirt selects them.
-   * @throws {DriverError} invalid, where a file of the map does not exist.
+   * Returns the files that a definition must name for a mode: an image of the map, or its present
+   * image, with variables from the settings or the descriptors. Null: libvirt selects the files.
+   * @throws {DriverError} invalid, if a file of the map does not exist.
    */
   async secureBootFiles(
     architecture: string,
@@ -159,7 +168,7 @@ export class FirmwareChooser {
     const mapped = (await chooseFirmware(bootLoaderMap, 'efi', architecture)).loaderPath;
     const keys = mode === 'on';
     const named = keys ? templates.enabled : templates.disabled;
-    // A definition that names its files goes on doing so where the settings say which ones they are.
+    // If the settings name the variables, a definition with its own image keeps that image.
     const loaderPath = mapped ?? (named === null ? null : presentLoader);
     if (loaderPath === null) return null;
     const knowledge = await this.knowledge();
@@ -168,7 +177,8 @@ export class FirmwareChooser {
     if (mode === 'off' || (template !== null && requiresSmm)) {
       return template === null ? null : { loaderPath, template, requiresSmm };
     }
-    // The image has no Secure Boot, or nobody has told which variables have keys: libvirt finds a pair that belongs together.
+    // The image has no Secure Boot, or no template with keys is known: libvirt finds a matching
+    // pair.
     return null;
   }
 }

@@ -1,25 +1,31 @@
-/** Guests that were asked to restart: watched until they have, or have gone off, or their time is up. */
+/** Watches guests that were asked to restart, until they restart, stop, or take too long. */
 import { DomainEventType } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
-/** What became of a guest that was asked. `stopped`: it is off, and has to be started anew. `late`: it has not obeyed. */
+/**
+ * Outcome of a request to restart. `stopped`: the guest is off and must be started. `late`: the
+ * guest did not react in time.
+ */
 export type RestartOutcome = 'rebooted' | 'stopped' | 'late';
 
-/** How guests are watched, and what is done then. */
+/** Options of {@link GracefulRestarts}. */
 export interface GracefulRestartsOptions {
   readonly host: Host;
-  /** How long a guest may take. */
+  /** Time limit for the guest. */
   readonly waitMs: number;
-  /** What there is to do then. A conflict is somebody else's coming in between; what else it rejects with is logged. */
+  /**
+   * Handles an outcome. A conflict means that another client was quicker. Any other error is
+   * logged.
+   */
   readonly onOutcome: (machine: Machine, outcome: RestartOutcome) => Promise<void>;
 }
 
-/** All restarts of a host that wait for their guests; closed with the driver. */
+/** The restarts of one host that wait for their guests; closed with the driver. */
 export class GracefulRestarts {
   readonly #options: GracefulRestartsOptions;
-  /** By machine; aborted by whatever is asked of it next. */
+  /** Waits by machine; the next power action aborts them. */
   readonly #waiting = new Map<string, AbortController>();
   readonly #background = new Set<Promise<void>>();
 
@@ -27,21 +33,22 @@ export class GracefulRestarts {
     this.#options = options;
   }
 
-  /** Something else is asked of the machine: its restart is not waited for any more. */
-  giveUp(uuid: string): void {
+  /** Stops waiting for the restart of a machine, because of a newer action. */
+  cancel(uuid: string): void {
     this.#waiting.get(uuid)?.abort();
   }
 
-  /** Gives all of them up, and resolves when what is under way has ended. */
+  /** Stops all waits, and resolves when running work has ended. */
   async close(): Promise<void> {
-    for (const uuid of [...this.#waiting.keys()]) this.giveUp(uuid);
+    for (const uuid of [...this.#waiting.keys()]) this.cancel(uuid);
     await Promise.allSettled([...this.#background]);
   }
 
   /**
-   * Watches a guest from now on.
-   * @param newProcess whether it is to go off and be started anew, so that a reset of its process is not what is waited for.
-   * @returns what gives it up: asking the guest may fail.
+   * Starts to watch a guest.
+   * @param newProcess whether the guest stops and needs a new process. A reset of its process is
+   *   then not the outcome.
+   * @returns the controller that stops the watch, because the request to the guest may fail.
    */
   watch(machine: Machine, { newProcess }: { readonly newProcess: boolean }): AbortController {
     const { host, onOutcome } = this.#options;
@@ -55,7 +62,7 @@ export class GracefulRestarts {
         if (outcome !== null) await onOutcome(machine, outcome);
       })
       .catch((error: unknown) => {
-        // Switched off, or changed, by whoever came in between.
+        // Another client has switched it off or changed it meanwhile.
         if (error instanceof DriverError && error.kind === 'conflict') return;
         host.log.warn(`restarting machine ${name} failed`, { error });
       });
@@ -64,7 +71,7 @@ export class GracefulRestarts {
     return controller;
   }
 
-  /** @returns null where it was given up. */
+  /** Resolves with the outcome, or null if the watch was stopped. */
   #outcome(uuid: string, newProcess: boolean, signal: AbortSignal): Promise<RestartOutcome | null> {
     const { host, waitMs } = this.#options;
     const { events } = host.hypervisor;
@@ -76,7 +83,7 @@ export class GracefulRestarts {
       const rebooted = events.on('reboot', ({ domain }) => {
         if (domain.uuid === uuid && !newProcess) resolve('rebooted');
       });
-      // Where libvirtd sends no such events, the time decides.
+      // Without such events only the time limit applies.
       stopped.ready.catch(() => undefined);
       rebooted.ready.catch(() => undefined);
       signal.addEventListener('abort', () => {

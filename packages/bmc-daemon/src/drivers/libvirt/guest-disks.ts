@@ -1,4 +1,4 @@
-/** Disks of running guests: plugged in and unplugged. */
+/** Plugs disks into running guests and unplugs them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainDeviceModifyFlags } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
@@ -8,11 +8,11 @@ import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { diskMarkup, findDisk } from './xml/disk.js';
 
-/** A guest is asked to release a disk, and may take its time. */
+/** The guest releases a disk on request, which takes time. */
 const UNPLUG_TIMEOUT_MS = 10_000;
 const UNPLUG_POLL_MS = 50;
 
-/** Disks of the guests of one host. Callers hold the machine's turn in `edits`. */
+/** Disks of the guests of one host. Callers have locked the machine in `edits`. */
 export class GuestDisks {
   readonly #host: Host;
 
@@ -22,8 +22,9 @@ export class GuestDisks {
 
   /**
    * Plugs a disk into the running guest.
-   * @returns false where the guest gets the disk with its next power-on.
-   * @throws {DriverError} unavailable; anything, for a transient machine, which has no next power-on.
+   * @returns false if the guest gets the disk at its next power-on.
+   * @throws {DriverError} unavailable; every error for a transient machine, which has no next
+   *   power-on.
    */
   async plugIn(machine: Machine, markup: string): Promise<boolean> {
     const { log, timeoutMs } = this.#host;
@@ -33,9 +34,9 @@ export class GuestDisks {
       );
       return true;
     } catch (error) {
-      // A machine that does not answer may have the disk or not.
+      // After a timeout it is unknown whether the guest has the disk.
       if (!machine.persistent || !(error instanceof DriverError) || error.kind === 'unavailable') throw error;
-      log.info(`machine ${machine.name} can not be given a disk while it runs: it is there from its next power-on`, {
+      log.info(`machine ${machine.name} accepts no disk while it runs: the guest gets it at its next power-on`, {
         error,
       });
       return false;
@@ -51,8 +52,9 @@ export class GuestDisks {
   }
 
   /**
-   * Returns when the guest has released a disk; at once where it does not have it.
-   * @throws {DriverError} unavailable, where the guest keeps it.
+   * Unplugs a disk, and resolves when the guest has released it. Resolves at once if the guest does
+   * not have it.
+   * @throws {DriverError} unavailable, if the guest does not release it.
    */
   async unplug(machine: Machine, target: string): Promise<void> {
     const { timeoutMs } = this.#host;

@@ -1,4 +1,4 @@
-/** What libvirt knows of a running guest's network: leases, the guest agent, and the speed of the host's interfaces. */
+/** Reads the network of a running guest: leases, guest agent, and the speed of host interfaces. */
 import {
   DomainGetHostnameFlags,
   DomainInterfaceAddressesSource,
@@ -13,25 +13,25 @@ import type { Machine } from './inventory.js';
 import { RevalidatingCache } from './revalidating-cache.js';
 import { attribute, child, childElements, parseXml } from './xml/parse.js';
 
-/** A GET may wait this long, once. */
+/** The longest time that a GET waits, once. */
 const WAIT_MS = 250;
 
 /**
- * An agent that does not answer keeps libvirt waiting for 5 s, and one call of a machine's at a time goes to libvirt: what is done
- * to the machine meanwhile waits no longer than this.
+ * libvirt waits 5 s for an agent that does not answer, and handles one call of a machine at a time.
+ * This limits the delay for other calls of the machine.
  */
 const AGENT_TIMEOUT_MS = 500;
 
 const AGENT_CHANNEL = 'org.qemu.guest_agent.0';
 
-/** What the host knows of an interface, whatever the guest does. */
+/** The facts about an interface that the host has. */
 interface HostFacts {
   readonly leases: readonly NetworkDhcpLease[];
   readonly domainName: string | null;
   readonly speedMbps: number | null;
 }
 
-/** What the guest says. */
+/** The facts that the guest agent reports. */
 interface GuestFacts {
   readonly interfaces: readonly DomainInterface[];
   readonly hostName: string | null;
@@ -39,7 +39,7 @@ interface GuestFacts {
 
 const nothing: NetworkFacts = new Map();
 
-/** Asks leases and guest agents, and keeps their answers for a while. */
+/** Reads leases and guest agents, and caches the answers. */
 export class GuestNetworkReader {
   readonly #host: Host;
   readonly #hostFacts = new RevalidatingCache<HostFacts>({
@@ -59,7 +59,7 @@ export class GuestNetworkReader {
     this.#host = host;
   }
 
-  /** @param system the machine's own snapshot. Never rejects: what can not be had is not known. */
+  /** Returns the known facts. Never rejects. @param system the snapshot of the machine. */
   async read(machine: Machine, system: SystemSnapshot): Promise<NetworkFacts> {
     if (system.state === 'shutoff' || system.state === 'crashed') return nothing;
     const { uuid, interfaces } = system;
@@ -72,7 +72,7 @@ export class GuestNetworkReader {
     return new Map(interfaces.map(({ mac }, index) => [mac, merge(mac, host[index], guest)]));
   }
 
-  /** Machines that are gone are not kept. */
+  /** Forgets machines that do not exist any more. */
   retain(uuids: ReadonlySet<string>): void {
     const isKept = (key: string): boolean => uuids.has(key.slice(0, 36));
     this.#guestFacts.retain(isKept);
@@ -86,7 +86,8 @@ export class GuestNetworkReader {
     const network = await hypervisor.networkLookupByName(source, { timeoutMs });
     const xml = await network.getXmlDesc(0, { timeoutMs });
     const { root } = parseXml(xml);
-    // A network that only names a bridge of the host leases nothing, and libvirt's test driver can not tell.
+    // A network that only names a host bridge has no leases, and libvirt's test driver does not
+    // support the call.
     const leases = await network.getDhcpLeases(mac, { timeoutMs }).catch(() => []);
     return { leases, domainName: attribute(child(root, 'domain'), 'name'), speedMbps };
   }
@@ -98,14 +99,14 @@ export class GuestNetworkReader {
       const { root } = parseXml(await found.getXmlDesc(0, { timeoutMs }));
       return readSpeed(attribute(child(root, 'link'), 'speed'));
     } catch {
-      // A libvirt without the driver for interfaces, or one that is gone: there is nobody else to ask.
+      // libvirt has no interface driver, or the interface is gone: the speed is unknown.
       return null;
     }
   }
 
   async #askGuest({ domain }: Machine): Promise<GuestFacts> {
     const { timeoutMs } = this.#host;
-    // Where no agent has said hello, or the machine has no channel for one, nobody is asked and nothing waits.
+    // Without a connected agent, or a channel for one, there is no call and no wait.
     if (!hasAgent(await domain.getXmlDesc(0, { timeoutMs }))) return { interfaces: [], hostName: null };
     const options = { timeoutMs: AGENT_TIMEOUT_MS };
     const interfaces = await domain.interfaceAddresses(DomainInterfaceAddressesSource.AGENT, options);
@@ -114,7 +115,7 @@ export class GuestNetworkReader {
   }
 }
 
-/** Whether an agent has connected to its channel. */
+/** Returns whether an agent is connected to its channel. */
 function hasAgent(liveXml: string): boolean {
   const devices = child(parseXml(liveXml).root, 'devices');
   return childElements(devices, 'channel').some((channel) => {
@@ -123,13 +124,13 @@ function hasAgent(liveXml: string): boolean {
   });
 }
 
-/** `0` and `4294967295` are how the kernel says that it does not know. */
+/** Returns a speed. The kernel reports `0` or `4294967295` for an unknown speed. */
 function readSpeed(text: string | null): number | null {
   const speed = Number(text ?? 0);
   return Number.isInteger(speed) && speed > 0 && speed < 2 ** 31 ? speed : null;
 }
 
-/** The guest's own addresses where it tells them, else those that were leased to it and are not over. */
+/** Returns the addresses that the guest reports, or else its leases that have not expired. */
 function merge(mac: string, host: HostFacts | undefined, guest: GuestFacts | undefined): InterfaceFacts {
   const leases = (host?.leases ?? []).filter(({ expiryTimeSeconds: end }) => end === 0 || end * 1000 > Date.now());
   const own = guest?.interfaces.find(({ hwaddr }) => hwaddr?.toLowerCase() === mac)?.addresses;

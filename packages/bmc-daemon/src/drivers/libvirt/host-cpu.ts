@@ -1,21 +1,21 @@
-/** The name of the host's CPU, for machines that it is passed through to. */
+/** The name of the host's CPU, for machines with CPU passthrough. */
 import type { Hypervisor } from '@rackless/libvirt';
 import { RevalidatingCache } from './revalidating-cache.js';
 import { child, parseXml, textOf } from './xml/parse.js';
 
-/** The first question makes libvirtd look at every QEMU that it has: behind the readers' backs, then. */
+/** The first call makes libvirtd probe every QEMU binary, so it runs in the background. */
 const WAIT_MS = 250;
-/** Nobody changes it under a running host. */
+/** A running host does not change its CPU. */
 const KEEP_MS = 3_600_000;
 
-/** Asks the host once what its CPU is called. */
+/** Reads the name of the host's CPU. */
 export class HostCpu {
   readonly #hypervisor: Hypervisor;
-  readonly #kept = new RevalidatingCache<{ readonly model: string | null }>({
+  readonly #cache = new RevalidatingCache<{ readonly model: string | null }>({
     waitMs: WAIT_MS,
     freshMs: KEEP_MS,
     staleMs: Infinity,
-    // A libvirtd that looks at its QEMUs anew each time is not asked again while it still does.
+    // libvirtd may still probe its QEMU binaries, so a retry waits.
     retryMs: 60_000,
   });
 
@@ -23,9 +23,12 @@ export class HostCpu {
     this.#hypervisor = hypervisor;
   }
 
-  /** libvirt's name of the model, `Skylake-Server-IBRS`; null: it has none for it; undefined: not known yet. */
+  /**
+   * Returns libvirt's name of the model, for example `Skylake-Server-IBRS`; null if libvirt has
+   * none, undefined if it is not known yet.
+   */
   async model(): Promise<string | null | undefined> {
-    return (await this.#kept.get('model', () => this.#ask()))?.model;
+    return (await this.#cache.get('model', () => this.#ask()))?.model;
   }
 
   async #ask(): Promise<{ readonly model: string | null }> {

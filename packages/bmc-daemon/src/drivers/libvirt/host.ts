@@ -3,22 +3,22 @@ import type { Log } from '@rackless/daemon/log.js';
 import type { OperationQueue } from '../operation-queue.js';
 import type { Inventory } from './inventory.js';
 
-/** What the parts of the driver share: one libvirt host, and who may change which machine when. */
+/** The libvirt host that the modules of the driver share. */
 export interface Host {
   readonly hypervisor: Hypervisor;
   readonly inventory: Inventory;
   /**
-   * Short changes of a machine, one after the other: whoever reads a definition to put it back changed does so in here. Never
-   * held during a download.
+   * Lock for short changes of a machine: a caller that reads a definition and writes it back does
+   * so in this queue. Downloads never run in it.
    */
   readonly edits: OperationQueue;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  /** The longest that a read, or a change that libvirt makes at once, may take. */
+  /** The longest time that a read, or a change that libvirt makes at once, may take. */
   readonly timeoutMs: number;
 }
 
-/** Starting takes what it takes: memory is allocated, images are opened, firmware is copied. */
+/** Time limit of a start: libvirt allocates memory, opens images and copies firmware. */
 export const START_TIMEOUT_MS = 60_000;
 
-/** A QEMU that hangs is killed after 12 s (measured). */
+/** Time limit of a destroy. libvirt kills a hung QEMU after 12 s (measured). */
 export const DESTROY_TIMEOUT_MS = 30_000;

@@ -1,6 +1,7 @@
 /**
- * The storage pool that images go into: the configured one, else a directory pool of our own. On this host its directory is
- * written to directly, once it is certain that libvirt means the same directory; everywhere else images go through a stream.
+ * Opens the storage pool for images: the configured pool, or else a directory pool that the daemon
+ * creates. On the same host, the daemon writes to its directory, after a check that libvirt uses
+ * the same directory. Otherwise images go through a stream.
  */
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
@@ -12,35 +13,35 @@ import { DriverError } from '../driver.js';
 import { attempt } from './failure.js';
 import { attribute, child, parseXml, textOf } from './xml/parse.js';
 
-/** Name of the pool that is made where none is configured. */
+/** Name of the pool that the daemon creates if none is configured. */
 const OWN_POOL = 'rackless-images';
 
 /** Pools whose volumes are files in one directory. */
 const DIRECTORY_POOLS: ReadonlySet<string> = new Set(['dir', 'fs', 'netfs']);
 
-/** Which pool, on which host. */
+/** Options of {@link openPool}. */
 export interface ImagePoolOptions {
   readonly hypervisor: Hypervisor;
-  /** Connection URI, for the place of a session's own images. */
+  /** Connection URI. A session connection has its images in the home folder. */
   readonly uri: string;
-  /** EMULATOR_STORAGE_POOL; null for a pool of our own. */
+  /** EMULATOR_STORAGE_POOL; null: the pool of the daemon. */
   readonly name: string | null;
-  /** Whether a pool of our own is made where there is none yet. */
+  /** Whether to create the pool of the daemon if it does not exist. */
   readonly create: boolean;
   readonly timeoutMs: number;
 }
 
-/** A pool that runs. */
+/** An active pool. */
 export interface OpenPool {
   readonly pool: StoragePool;
-  /** Its directory, where this process can write to it; null where images have to be streamed. */
+  /** Its directory if this process can write to it; null: images must be streamed. */
   readonly directory: string | null;
 }
 
 /**
- * Finds, or makes, the pool and starts it.
- * @returns null where there is none and none is to be made.
- * @throws {DriverError} unsupported where the configured pool does not exist; unavailable.
+ * Finds or creates the pool, and starts it.
+ * @returns null if there is none and `create` is false.
+ * @throws {DriverError} unsupported, if the configured pool does not exist; unavailable.
  */
 export async function openPool(options: ImagePoolOptions): Promise<OpenPool | null> {
   const { timeoutMs } = options;
@@ -76,7 +77,7 @@ async function makeOwn({ hypervisor, uri, timeoutMs }: ImagePoolOptions): Promis
   try {
     return await hypervisor.storagePoolDefineXml(xml, 0, { timeoutMs });
   } catch (error) {
-    // Another daemon on this host was quicker; if not, the first error says what is wrong.
+    // Another daemon on this host may have created it. Otherwise the first error is the cause.
     return await hypervisor.storagePoolLookupByName(OWN_POOL, { timeoutMs }).catch(() => {
       throw error;
     });
@@ -85,19 +86,22 @@ async function makeOwn({ hypervisor, uri, timeoutMs }: ImagePoolOptions): Promis
 
 async function start(pool: StoragePool, { own, timeoutMs }: { own: boolean; timeoutMs: number }): Promise<void> {
   if (own) {
-    // The directory may be there already, and the test driver can not build at all; starting tells.
+    // The directory may exist, and the test driver does not support build. The start reports real
+    // errors.
     await pool.build(0, { timeoutMs }).catch(() => undefined);
     await pool.setAutostart(true, { timeoutMs }).catch(() => undefined);
   }
   try {
     await pool.create(0, { timeoutMs });
   } catch (error) {
-    // Somebody else was quicker.
+    // Another client has started it.
     if (!isLibvirtError(error, 'OPERATION_INVALID')) throw error;
   }
 }
 
-/** Beside the user's own images, where the host's access rules (SELinux, AppArmor) let QEMU read. */
+/**
+ * Returns a folder next to the user's images, where access rules (SELinux, AppArmor) let QEMU read.
+ */
 function ownDirectory(uri: string): string {
   if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/images/rackless';
   const { XDG_DATA_HOME: data } = process.env;
@@ -110,18 +114,19 @@ async function directoryOf(pool: StoragePool, timeoutMs: number): Promise<string
 }
 
 /**
- * Whether a file written here is a volume there: the same path may be another directory for a libvirtd in a container, in a
- * mount namespace or behind a forwarded socket.
+ * Returns whether a file that this process writes is a volume of the pool. For a libvirtd in a
+ * container, in a mount namespace or behind a forwarded socket, the same path may be another
+ * directory.
  */
 async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: number): Promise<boolean> {
   const unique = { etag: randomBytes(16).toString('hex'), lastModified: null, sizeBytes: null };
-  // The name of half a download, so that what a crash leaves of it is swept up with those.
+  // The name of a partial download, so that the cleanup after a crash removes this file too.
   const name = partVolumeName(imageVolumeName('probe', unique));
   const file = join(directory, name);
   try {
     await writeFile(file, 'rackless', { flag: 'wx' });
   } catch {
-    // No such directory, or not ours to write to: the stream works for both.
+    // The directory does not exist, or this process may not write to it: the stream works for both.
     return false;
   }
   try {
@@ -130,7 +135,7 @@ async function isSameDirectory(pool: StoragePool, directory: string, timeoutMs: 
     return (await volume.getPath({ timeoutMs })) === file;
   } catch (error) {
     if (isLibvirtError(error, 'NO_STORAGE_VOL', 'NO_SUPPORT')) return false;
-    // Another refresh or an upload is going on in it.
+    // Another refresh or an upload is running in the pool.
     if (isLibvirtError(error, 'INTERNAL_ERROR', 'OPERATION_INVALID', 'RESOURCE_BUSY')) return false;
     throw error;
   } finally {

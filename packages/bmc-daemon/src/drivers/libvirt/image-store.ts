@@ -1,6 +1,7 @@
 /**
- * The images that machines have in their drives: downloaded once for all of them, kept while one of them uses it, gone with
- * the last. What is kept is named by address and content (media/image-key.ts), so it is found again without any record.
+ * Stores the images in the drives of machines. All machines share one download, and the store
+ * removes an image after its last use. The name of a volume contains URL and content
+ * (media/image-key.ts), so the store needs no record.
  */
 import type { ImageRequest } from '../../media/image.js';
 import { storedUrl } from '../../media/image.js';
@@ -23,33 +24,39 @@ import { DriverError } from '../driver.js';
 import { attempt, driverError } from './failure.js';
 import type { ImagePlace, PoolImages } from './pool-images.js';
 
-/** What images are kept by. */
+/** Dependencies of {@link ImageStore}. */
 export interface ImageStoreOptions {
-  /** Opens the pool; null where there is none and `create` is false. Called again after a failure and a new connection. */
+  /**
+   * Opens the pool; null if there is none and `create` is false. The store calls it again after a
+   * failure and after a new connection.
+   */
   readonly openPoolImages: (options: { readonly create: boolean }) => Promise<PoolImages | null>;
-  /** `DiskSource.name` of everything that any machine has in any drive, live or when it starts next. */
+  /** Returns `DiskSource.name` of every drive of every machine, running or defined. */
   readonly sourcesInUse: () => Promise<ReadonlySet<string>>;
   readonly limits: ImageServerLimits;
   readonly warn: (message: string, error: unknown) => void;
 }
 
-/** An image that stays until it is released; by then a machine has it in its drive, or it may go. */
+/**
+ * An image that the store does not remove before its release. After that, only a machine's use
+ * protects it.
+ */
 export interface ImageLease extends ImagePlace {
   release(): void;
 }
 
-/** How one image is asked for. */
+/** Options of {@link ImageStore.acquire}. */
 export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
-  /** 0 to 100, as the download goes on; not called when the server does not say how large the image is. */
+  /** Receives 0 to 100 during the download; never called if the size is unknown. */
   readonly onProgress?: ((percent: number) => void) | undefined;
-  /** A copy that nobody else is given: for a guest that writes to it. Default: the one that all share. */
+  /** Requests a private copy, for a guest that writes to it. Default: the shared image. */
   readonly own?: boolean;
-  /** Smaller than the limit that holds for all. */
+  /** A limit below the general one. */
   readonly maxBytes?: number;
 }
 
-/** One download and those who wait for it. */
+/** One download and the number of its waiting callers. */
 interface Fetch {
   readonly result: Promise<string>;
   readonly progress: Set<(percent: number) => void>;
@@ -57,7 +64,7 @@ interface Fetch {
   waiting: number;
 }
 
-/** A download, and what goes with it. */
+/** The parameters of one download. */
 interface Wanted {
   readonly image: ImageRequest;
   readonly images: PoolImages;
@@ -70,11 +77,11 @@ interface Wanted {
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #fetches = new Map<string, Fetch>();
-  /** Downloads by the volume that they fill: one content may be asked for with several passwords. */
+  /** Downloads by target volume: requests with different passwords may have the same content. */
   readonly #filling = new Map<string, Promise<void>>();
   readonly #leases = new Map<string, number>();
   readonly #removals = new Map<string, Promise<void>>();
-  /** Images known to be whole. */
+  /** Complete images. */
   readonly #whole = new Set<string>();
   readonly #closing = new AbortController();
   #images: Promise<PoolImages | null> | undefined;
@@ -86,24 +93,26 @@ export class ImageStore {
   }
 
   /**
-   * Removes what an earlier process left: halves of downloads, and images that no machine uses. A pool that nobody has needed yet is
-   * not made for it.
-   * @throws {DriverError} where the host does not answer; it is done with the next image then.
+   * Removes partial downloads of an earlier process, and images that no machine uses. Does not
+   * create the pool.
+   * @throws {DriverError} if the host does not answer; the next request for an image repeats the
+   *   cleanup.
    */
   async tidy(): Promise<void> {
     await this.#open({ create: false });
   }
 
-  /** The connection is a new one: the pool may be another, and what could not be removed can be now. */
+  /** Opens the pool again after a new connection, and retries failed removals. */
   reopen(): void {
     this.#images = undefined;
     this.#whole.clear();
   }
 
   /**
-   * Returns the image, and downloads it unless this content is stored already. Concurrent callers share one download.
-   * @throws {DriverError} of the media kinds (mediaUnreachable also where the time for downloads is up), storageFull, unavailable;
-   * the signal's reason when it aborts.
+   * Returns the image, and downloads it unless this content is stored already. Concurrent callers
+   * share one download.
+   * @throws {DriverError} with a media kind (mediaUnreachable also if the download takes too long),
+   *   storageFull, unavailable; the signal's reason if it aborts.
    */
   async acquire(image: ImageRequest, options: AcquireOptions = {}): Promise<ImageLease> {
     options.signal?.throwIfAborted();
@@ -114,9 +123,10 @@ export class ImageStore {
     if (onProgress !== undefined) fetch.progress.add(onProgress);
     try {
       const deadline = downloadDeadline(image.url, this.#options.limits);
-      // The caller's own: a download of others that it has joined may end, and begin again, any number of times.
+      // Each caller has its own deadline: a shared download may end and restart several times.
       const name = await withDeadline(deadline, signal, (within) => abortable(fetch.result, within));
-      // In the same turn in which the download ended: nothing can have removed the image in between.
+      // The lease starts in the same tick in which the download ends, so that no sweep can remove
+      // the image in between.
       return await this.#lease(name, images);
     } catch (error) {
       signal?.throwIfAborted();
@@ -124,14 +134,18 @@ export class ImageStore {
     } finally {
       if (onProgress !== undefined) fetch.progress.delete(onProgress);
       fetch.waiting -= 1;
-      // Nobody waits for it any more: the rest of the download would be for nothing.
+      // No caller waits any more: abort the download.
       if (fetch.waiting === 0) fetch.controller.abort();
     }
   }
 
-  /** Removes our images that no machine uses and nobody has leased. What fails is logged, and tried again with the next. */
+  /**
+   * Removes stored images that no machine uses and no caller has leased. Logs failures; the next
+   * call retries.
+   */
   removeUnused(): Promise<void> {
-    // One at a time, and one more for all who ask meanwhile: what they have just let go may have been read as used.
+    // One sweep runs at a time. Callers during a sweep share one more, because the running sweep
+    // may have read their images as used.
     this.#nextSweep ??= this.#lastSweep.then(() => {
       this.#nextSweep = undefined;
       return this.#removeUnused();
@@ -140,7 +154,7 @@ export class ImageStore {
     return this.#nextSweep;
   }
 
-  /** Ends all downloads and removes what there is of them. */
+  /** Aborts all downloads and removes their partial volumes. */
   async close(): Promise<void> {
     this.#closing.abort(new DriverError('unavailable', 'fetching the image: the service is shutting down'));
     await Promise.allSettled([...this.#filling.values(), ...this.#removals.values()]);
@@ -158,11 +172,11 @@ export class ImageStore {
 
   async #open(options: { readonly create: boolean }): Promise<PoolImages | null> {
     for (;;) {
-      // One at a time: two would both make the pool, and sweep under each other's hands.
+      // One at a time: two would both create the pool, and remove the same volumes.
       const opening = (this.#images ??= this.#openAnew(options));
       const images = await opening;
       if (images !== null || !options.create) return images;
-      // Opened by somebody who needed no pool, and there was none.
+      // The earlier call did not need a pool, and there was none.
       if (this.#images === opening) this.#images = undefined;
     }
   }
@@ -183,7 +197,8 @@ export class ImageStore {
   }
 
   #join(image: ImageRequest, images: PoolImages, { own = false, maxBytes }: AcquireOptions): Fetch {
-    // Whoever may not read the image from its server does not get it from us: the key holds the credentials, too.
+    // The key contains the credentials, so that a client without access to the server does not get
+    // the image.
     const { userName, password, verifyCertificate, authorities = [] } = image;
     const url = storedUrl(image.url);
     const unique = own ? ownVolumeName(url) : null;
@@ -209,7 +224,7 @@ export class ImageStore {
     return fetch;
   }
 
-  /** @returns the name of the whole image, here by then. */
+  /** Downloads the image if needed. @returns the name of the complete image. */
   async #fetch(wanted: Wanted): Promise<string> {
     const { image, images, limits, signal } = wanted;
     const url = storedUrl(image.url);
@@ -223,14 +238,14 @@ export class ImageStore {
     }
     const download = await open(wanted);
     if (!tellsContents(download.validator)) {
-      // What is here of this address may be an older content of the same size.
+      // The stored image of this URL may be an older content of the same size.
       const name = ownVolumeName(url);
       await this.#fill(name, download, images, signal);
       return name;
     }
     const name = imageVolumeName(url, download.validator);
     const isHere = await this.#isHere(name, images);
-    // Looked up in the turn in which it is set, or two would fill the same volume.
+    // Read and set in the same tick, so that two downloads never fill the same volume.
     const filling = this.#filling.get(name);
     if (!isHere && filling === undefined) {
       await this.#fill(name, download, images, signal);
@@ -241,7 +256,7 @@ export class ImageStore {
       await filling;
       return name;
     } catch {
-      // Whoever was downloading the same content has given up, or was not allowed to go on.
+      // The other download of this content was aborted, or lost its access.
       signal.throwIfAborted();
       return await this.#fetch(wanted);
     }
@@ -304,7 +319,7 @@ export class ImageStore {
     const used = await this.#options.sourcesInUse();
     for (const name of candidates) {
       const place = await images.find(name);
-      // Leased while the machines were read: the next sweep sees whether it came to be used.
+      // Leased while the machines were read: the next sweep decides.
       if (place === null || used.has(place.name) || this.#leases.has(name)) continue;
       this.#whole.delete(name);
       const removal = images
@@ -330,14 +345,14 @@ interface ProgressMeter {
 }
 
 function progressMeter(listeners: ReadonlySet<(percent: number) => void>): ProgressMeter {
-  let told = -1;
+  let reported = -1;
   return {
     sizeBytes: null,
     received(bytes) {
       if (this.sizeBytes === null || this.sizeBytes === 0) return;
       const percent = Math.floor((bytes * 100) / this.sizeBytes);
-      if (percent !== told) for (const listener of listeners) listener(percent);
-      told = percent;
+      if (percent !== reported) for (const listener of listeners) listener(percent);
+      reported = percent;
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Images that QEMU reads from their servers block by block (TransferMethod Stream): nothing is kept on the host, and the server has
- * to be there as long as the image is in a drive. QEMU's driver for it is in a package of its own on most distributions.
+ * Images that QEMU reads from their servers block by block (TransferMethod Stream). The host stores
+ * nothing, and the server must answer while the image is in a drive. Most distributions have QEMU's
+ * HTTP driver in a separate package.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { ImageError } from '../../media/image-error.js';
@@ -13,7 +14,7 @@ import { driverError } from './failure.js';
 import type { ImageLease } from './image-store.js';
 import { networkName, type NetworkSource } from './xml/disk-source.js';
 
-/** Where distributions keep QEMU's modules. */
+/** Folders of distributions for QEMU's modules. */
 const MODULE_FOLDERS = [
   '/usr/lib/x86_64-linux-gnu/qemu',
   '/usr/lib/aarch64-linux-gnu/qemu',
@@ -22,38 +23,42 @@ const MODULE_FOLDERS = [
   '/usr/lib/qemu',
 ] as const;
 
-/** Where distributions keep the authorities that QEMU's TLS goes by: Debian, Fedora and its kin, SUSE. */
+/**
+ * Certificate authorities that QEMU's TLS trusts, by distribution: Debian, Fedora and relatives,
+ * SUSE.
+ */
 const HOST_AUTHORITIES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
   '/etc/ssl/ca-bundle.pem',
 ] as const;
 
-/** In QEMU's words: there is no such driver. */
+/** QEMU's messages for a missing driver. */
 const NO_DRIVER = /Unknown (driver|protocol) '?https?|module 'block-curl'|block-curl\.so/i;
-/** In those of its driver, libcurl's among them. */
+/** Messages of QEMU's driver and of libcurl for an unusable server. */
 const NO_ANSWER =
   /CURL: Error|Server does not support 'range'|certificate verification failed|Could not open '?(https?|json):/i;
 
-/** Whether, and how, QEMU of a host reads images from their servers. */
+/** Streams of images for the QEMU of one host. */
 export class ImageStreams {
   readonly #limits: ImageServerLimits;
   #isOffered: boolean;
 
   constructor(limits: ImageServerLimits) {
     this.#limits = limits;
-    // QEMU follows redirections by itself, so that nobody could hold it to a list.
+    // QEMU follows redirects itself, so the daemon could not enforce a list of allowed hosts.
     this.#isOffered = !isRestricted(limits);
   }
 
-  /** Whether images can be streamed, as far as is known. */
+  /** True if images can be streamed, as far as known. */
   get isOffered(): boolean {
     return this.#isOffered;
   }
 
   /**
-   * Looks for the driver where QEMU of this host has modules; one that has none, or runs elsewhere, says so itself when it is asked.
-   * @param folders of QEMU's modules.
+   * Looks for the driver in QEMU's module folders. A QEMU without modules, or on another host,
+   * reports a missing driver when it opens the image.
+   * @param folders QEMU's module folders.
    */
   async look(folders: readonly string[] = MODULE_FOLDERS): Promise<void> {
     const lists = await Promise.all(folders.map((folder) => readdir(folder).catch((): string[] => [])));
@@ -63,8 +68,9 @@ export class ImageStreams {
   }
 
   /**
-   * What QEMU is to open, once it is certain that the server is there, sends parts of the image and may be asked.
-   * @throws {DriverError} of the media kinds; unsupported.
+   * Returns the source for QEMU, after a check that the server answers, sends ranges and is
+   * allowed.
+   * @throws {DriverError} with a media kind; unsupported.
    */
   async open(image: ImageRequest, signal: AbortSignal): Promise<ImageLease> {
     if (!this.#isOffered) throw noDriver(undefined);
@@ -87,7 +93,9 @@ export class ImageStreams {
     return url;
   }
 
-  /** What libvirt says of a stream that QEMU could not open; any other error as it is. */
+  /**
+   * Translates the error of a stream that QEMU could not open. Returns any other error unchanged.
+   */
   translate(error: unknown): unknown {
     if (!(error instanceof DriverError)) return error;
     if (NO_DRIVER.test(error.message)) {
@@ -99,8 +107,9 @@ export class ImageStreams {
   }
 
   /**
-   * QEMU verifies a server by the authorities of its host, and knows neither those of the drive nor the configuration's.
-   * @throws {DriverError} invalid, where one of these is needed.
+   * Checks that the host's authorities suffice. QEMU does not use those of the drive or of the
+   * configuration.
+   * @throws {DriverError} invalid, if one of those is needed.
    */
   async #assertKnownToHost(image: ImageRequest, signal: AbortSignal): Promise<void> {
     const { caFile, ...limits } = this.#limits;
@@ -115,8 +124,9 @@ export class ImageStreams {
   }
 
   /**
-   * The address that was judged, in place of a name that QEMU would look up again. Where TLS proves the name there is no need.
-   * @throws {ImageError} mediaUnreachable, where the server answers to its name only.
+   * Replaces the host name with the checked address, because QEMU would look the name up again. TLS
+   * proves the name, so HTTPS needs no replacement.
+   * @throws {ImageError} mediaUnreachable, if the server answers to its name only.
    */
   async #atAddress(url: URL, address: string, image: ImageRequest, signal: AbortSignal): Promise<URL> {
     const literal = new URL(url);
@@ -132,12 +142,15 @@ export class ImageStreams {
   }
 }
 
-/** Whether an error of plugging a stream in is one of the stream, and not one of the machine. */
+/** Returns whether the stream, and not the machine, caused an error of plugging it in. */
 export function isStreamFault(error: DriverError): boolean {
   return NO_DRIVER.test(error.message) || NO_ANSWER.test(error.message);
 }
 
-/** Of this host, which need not be QEMU's; none where they are kept elsewhere. PEM. */
+/**
+ * Returns the authorities of this host (PEM), which may not be QEMU's host; empty if they are
+ * elsewhere.
+ */
 async function hostAuthorities(): Promise<readonly string[]> {
   const files = await Promise.all(HOST_AUTHORITIES.map((file) => readFile(file, 'utf8').catch(() => null)));
   return files.filter((file) => file !== null);

@@ -1,10 +1,10 @@
 import type { Domain } from './xml/domain.js';
 
-/** A machine while it runs: one QEMU process. */
+/** A running machine: one QEMU process. */
 export interface Instance {
-  /** libvirt's number of it. */
+  /** The domain id of libvirt. */
   readonly id: number;
-  /** What it runs with. */
+  /** XML of the running machine. */
   readonly xml: string;
   readonly domain: Domain;
 }

@@ -1,6 +1,6 @@
 /**
- * Which machines there are and what they are doing. Both are sound from libvirt's lifecycle events (everything else may
- * change silently), so they are read once and kept until an event or a new connection says otherwise.
+ * Lists the machines and their states. libvirt reports every change of these by lifecycle events
+ * (other data may change silently), so they are cached until an event or a new connection.
  */
 import {
   ConnectListAllDomainsFlags,
@@ -12,13 +12,14 @@ import {
 import { DriverError, type DomainState, type SystemRef } from '../driver.js';
 import { attempt } from './failure.js';
 
-/** What the drivers say when a lifecycle event comes. */
+/** A machine of the host. */
 export interface Machine extends SystemRef {
   readonly domain: Domain;
-  /** False: it exists only as long as it runs. */
+  /** False for a transient machine, which exists only while it runs. */
   readonly persistent: boolean;
 }
 
+/** The states by the number of libvirt. */
 const STATES: readonly DomainState[] = [
   'nostate',
   'running',
@@ -30,7 +31,7 @@ const STATES: readonly DomainState[] = [
   'pmsuspended',
 ];
 
-/** What a machine is doing, and what went wrong where something did. */
+/** The state of a machine, and its failure if there is one. */
 export interface Condition {
   readonly state: DomainState;
   readonly failure: 'crashed' | 'ioError' | null;
@@ -42,31 +43,31 @@ interface Listing {
   readonly byName: ReadonlyMap<string, Machine>;
 }
 
-/** A value that was read, or is being read; a newer one replaces it. */
+/** A cached value that was read or is being read. */
 interface Kept<Value> {
   readonly promise: Promise<Value>;
 }
 
-/** The machines of one host, and what each is doing. */
+/** The machines of one host and their states. */
 export class Inventory {
   readonly #hypervisor: Hypervisor;
   readonly #timeoutMs: number;
   readonly #states = new Map<string, Kept<Condition>>();
   #listing: Kept<Listing> | undefined;
-  /** False where libvirtd refuses to send events: then nothing may be kept. */
+  /** False if libvirtd sends no events: then nothing is cached. */
   #eventful = true;
 
-  /** @param timeoutMs the longest that a read may take. */
+  /** @param timeoutMs the longest time of a read. */
   constructor(hypervisor: Hypervisor, timeoutMs: number) {
     this.#hypervisor = hypervisor;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Begins to listen. Nothing may be kept on a host that sends no events, and every read then asks it. */
+  /** Subscribes to events. On a host without events nothing is cached. */
   start(): void {
     const subscription = this.#hypervisor.events.on('lifecycle', ({ domain }) => {
       this.forgetState(domain.uuid);
-      // Definitions come and go, and so do transient machines with their start and stop.
+      // The event may mean a new or removed machine.
       this.#listing = undefined;
     });
     subscription.ready.catch(() => {
@@ -78,40 +79,41 @@ export class Inventory {
     });
   }
 
-  /** After a call of our own: its answer may come before its event. */
+  /** Forgets the state after a call of this driver, because the reply may precede the event. */
   forgetState(uuid: string): void {
     this.#states.delete(uuid);
   }
 
-  /** @throws {DriverError} unavailable. */
+  /** Returns all machines. @throws {DriverError} unavailable. */
   async list(): Promise<readonly Machine[]> {
     return (await this.#read()).machines;
   }
 
   /**
-   * @param id a UUID or a name; a name that is some machine's UUID too loses.
+   * Returns a machine.
+   * @param id a UUID or a name. A UUID has precedence over an equal name.
    * @throws {DriverError} notFound, unavailable.
    */
   async find(id: string): Promise<Machine> {
     const kept = this.#listing;
     const found = lookUp(await this.#read(), id);
     if (found !== undefined) return found;
-    // The event of a machine defined a moment ago may still be on its way: a miss is worth asking again.
+    // The event of a new machine may still be on its way: ask again after a miss.
     if (kept !== undefined && this.#listing === kept) this.#listing = undefined;
     const second = lookUp(await this.#read(), id);
     if (second !== undefined) return second;
     throw new DriverError('notFound', `looking up machine ${JSON.stringify(id)}: no such machine`);
   }
 
-  /** @throws {DriverError} notFound, unavailable. */
+  /** Returns the state of a machine. @throws {DriverError} notFound, unavailable. */
   async state(machine: Machine): Promise<DomainState> {
     return (await this.condition(machine)).state;
   }
 
-  /** @throws {DriverError} notFound, unavailable. */
+  /** Returns the state and the failure of a machine. @throws {DriverError} notFound, unavailable. */
   condition({ uuid, name, domain }: Machine): Promise<Condition> {
     const known = this.#states.get(uuid);
-    if (known !== undefined && this.#mayKeep()) return known.promise;
+    if (known !== undefined && this.#mayCache()) return known.promise;
     const reading = attempt(`reading the state of machine ${name}`, async () => {
       const { state: number, reason } = await domain.getState({ timeoutMs: this.#timeoutMs });
       const state = STATES[number] ?? 'nostate';
@@ -125,12 +127,12 @@ export class Inventory {
     return reading;
   }
 
-  #mayKeep(): boolean {
+  #mayCache(): boolean {
     return this.#eventful && this.#hypervisor.state === 'connected';
   }
 
   #read(): Promise<Listing> {
-    if (this.#listing !== undefined && this.#mayKeep()) return this.#listing.promise;
+    if (this.#listing !== undefined && this.#mayCache()) return this.#listing.promise;
     const reading = attempt('listing the machines', async () => {
       const options = { timeoutMs: this.#timeoutMs };
       const [all, transient] = await Promise.all([
@@ -148,7 +150,10 @@ export class Inventory {
   }
 }
 
-/** An ended process counts as crashed, too: libvirt says the same of a guest that panicked with `<on_crash>destroy`. */
+/**
+ * Returns the failure. A lost process counts as crashed too: libvirt reports the same for a guest
+ * that panicked with `<on_crash>destroy`.
+ */
 function failureOf(state: DomainState, reason: number): Condition['failure'] {
   if (state === 'crashed') return 'crashed';
   if (state === 'shutoff') return reason === DomainShutoffReason.CRASHED ? 'crashed' : null;

@@ -1,4 +1,4 @@
-/** The machines of one libvirt host as a {@link HypervisorDriver}. */
+/** Implements {@link HypervisorDriver} for the machines of one libvirt host. */
 import { userInfo } from 'node:os';
 import { DomainEventType, Hypervisor } from '@rackless/libvirt';
 import type { ImageRequest } from '../../media/image.js';
@@ -40,7 +40,7 @@ import { MediaControl } from './media-control.js';
 import { Variables } from './nvram.js';
 import { PendingSettings } from './pending-settings.js';
 import { PowerControl } from './power-control.js';
-import { catchUpMedia } from './saved-state-media.js';
+import { updateMedia } from './saved-state-media.js';
 import { sourcesInUse } from './sources-in-use.js';
 import { LibvirtStatistics } from './statistics.js';
 import { SystemChanges } from './system-changes.js';
@@ -51,7 +51,7 @@ import { LibvirtVolumes } from './volume-control.js';
 export type { LibvirtDriverOptions } from './libvirt-driver-options.js';
 
 /**
- * @returns a driver that connects when started; close it when done.
+ * Creates a driver. It connects when started; the caller closes it.
  * @throws {LibvirtError} INVALID_URI.
  */
 export function createLibvirtDriver(options: LibvirtDriverOptions): HypervisorDriver {
@@ -161,15 +161,15 @@ class LibvirtDriver implements HypervisorDriver {
       },
     });
     this.volumes = this.#volumeControl();
-    // libvirt's own test driver has machines that do nothing, and refuses to count it.
+    // libvirt's test driver has no real guests and no statistics.
     if (!uri.startsWith('test')) this.statistics = new LibvirtStatistics(this.#host);
     this.console = new LibvirtConsole({ host, find: (id) => this.#find(id) });
     this.#reconciler = new Reconciler({
       host,
       hostTasks: [
-        { doing: 'looking for what happened without a connection', run: () => this.#changes.catchUp() },
+        { doing: 'looking for changes without a connection', run: () => this.#changes.catchUp() },
         { doing: 'tidying the image store', run: () => this.#store.tidy() },
-        { doing: 'removing pools that are left over', run: () => variables.removeLeftPools() },
+        { doing: 'removing leftover pools', run: () => variables.removeLeftoverPools() },
       ],
       machineParts: [this.#systemChanges, variables, this.#coldStart, this.#boot, this.#power, this.#disks],
     });
@@ -186,7 +186,7 @@ class LibvirtDriver implements HypervisorDriver {
         this.#boot.onStopped(domain.uuid);
         this.#removeImagesIfGone(domain.uuid);
       }
-      // Whatever it had in its drive may have been for it alone.
+      // The images in its drives may now be unused.
       if (event === DomainEventType.UNDEFINED) void this.#store.removeUnused();
       if (event !== DomainEventType.STARTED || this.#coldStart.isOwn(domain.uuid, domain.id)) return;
       this.#boot.onStartedElsewhere(domain.uuid, detail);
@@ -207,7 +207,8 @@ class LibvirtDriver implements HypervisorDriver {
       }
     });
     if (hypervisor.state === 'connected') this.#reconciler.startRound();
-    // A host that is down from the start changes no state; whoever started the service should read of it all the same.
+    // A host that is down at the start changes no state. Whoever starts the service must see the
+    // reason in the log.
     hypervisor.connected({ retry: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) this.#reportNoConnection(error);
     });
@@ -217,9 +218,9 @@ class LibvirtDriver implements HypervisorDriver {
   async close(): Promise<void> {
     this.#closing.abort();
     const ending = [this.#reconciler.close(), this.#power.close(), this.#boot.close(), this.#queue.close()];
-    // Halves of downloads are removed while there is somebody to ask.
+    // Partial downloads are removed while the connection is open.
     await this.#store.close();
-    // What still runs ends with its calls.
+    // Running operations end with the connection.
     await this.#host.hypervisor.close();
     await Promise.allSettled([...ending, this.#host.edits.close()]);
   }
@@ -245,7 +246,7 @@ class LibvirtDriver implements HypervisorDriver {
 
   async getSystem(id: string): Promise<SystemSnapshot> {
     const snapshot = await this.#reader.read(await this.#find(id));
-    // A start of ours holds the guest back for a moment, which nobody should take for a pause.
+    // A start by this driver pauses the guest for a moment, which is not a real pause.
     const isHeld = snapshot.state === 'paused' && this.#coldStart.isStarting(snapshot.uuid);
     return isHeld ? { ...snapshot, starting: true } : snapshot;
   }
@@ -315,7 +316,7 @@ class LibvirtDriver implements HypervisorDriver {
     }
   }
 
-  /** A host that is known to be down is not waited for: the link goes on trying by itself. */
+  /** Rejects at once if the host is known to be down. The link retries in the background. */
   #assertReachable(): void {
     const { state, lastError } = this.#host.hypervisor;
     if (state === 'connected' || (state === 'connecting' && lastError === null)) return;
@@ -328,12 +329,12 @@ class LibvirtDriver implements HypervisorDriver {
     this.#host.log.warn(`no connection to ${this.name}${refusal === null ? '' : `: ${refusal}`}`, { error });
   }
 
-  /** Not null where libvirt refuses the account of this process. */
+  /** Returns the advice if libvirt rejects the account of this process, else null. */
   #refusal(error: unknown): string | null {
     return accessHint(error, this.#uri, thisAccount());
   }
 
-  /** A transient machine ends with its instance, and libvirt tells of no more than that. */
+  /** Removes the images of a transient machine that ended: libvirt reports only the stop. */
   #removeImagesIfGone(uuid: string): void {
     this.#host.inventory.find(uuid).catch((error: unknown) => {
       if (error instanceof DriverError && error.kind === 'notFound') void this.#store.removeUnused();
@@ -342,16 +343,19 @@ class LibvirtDriver implements HypervisorDriver {
 
   /** @see StartPreparations.catchUp */
   async #catchUp(machine: Machine): Promise<void> {
-    await catchUpMedia(this.#host, machine);
-    // What it was saved with and has let go of.
+    await updateMedia(this.#host, machine);
+    // The images of the saved state may now be unused.
     void this.#store.removeUnused();
     await this.#boot.applyOrder(machine).catch((error: unknown) => {
-      this.#host.log.warn(`telling machine ${machine.name} its boot order failed`, { error });
+      this.#host.log.warn(`setting the boot order of machine ${machine.name} failed`, { error });
     });
   }
 }
 
-/** An account without a name, as in some containers, is its number. */
+/**
+ * Returns the account of this process. Without a name, as in some containers, its number is its
+ * name.
+ */
 function thisAccount(): Account {
   const uid = process.getuid?.() ?? 0;
   try {

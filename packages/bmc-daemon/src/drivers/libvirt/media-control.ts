@@ -1,4 +1,4 @@
-/** Images in the drives of real machines, of those that run at once. */
+/** Inserts images into the drives of real machines, running or not, and ejects them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError, type InsertOptions, type OperationOptions } from '../driver.js';
@@ -23,13 +23,15 @@ import { mediaSettings, withMediaSettings } from './xml/media-settings-record.js
 import { withIntent, withoutIntent } from './xml/intent-record.js';
 import { readMetadata, withRecord } from './xml/metadata.js';
 
-/** What images are inserted by. */
+/** Dependencies of {@link MediaControl}. */
 export interface MediaControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly store: ImageStore;
   readonly streams: ImageStreams;
-  /** As for power: an insert holds the machine's turn from the download on. */
+  /**
+   * Shared with power: an insert occupies the queue of the machine from the start of the download.
+   */
   readonly queue: PowerMediaQueue;
 }
 
@@ -45,23 +47,28 @@ export class MediaControl {
     this.#host = options.host;
   }
 
-  /** @throws {DriverError} mediaInUse, insertFailed, the media kinds, storageFull, unsupported, unavailable; the signal's reason. */
+  /**
+   * Inserts an image. @throws {DriverError} mediaInUse, insertFailed, a media kind, storageFull,
+   * unsupported, unavailable; the signal's reason.
+   */
   async insert(machine: Machine, device: MediaDevice, image: ImageRequest, options: InsertOptions): Promise<void> {
     const insert = async (signal: AbortSignal): Promise<void> => {
       const definition = await readDefinition(machine, this.#host.timeoutMs);
       if (!canHaveDrive(readDomain(definition.xml), device)) {
         throw new DriverError(
           'unsupported',
-          `inserting an image into machine ${machine.name}: it can have no ${device}`,
+          `inserting an image into machine ${machine.name}: it cannot have a ${device} drive`,
         );
       }
       if (this.#holds(machine, device, definition, image)) return;
       const lease = await this.acquire(device, image, { ...options, signal });
       try {
-        await this.#host.edits.run(machine.uuid, () => again(() => this.#insert(machine, device, image, lease)));
+        await this.#host.edits.run(machine.uuid, () =>
+          retryOnConflict(() => this.#insert(machine, device, image, lease)),
+        );
       } catch (error) {
         lease.release();
-        // The image that was fetched goes with the insert that failed.
+        // The downloaded image is removed with the failed insert.
         await this.#options.store.removeUnused();
         throw image.stream === true ? this.#options.streams.translate(error) : error;
       }
@@ -70,11 +77,14 @@ export class MediaControl {
     await this.#options.queue.insert(machine, device, insert, options);
   }
 
-  /** @throws {DriverError} unavailable, unsupported; the signal's reason while it waits. */
+  /**
+   * Ejects an image. @throws {DriverError} unavailable, unsupported; the signal's reason while it
+   * waits.
+   */
   async eject(machine: Machine, device: MediaDevice, options: OperationOptions): Promise<void> {
     const { store, queue } = this.#options;
     const eject = async (): Promise<void> => {
-      await this.#host.edits.run(machine.uuid, () => again(() => this.#eject(machine, device)));
+      await this.#host.edits.run(machine.uuid, () => retryOnConflict(() => this.#eject(machine, device)));
       await store.removeUnused();
     };
     await queue.eject(machine, device, eject, options);
@@ -91,9 +101,9 @@ export class MediaControl {
   }
 
   /**
-   * Fetches an image. A guest that can write gets a copy of its own, which its eject drops. Floppy disks are never shared, because a
-   * running floppy drive cannot be told to protect its disk.
-   * @returns the image's place; the caller releases it.
+   * Fetches an image. A guest that can write gets a private copy, which its eject removes. Floppy
+   * images are always private, because a running floppy drive cannot protect its image.
+   * @returns the image; the caller releases it.
    */
   async acquire(
     device: MediaDevice,
@@ -103,7 +113,7 @@ export class MediaControl {
     const { store, streams } = this.#options;
     if (image.stream === true) {
       if (device === 'floppy' || (device === 'usb' && !image.writeProtected)) {
-        const message = 'streaming the image: what a guest can write to comes by Upload';
+        const message = 'streaming the image: a guest can write to this drive, which requires Upload';
         throw new DriverError('unsupported', message, { field: 'transferMethod' });
       }
       return await streams.open(image, options.signal);
@@ -112,20 +122,23 @@ export class MediaControl {
     return await store.acquire(image, { ...options, own: device === 'usb' && !image.writeProtected });
   }
 
-  /** True where this very image is in the drive already. @throws {DriverError} mediaInUse where another is. */
+  /**
+   * Returns whether this image is already in the drive. @throws {DriverError} mediaInUse, if
+   * another image is.
+   */
   #holds({ name }: Machine, device: MediaDevice, definition: Definition, image: ImageRequest): boolean {
     const media = mediaRecord(readMetadata(definition.xml).media, device);
     const { source } = driveState(definition, device, media);
     if (source === null) return false;
     const isOurs = media?.source === source && media.image === storedUrl(image.url);
-    // A CD is read-only either way.
+    // A CD is always read-only.
     if (isOurs && (device === 'cdrom' || media.writeProtected === image.writeProtected)) return true;
-    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another one`);
+    throw new DriverError('mediaInUse', `inserting an image into machine ${name}: its drive holds another image`);
   }
 
   async #insert(machine: Machine, device: MediaDevice, image: ImageRequest, place: ImagePlace): Promise<void> {
     const definition = await readDefinition(machine, this.#host.timeoutMs);
-    // Another client of libvirt may have filled the drive during the download.
+    // Another libvirt client may have inserted an image during the download.
     if (this.#holds(machine, device, definition, image)) return;
     const { xml, instance } = definition;
     const domains = [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
@@ -133,7 +146,7 @@ export class MediaControl {
     const insertion: Insertion = { device, image, place, stick };
     const { target, xml: to } = withInsertion(machine, definition, insertion);
     await this.#carryOut(machine, { definition, to, device }, async () => {
-      if (instance !== null) await this.#give(machine, { ...definition, instance }, target, insertion);
+      if (instance !== null) await this.#putIntoGuest(machine, { ...definition, instance }, target, insertion);
     });
   }
 
@@ -153,8 +166,8 @@ export class MediaControl {
   }
 
   /**
-   * Changes the definition and then the running guest. The definition names the guest's drive meanwhile, so that the next daemon
-   * finishes the change. A failure puts the definition back.
+   * Changes the definition and then the running guest. Meanwhile the definition names the drive, so
+   * that the next daemon can finish the change. A failure restores the definition.
    */
   async #carryOut(
     machine: Machine,
@@ -178,11 +191,12 @@ export class MediaControl {
       await changeGuest();
     } catch (error) {
       await save({ from: marked, to: from }).catch((reason: unknown) => {
-        this.#host.log.warn(`putting the definition of machine ${machine.name} back failed`, { error: reason });
+        this.#host.log.warn(`restoring the definition of machine ${machine.name} failed`, { error: reason });
       });
       throw error;
     }
-    // Reads again: the guest may have taken its time, and a drive that was plugged in may be what the machine boots from next.
+    // Reads again, because the guest takes time, and the machine may boot from a drive that was
+    // plugged in.
     const present = await readDefinition(machine, timeoutMs);
     const done = withRecord(present.xml, (record) => ({ ...record, intents: withoutIntent(record.intents, intent) }));
     await save({ from: present.xml, to: done }).catch((error: unknown) => {
@@ -191,8 +205,11 @@ export class MediaControl {
     if (present.instance !== null) await this.#options.boot.applyOrderIfRunning(machine, present.instance, done);
   }
 
-  /** Gives the image to the running guest. @param target name of the definition's drive, which one that is plugged in gets too. */
-  async #give(
+  /**
+   * Puts the image into the running guest. @param target the definition's drive, and the target of
+   * a drive to plug in.
+   */
+  async #putIntoGuest(
     machine: Machine,
     definition: Definition & { readonly instance: Instance },
     target: string,
@@ -209,10 +226,10 @@ export class MediaControl {
 }
 
 /**
- * A change of a machine that may go off, come on or be reset between the look at it and the change: a reset closes the tray that
- * libvirt has just opened. It is looked at anew then.
+ * Repeats a change if the machine stops, starts or is reset after its definition was read. A reset
+ * closes the tray that libvirt has just opened.
  */
-async function again(change: () => Promise<void>): Promise<void> {
+async function retryOnConflict(change: () => Promise<void>): Promise<void> {
   for (let attempts = 1; ; attempts += 1) {
     try {
       await change();

@@ -1,4 +1,4 @@
-/** Edits of a definition that put an image into a drive or take it out. */
+/** Edits of a definition that insert an image into a drive or eject it. */
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
 import { DriverError } from '../driver.js';
 import type { MediaDevice } from '../media-snapshot.js';
@@ -12,16 +12,16 @@ import { findDrive, withImage, withoutImage, type InsertedDrive } from './xml/re
 import { mediaRecord, withMediaRecord, withoutMediaRecord } from './xml/media-record.js';
 import { readMetadata, withMetadata } from './xml/metadata.js';
 
-/** An image that goes into a drive. */
+/** An image to insert into a drive. */
 export interface Insertion {
   readonly device: MediaDevice;
   readonly image: ImageRequest;
   readonly place: ImagePlace;
-  /** Name of the USB stick; an empty text for other devices. */
+  /** Target of the USB stick; empty for other devices. */
   readonly stick: string;
 }
 
-/** Returns the definition with the image and its source in it, and the name of the drive. */
+/** Returns the definition with the image and its record, and the target of the drive. */
 export function withInsertion(
   machine: Pick<Machine, 'name' | 'persistent'>,
   definition: Definition,
@@ -40,18 +40,18 @@ export function withInsertion(
     driveReadonly: wasReadonly,
   });
   const kept = withMetadata(xml, { ...record, media });
-  // "Boot from CD" may have waited for a drive.
+  // A continuous override to CD may have waited for a drive.
   return { target, xml: machine.persistent ? withContinuousOrder(kept) : kept };
 }
 
-/** Returns the definition with an empty drive; a USB stick goes with its image. */
+/** Returns the definition with an empty drive. A USB stick is removed with its image. */
 export function withEjection({ persistent }: Pick<Machine, 'persistent'>, xml: string, device: MediaDevice): string {
   const record = readMetadata(xml);
   const empty = persistent ? withoutImage(xml, device, mediaRecord(record.media, device)) : xml;
   return withMetadata(empty, { ...record, media: withoutMediaRecord(record.media, device) });
 }
 
-/** Returns the definition with the image in its drive; adds a drive where there is none. */
+/** Returns the definition with the image in its drive, and adds a drive if there is none. */
 function inserted(
   { name, persistent }: Pick<Machine, 'name' | 'persistent'>,
   { xml, instance }: Definition,
@@ -59,7 +59,7 @@ function inserted(
 ): InsertedDrive {
   const readonly = image.writeProtected;
   if (persistent) return withImage(xml, device, place.source, { readonly, stick });
-  // A transient machine has nothing but its running instance.
+  // A transient machine has only its running instance.
   const drive = instance === null ? null : findDrive(instance.domain, device, undefined);
   if (drive !== null) return { target: drive.target, xml, wasReadonly: drive.readonly };
   if (device === 'floppy') {

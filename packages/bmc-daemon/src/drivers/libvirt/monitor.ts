@@ -1,4 +1,7 @@
-/** The few words of QMP that the boot override and consoles need, through libvirt's pass-through to a machine's own QEMU. */
+/**
+ * QMP commands for the boot override and consoles, through libvirt's pass-through to the QEMU of a
+ * machine.
+ */
 import { isLibvirtError, type Domain } from '@rackless/libvirt';
 import { z } from 'zod';
 import { DriverError } from '../driver.js';
@@ -10,22 +13,27 @@ const answer = z.object({
   error: z.object({ class: z.string(), desc: z.string() }).optional(),
 });
 
-/** Answers of libvirt that mean "there is no monitor here, or not for you": the test driver, polkit rules. */
+/**
+ * Errors of libvirt that mean "no monitor, or no access": from the test driver, or by polkit rules.
+ */
 const noMonitor = ['NO_SUPPORT', 'OPERATION_DENIED', 'ACCESS_DENIED', 'OPERATION_UNSUPPORTED'] as const;
 
 /**
- * Gives QEMU another boot order. It rebuilds the firmware's list at its next machine reset only: a guest that
- * was started paused still boots by the order that it was started with. Nothing is changed where it has that order already.
- * @param indexes of `bootIndexes`: every device that can boot, -1 for those that are not to.
- * @returns false where there is no monitor to tell, or not for us.
- * @throws {DriverError} unavailable where QEMU does not answer in time; internal with QEMU's own words.
+ * Sets the boot order in QEMU. QEMU builds the firmware's list only at a machine reset, so a guest
+ * that was started paused still boots by its former order. Changes nothing if QEMU has that order
+ * already.
+ * @param indexes of `bootIndexes`: every bootable device, with -1 for devices that are not in the
+ *   order.
+ * @returns false without a monitor, or without access to it.
+ * @throws {DriverError} unavailable, if QEMU does not answer in time; internal, with QEMU's
+ *   message.
  */
 export async function setQemuBootOrder(
   domain: Domain,
   indexes: readonly BootIndex[],
   timeoutMs: number,
 ): Promise<boolean> {
-  // Devices without aliases: what runs there is no QEMU.
+  // Devices without aliases do not run in QEMU.
   if (indexes.length === 0) return false;
   try {
     await setBootOrder(domain, indexes, timeoutMs);
@@ -53,8 +61,9 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
   if (order.length === wanted.length && wanted.every((property, place) => property === order[place])) return;
   const set = ({ qomPath: path, name }: BootProperty, value: number): Promise<unknown> =>
     execute(domain, 'qom-set', { path, property: name, value }, timeoutMs, { optional: value < 0 });
-  // From the last to the first, each behind every number in use, for no two may have the same: a guest that restarts in the middle
-  // of it finds all of its devices, the last of them in their new order already.
+  // Sets the numbers from the last device to the first. Each new number is above all present ones,
+  // because two devices must not share a number. A guest that restarts meanwhile finds all of its
+  // devices.
   const base = Math.max(0, ...present.values());
   const changes = [...wanted.entries()].toReversed().map(([place, property]) => [property, base + place + 1] as const);
   const removals = [...present.keys()]
@@ -67,23 +76,25 @@ async function setBootOrder(domain: Domain, indexes: readonly BootIndex[], timeo
       changed.unshift(property);
     }
   } catch (error) {
-    // All of the order or none: half of it may be an order that no client asked for. The first error tells why QEMU refuses.
+    // Restores the order on an error, because no client asked for half of it. The first error is
+    // the cause.
     for (const property of changed) await set(property, present.get(property) ?? -1).catch(() => undefined);
     throw error;
   }
 }
 
-/** Where QEMU keeps the boot number of a device. */
+/** The QEMU property with the boot number of a device. */
 interface BootProperty {
   readonly qomPath: string;
   readonly name: string;
-  /** -1: none. */
+  /** The number; -1: none. */
   readonly wanted: number;
 }
 
 /**
- * Finds the property of a device. A floppy drive has its number on its controller, which libvirt gives no name.
- * @returns null where that controller is not found.
+ * Finds the property of a device. A floppy drive has its number on its controller, which has no
+ * name in libvirt.
+ * @returns null if that controller is not found.
  */
 async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): Promise<BootProperty | null> {
   const { qomPath, floppyUnit, isUsbCdrom, bootIndex: wanted } = index;
@@ -101,14 +112,14 @@ async function propertyOf(domain: Domain, index: BootIndex, timeoutMs: number): 
 }
 
 /**
- * Sends a break over a serial port, as a terminal with such a key does.
- * @param alias libvirt's name of the port, `serial0`.
- * @returns false where there is no monitor to tell, or not for us.
+ * Sends a break over a serial port, as the break key of a terminal does.
+ * @param alias libvirt's alias of the port, `serial0`.
+ * @returns false without a monitor, or without access to it.
  * @throws {DriverError} as {@link setQemuBootOrder}.
  */
 export async function sendBreak(domain: Domain, alias: string, timeoutMs: number): Promise<boolean> {
   try {
-    // libvirt calls QEMU's end of a device `char` and its alias.
+    // libvirt names the character device in QEMU `char` plus the alias.
     await execute(domain, 'chardev-send-break', { id: `char${alias}` }, timeoutMs, { optional: false });
     return true;
   } catch (error) {
@@ -117,7 +128,10 @@ export async function sendBreak(domain: Domain, alias: string, timeoutMs: number
   }
 }
 
-/** @returns what QEMU answers; undefined for an error of an optional command: not everything that libvirt lists has a boot number. */
+/**
+ * Runs a QMP command. @returns the result; undefined for an error of an optional command, because
+ * not every device has a boot number.
+ */
 async function execute(
   domain: Domain,
   command: 'qom-get' | 'qom-set' | 'chardev-send-break',
@@ -129,7 +143,7 @@ async function execute(
   const text = await attempt(doing, () =>
     domain.qemuMonitorCommand(JSON.stringify({ execute: command, arguments: parameters }), 0, { timeoutMs }),
   );
-  // An error of QEMU is an answer to libvirt, and not an error.
+  // libvirt returns an error of QEMU as a normal reply.
   const { error, return: result } = answer.parse(JSON.parse(text));
   if (error === undefined || optional) return result;
   throw new DriverError('internal', `${doing}: ${error.desc}`);

@@ -1,7 +1,7 @@
 /**
- * The variables of a machine that is off, when they have to be made anew: what the installed system has written there, its boot
- * entries above all, is carried over. The file is read and written by libvirt, as a volume, for it belongs to the host and not to
- * whoever runs this daemon.
+ * Makes the UEFI variables of a machine again while it is off, and carries over what the installed
+ * system has written, its boot entries above all. libvirt reads and writes the file as a volume,
+ * because the account of this daemon has no access to it.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -23,18 +23,18 @@ import { withVariablesMade } from './boot-edit.js';
 import { readMetadata } from './xml/metadata.js';
 import { withVariablesOf } from './variable-store.js';
 
-/** What UEFI variables are carried over by. */
+/** Dependencies of {@link Variables}. */
 export interface VariablesOptions {
   readonly host: Host;
-  /** Connection URI, `qemu:///system`. */
+  /** Connection URI, for example `qemu:///system`. */
   readonly uri: string;
   readonly knowledge: () => Promise<FirmwareKnowledge>;
 }
 
-/** A store is half a MiB; more is no store. */
+/** Limit of a variable store, which has about half a MiB. */
 const longestStore = 64 * 1024 * 1024;
 
-/** Pools of ours that are there while variables are read and written. */
+/** Prefix of the pools that exist only while variables are read and written. */
 const POOL_PREFIX = 'rackless-variables-';
 
 /** UEFI variables of the machines of one host. */
@@ -46,8 +46,9 @@ export class Variables {
   }
 
   /**
-   * After a change of a definition: makes the variables of a machine that is off anew at once, for whoever starts it next, be it the
-   * host by itself. Of one that runs, or is saved, the next start over Redfish does it. Never rejects.
+   * Makes the variables of a machine again at once after a change of its definition, because the
+   * host may start it itself. For a running or saved machine, the next start over Redfish does
+   * this. Never rejects.
    */
   async carryNow(machine: Machine): Promise<void> {
     const { edits, hypervisor, timeoutMs } = this.#options.host;
@@ -58,39 +59,42 @@ export class Variables {
       if (!(await this.carryOver(machine, xml))) return;
       await saveRecord(hypervisor, machine, xml, withVariablesMade(record), timeoutMs);
     };
-    // What is not done now is done at the start.
+    // The next start retries.
     await edits.run(machine.uuid, carry).catch((error: unknown) => {
       this.#options.host.log.debug(`the UEFI variables of machine ${machine.name} wait for its start`, { error });
     });
   }
 
   /**
-   * Finishes a change of firmware that an earlier daemon has begun. A client that takes the change back must not find the new
-   * variables beneath the old firmware. Repeating is safe: the first message of an upload carries the whole store (256 KiB less
-   * 24 bytes), so a store is the old one or the new one.
+   * Finishes a change of firmware that an earlier daemon has begun. A client that reverts the
+   * change must not find the new variables with the old firmware. Repetition is safe: the first
+   * message of an upload contains the whole store (256 KiB less 24 bytes), so a store is either old
+   * or new.
    */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).resetNvram) await this.carryNow(machine);
   }
 
   /**
-   * Makes the variables of a machine anew and puts the old ones back in, where its definition says that they are the wrong ones.
-   * @returns whether that is done; else they have to be made anew by libvirt, and what was in them is lost. Never rejects.
+   * Makes the variables of a machine again and restores the old entries, if its definition says
+   * that the variables do not fit.
+   * @returns whether that succeeded. Otherwise libvirt makes them again, and their contents are
+   *   lost. Never rejects.
    */
   async carryOver(machine: Machine, xml: string): Promise<boolean> {
     const { log } = this.#options.host;
     try {
       return await this.#carryOver(xml);
     } catch (error) {
-      log.warn(`the UEFI variables of machine ${machine.name} are made anew, with no boot entries of its system`, {
+      log.warn(`the UEFI variables of machine ${machine.name} are reset, without the boot entries of its system`, {
         error,
       });
       return false;
     }
   }
 
-  /** Removes the pools that a daemon which ended in between has left. @throws {LibvirtError} */
-  async removeLeftPools(): Promise<void> {
+  /** Removes the pools that an ended daemon left. @throws {LibvirtError} */
+  async removeLeftoverPools(): Promise<void> {
     const { hypervisor, timeoutMs } = this.#options.host;
     for (const pool of await hypervisor.listAllStoragePools(ConnectListAllStoragePoolsFlags.ACTIVE, { timeoutMs })) {
       if (pool.name.startsWith(POOL_PREFIX)) await pool.destroy({ timeoutMs });
@@ -102,33 +106,37 @@ export class Variables {
     const { hypervisor, timeoutMs } = host;
     const domain = readDomain(xml);
     const record = readMetadata(xml);
-    // Made of nothing that is known: a machine that has never had UEFI, whose name an older one may have had.
+    // Unknown former variables: the machine never had UEFI. An older machine of this name may have
+    // left a file.
     if (!record.resetNvram || (record.settings?.variables ?? null) === null) return false;
     if (variablesOf(domain.os, domain.firmware) === null) return false;
     const template = (await knowledge()).templateFor(domain.os);
-    if (template === null) throw new Error('the master copy of the new ones is not known');
+    if (template === null) throw new Error('the template of the new variables is unknown');
     const path = domain.os.nvram?.path ?? join(variablesDirectory(this.#options.uri), `${domain.name}_VARS.fd`);
     const fresh = await readFile(template);
     return await withDirectory(hypervisor, dirname(path), timeoutMs, async (pool) => {
       const volume = await pool.storageVolLookupByName(basename(path), { timeoutMs });
       const { capacityBytes } = await volume.getInfo({ timeoutMs });
-      if (capacityBytes > longestStore) throw new Error(`${path} is no store of variables`);
+      if (capacityBytes > longestStore) throw new Error(`${path} is not a variable store`);
       const merged = withVariablesOf(fresh, await buffer(await volume.download({}, { timeoutMs })));
-      if (merged === null) throw new Error(`${path} and ${template} are not laid out alike`);
+      if (merged === null) throw new Error(`${path} and ${template} have different layouts`);
       await pipeline(Readable.from([merged]), await volume.upload({}, { timeoutMs }));
       return true;
     });
   }
 }
 
-/** Where libvirt keeps variables that a definition gives no place (qemuDomainNVRAMPathFormat). */
+/**
+ * Returns the folder of libvirt for variables without a path in the definition
+ * (qemuDomainNVRAMPathFormat).
+ */
 function variablesDirectory(uri: string): string {
   if (!/^[^:]+:\/\/\/session\b/.test(uri)) return '/var/lib/libvirt/qemu/nvram';
   const { XDG_CONFIG_HOME: config } = process.env;
   return join(config === undefined || config === '' ? join(homedir(), '.config') : config, 'libvirt/qemu/nvram');
 }
 
-/** Uses a directory of the host as a pool: one that is there, or one for the time being. */
+/** Opens a directory of the host as a pool: an existing pool, or a temporary one. */
 async function withDirectory<Result>(
   hypervisor: Hypervisor,
   directory: string,
@@ -148,7 +156,7 @@ async function withDirectory<Result>(
   try {
     return await use(own);
   } finally {
-    // Ends the pool, which was never defined; the directory stays as it is.
+    // Ends the transient pool. The directory stays.
     await own.destroy({ timeoutMs });
   }
 }

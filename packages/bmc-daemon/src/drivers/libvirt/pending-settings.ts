@@ -1,4 +1,4 @@
-/** Takes over the settings that wait in a machine's metadata, while the machine is off and about to be started. */
+/** Applies the settings that wait in a machine's metadata, just before its start. */
 import { DriverError } from '../driver.js';
 import type { SettingsChange } from '../firmware-snapshot.js';
 import { saveDefinition } from './definition.js';
@@ -14,19 +14,19 @@ import { readMetadata, withMetadata } from './xml/metadata.js';
 import { withSecureBoot } from './xml/secure-boot.js';
 import { noSettings, settingsOrNull, type SettingsRecord } from './xml/settings-record.js';
 
-/** What settings are taken over by. */
+/** Dependencies of {@link PendingSettings}. */
 export interface PendingSettingsOptions {
   readonly host: Host;
   readonly firmware: FirmwareChooser;
-  /** The files that a boot mode means here. */
+  /** Returns the files of a boot mode on this host. */
   readonly wantedFirmware: (type: 'bios' | 'efi', architecture: string) => Promise<FirmwareChoice>;
   readonly now: () => Date;
 }
 
-/** What the host would not answer later either: the settings do not wait for it. */
+/** Errors that a retry does not solve: the daemon drops the settings. */
 const refusals: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'conflict', 'internal']);
 
-/** Firmware settings that wait for their machine's next start. */
+/** Applies firmware settings at the next start of their machine. */
 export class PendingSettings {
   readonly #options: PendingSettingsOptions;
 
@@ -35,9 +35,9 @@ export class PendingSettings {
   }
 
   /**
-   * Changes the definition of a machine that is about to start; the same change says that it has to start. Where the change is
-   * refused, the machine starts as it was, and its record says why: a machine that does not start because of a setting could not be
-   * helped over Redfish.
+   * Changes the definition of a machine that is about to start. The same change records the start.
+   * If the change is rejected, the machine starts unchanged and its record has the reason.
+   * Otherwise a wrong setting could prevent every start, and a Redfish client could not repair it.
    * @param from the definition.
    * @returns whether the definition was changed.
    * @throws {DriverError} unavailable, notFound.
@@ -54,7 +54,7 @@ export class PendingSettings {
       await save(withSettings(changed, (present) => ({ ...present, kept, pending: {}, failure: null })));
     } catch (error) {
       if (error instanceof DriverError && !refusals.has(error.kind)) throw error;
-      log.warn(`machine ${machine.name} starts without the settings that waited`, { error });
+      log.warn(`machine ${machine.name} starts without its pending settings`, { error });
       const reason = error instanceof DriverError ? error.message : 'the definition could not be changed';
       const failure = { reason, time: this.#options.now().toISOString() };
       await save(withSettings(from, (present) => ({ ...present, pending: {}, failure })));
@@ -70,7 +70,7 @@ export class PendingSettings {
       result = withVariablesFor(result, withFirmware(result, change.firmware, choice));
     }
     const { firmware, os: present } = readDomain(result);
-    // Off is what a machine without UEFI has anyway.
+    // A machine without UEFI has no Secure Boot.
     if (change.secureBoot !== undefined && (change.secureBoot || firmware === 'efi')) {
       const mode = change.secureBoot ? 'on' : 'off';
       const loader = present.firmware === null ? (present.loader?.path ?? null) : null;
@@ -86,7 +86,7 @@ function withSettings(xml: string, edit: (settings: SettingsRecord) => SettingsR
   return withMetadata(xml, { ...record, settings: settingsOrNull(edit(record.settings ?? noSettings)) });
 }
 
-/** Adds the intent to start; a restart that is under way already means the same. */
+/** Adds the intent to start, unless the record has a restart already. */
 export function withStartIntent(xml: string): string {
   const record = readMetadata(xml);
   if (powerIntent(record.intents) !== null) return xml;

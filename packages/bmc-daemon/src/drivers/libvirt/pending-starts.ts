@@ -1,4 +1,7 @@
-/** Starts that are under way. A machine that is switched off meanwhile must not be started after that. */
+/**
+ * Tracks the starts in progress, so that a machine that is switched off meanwhile does not start
+ * afterwards.
+ */
 import { DriverError } from '../driver.js';
 
 interface Named {
@@ -6,18 +9,19 @@ interface Named {
   readonly name: string;
 }
 
-/** A started machine that was to be off, and that libvirt did not switch off: it runs. */
+/** The machine runs, because libvirt did not switch it off after its start. */
 export class NotSwitchedOffError extends DriverError {}
 
-/** The starts of one host. A machine that is not being started costs no memory. */
+/** The starts of one host. It uses no memory for other machines. */
 export class PendingStarts {
   readonly #underWay = new Map<string, Set<AbortController>>();
 
   /**
    * Runs a start.
-   * @param start is given a signal that aborts with {@link switchOff}. It looks at the signal before it starts the machine.
-   * @throws {DriverError} conflict, if the machine was switched off and the start failed. Otherwise, and for a
-   * {@link NotSwitchedOffError}, throws what the start throws.
+   * @param start gets a signal that aborts with {@link switchOff}, and checks it before it starts
+   *   the machine.
+   * @throws {DriverError} conflict, if the machine was switched off and the start failed.
+   *   Otherwise, and for a {@link NotSwitchedOffError}, throws what the start throws.
    */
   async run(machine: Named, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
@@ -36,7 +40,7 @@ export class PendingStarts {
     }
   }
 
-  /** The machine is to be off: ends its starts, which fail with this reason. */
+  /** Aborts the starts of a machine with this reason. */
   switchOff({ uuid }: Named, reason: DriverError): void {
     for (const start of this.#underWay.get(uuid) ?? []) start.abort(reason);
   }

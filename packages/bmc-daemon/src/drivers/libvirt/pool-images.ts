@@ -1,4 +1,7 @@
-/** How images get into a pool and out of it: as files where its directory is at hand, else through libvirt's streams. */
+/**
+ * Stores images in a storage pool: as files if this process can write to its directory, else
+ * through libvirt's streams.
+ */
 import { createWriteStream } from 'node:fs';
 import { readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,29 +14,36 @@ import { isOwnVolume, partVolumeName } from '../../media/image-key.js';
 import type { OpenPool } from './image-pool.js';
 import type { MediaSource } from './xml/disk-source.js';
 
-/** Where a guest finds an image. */
+/** The source of an image for a guest. */
 export interface ImagePlace {
   readonly source: MediaSource;
-  /** As `DiskSource.name` gives it of a drive that holds this image. */
+  /** `DiskSource.name` of a drive with this image. */
   readonly name: string;
 }
 
-/** Our own images in one pool, whole or in parts; the user's are never seen through it. */
+/**
+ * The images of the daemon in one pool, complete or partial. Volumes of the user are not visible
+ * here.
+ */
 export interface PoolImages {
+  /** Returns the names of the images. */
   list(): Promise<readonly string[]>;
-  /** Null where there is no such image. */
+  /** Returns an image, or null. */
   find(name: string): Promise<ImagePlace | null>;
   /**
-   * Keeps what `body` gives under `name`; a failure leaves nothing.
-   * @param sizeBytes null where it is not known beforehand.
-   * @throws {ImageError} storageFull, and what `body` fails with.
+   * Stores `body` under `name`. A failure leaves no volume.
+   * @param sizeBytes null if it is not known in advance.
+   * @throws {ImageError} storageFull, or the error of `body`.
    */
   put(name: string, body: Readable, sizeBytes: number | null, signal: AbortSignal): Promise<ImagePlace>;
-  /** No error where there is none. */
+  /** Removes an image. Ignores a missing one. */
   remove(name: string): Promise<void>;
 }
 
-/** @param timeoutMs of each call to libvirt; a stream lasts as long as it takes. */
+/**
+ * Selects how images get into the pool. @param timeoutMs of each libvirt call. A stream has no
+ * limit.
+ */
 export function openPoolImages({ pool, directory }: OpenPool, timeoutMs: number): PoolImages {
   return directory === null ? new VolumeImages(pool, timeoutMs) : new DirectoryImages(pool, directory, timeoutMs);
 }
@@ -66,7 +76,7 @@ class DirectoryImages implements PoolImages {
     try {
       const { bavail, bsize } = await statfs(this.directory);
       checkRoom(sizeBytes, bavail * bsize);
-      // QEMU runs as another user, who only reads.
+      // QEMU runs as another user, which only reads.
       await pipeline(body, createWriteStream(part, { mode: 0o644, highWaterMark: 1_048_576 }), { signal });
       await rename(part, path);
     } catch (error) {
@@ -83,7 +93,10 @@ class DirectoryImages implements PoolImages {
     await this.#refresh();
   }
 
-  /** For people who list the pool. A guest is given the path, so nothing depends on it, and a busy pool refuses it. */
+  /**
+   * Refreshes the pool for users who list it. Guests use the path, so a failure of a busy pool is
+   * harmless.
+   */
   async #refresh(): Promise<void> {
     await this.pool.refresh({ timeoutMs: this.timeoutMs }).catch(() => undefined);
   }
@@ -118,7 +131,7 @@ class VolumeImages implements PoolImages {
       volume = await this.pool.storageVolCreateXml(volumeXml(name, sizeBytes ?? 0), 0, options);
       const stream = await volume.upload({}, { ...options, signal });
       await pipeline(body, stream, { signal });
-      // The size of a volume that was made empty is known to libvirt after it has looked.
+      // libvirt learns the size of a volume that was created empty in a refresh.
       if (sizeBytes === null) await this.pool.refresh(options);
       return await this.#place(volume);
     } catch (error) {
@@ -142,7 +155,7 @@ class VolumeImages implements PoolImages {
     const options = { timeoutMs: this.timeoutMs };
     const { type } = await volume.getInfo(options);
     if (type === StorageVolType.FILE) return filePlace(await volume.getPath(options));
-    // A logical volume, a Ceph image: libvirt knows how to hand it to QEMU.
+    // A logical volume or a Ceph image: libvirt gives it to QEMU.
     const { pool, name } = volume;
     return { source: { type: 'volume', pool, volume: name }, name: `${pool}/${name}` };
   }
@@ -150,7 +163,7 @@ class VolumeImages implements PoolImages {
 
 const filePlace = (path: string): ImagePlace => ({ source: { type: 'file', path }, name: path });
 
-/** Sparse: what is not written yet takes no room, and an upload that fails has taken little. */
+/** Returns the XML of a sparse volume, so that a failed upload has used little space. */
 function volumeXml(name: string, sizeBytes: number): string {
   return (
     `<volume><name>${name}</name><capacity unit='bytes'>${sizeBytes}</capacity><allocation>0</allocation>` +
@@ -163,5 +176,5 @@ function checkRoom(sizeBytes: number | null, availableBytes: number): void {
 }
 
 function noRoom(cause: unknown): ImageError {
-  return new ImageError('storageFull', 'keeping the image: the storage pool is full', { cause });
+  return new ImageError('storageFull', 'storing the image: the storage pool is full', { cause });
 }

@@ -57,7 +57,7 @@ export class PowerControl {
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#options;
     // A guest that is held, or interrupted, is to restart all the same.
-    if (!leavesRestart.has(action)) this.#restarts.giveUp(machine.uuid);
+    if (!leavesRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.mustWait(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
       return;

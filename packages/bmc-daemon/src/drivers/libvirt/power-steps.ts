@@ -1,4 +1,4 @@
-/** Single steps of power actions that are more than one call of libvirt. */
+/** Steps of power actions that need more than one libvirt call. */
 import {
   DomainRebootFlags,
   DomainShutdownFlags,
@@ -14,7 +14,7 @@ import { NotSwitchedOffError } from './pending-starts.js';
 
 /**
  * Suspends the guest to its disk.
- * @throws {DriverError} conflict, where no guest agent answers: only the agent can do it, so another attempt would fail too.
+ * @throws {DriverError} conflict, if no guest agent answers: a retry would fail too.
  */
 export async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
   try {
@@ -38,7 +38,7 @@ export async function pressButton(domain: Domain, timeoutMs: number): Promise<vo
   }
 }
 
-/** Asks the guest to shut down; libvirt resets its QEMU then. */
+/** Asks the guest to shut down. libvirt then resets its QEMU. */
 export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.reboot(DomainRebootFlags.ACPI_POWER_BTN, { timeoutMs });
@@ -49,7 +49,10 @@ export async function reboot(domain: Domain, timeoutMs: number): Promise<void> {
   }
 }
 
-/** Switches the machine off; ignores one that went off by itself. A transient machine is gone then. @throws {DriverError} */
+/**
+ * Switches the machine off. Ignores a machine that is already off. A transient machine is gone
+ * afterwards. @throws {DriverError}
+ */
 export async function destroy(machine: Machine, timeoutMs: number): Promise<void> {
   await attempt(`switching machine ${machine.name} off`, async () => {
     try {
@@ -61,7 +64,10 @@ export async function destroy(machine: Machine, timeoutMs: number): Promise<void
   });
 }
 
-/** Switches off a machine that started after a client was told that it is off. @throws {NotSwitchedOffError} */
+/**
+ * Switches off a machine whose start completed after a client had switched it off. @throws
+ * {NotSwitchedOffError}
+ */
 export async function destroyStarted(
   machine: Machine,
   { log, timeoutMs }: Pick<Host, 'log' | 'timeoutMs'>,
@@ -75,7 +81,7 @@ export async function destroyStarted(
   }
 }
 
-/** Whether the machine runs; false where it is gone. @throws {LibvirtError} */
+/** Returns whether the machine runs; false if it does not exist. @throws {LibvirtError} */
 export async function isActive({ domain }: Machine, timeoutMs: number): Promise<boolean> {
   try {
     return await domain.isActive({ timeoutMs });

@@ -1,7 +1,7 @@
 /**
- * What is known of a machine's QEMU process, kept in the LIVE metadata only: it ends with the process, survives a restart of the
- * daemon and of libvirtd, and says after either what the process has been told. Everything that outlives the process is in
- * `xml/metadata.ts`.
+ * The record of a machine's QEMU process, in its LIVE metadata only. It ends with the process, and
+ * survives a restart of the daemon and of libvirtd. It says which boot order the process has. Data
+ * that must survive the process is in `xml/metadata.ts`.
  *
  * ```xml
  * <process xmlns='https://rackless.dev/xmlns/bmc/process/1' instance='7' armed='cdrom' drive='sda' reads='12'>
@@ -20,26 +20,30 @@ export const PROCESS_URI = 'https://rackless.dev/xmlns/bmc/process/1';
 /** For virDomainSetMetadata: `key`. */
 export const PROCESS_PREFIX = 'rackless-process';
 
-/** An override that the process has been told, for its next reset. */
+/** A once override that is set in the process, for its next reset. */
 export interface Armed {
   readonly target: BootChoice;
   /**
-   * The drive that the override boots from and how often it had been read by then: what a daemon that was away has to tell
-   * whether the guest has restarted since. Null for a network boot, which leaves no such trace.
+   * The drive that the override boots from, and its number of reads at that time. A later daemon
+   * compares the number to find out whether the guest has restarted. Null for a network boot, which
+   * leaves no evidence.
    */
   readonly evidence: { readonly drive: string; readonly reads: number } | null;
 }
 
-/** What one QEMU has been told of its boot order. */
+/** The boot order that is set in one QEMU. */
 export interface ProcessRecord {
-  /** libvirt's id of the instance; a record with another id came along with a copied definition and means nothing. */
+  /**
+   * libvirt's id of the instance. A record with another id is from a copied definition and is
+   * ignored.
+   */
   readonly instance: number;
-  /** Device keys of the order that the process boots by when no override is armed. */
+  /** Device keys of the order without a once override. */
   readonly order: readonly string[];
   readonly armed: Armed | null;
 }
 
-/** The record of this instance; null where there is none. */
+/** Returns the record of this instance; null if there is none. */
 export function readProcess({ id: instance, xml }: Pick<Instance, 'id' | 'xml'>): ProcessRecord | null {
   const element = findElement(xml);
   if (element === undefined || Number(attribute(element, 'instance')) !== instance) return null;
@@ -55,12 +59,14 @@ export function readProcess({ id: instance, xml }: Pick<Instance, 'id' | 'xml'>)
   };
 }
 
-/** Whether this instance was started paused, to boot once from something else, and has not been let go yet. */
+/**
+ * Returns whether this instance was started paused for a once override, and was not resumed yet.
+ */
 export function isStarting({ xml }: Pick<Instance, 'xml'>): boolean {
   return attribute(findElement(xml), 'starting') === 'yes';
 }
 
-/** Markup for virDomainSetMetadata. */
+/** Returns the markup for virDomainSetMetadata. */
 export function renderProcess({ instance, order, armed }: ProcessRecord): string {
   const evidence = armed?.evidence ?? null;
   const attributes = [
@@ -71,7 +77,9 @@ export function renderProcess({ instance, order, armed }: ProcessRecord): string
   return `<process${attributes}>${order.map((key) => `<order key='${encodeAttribute(key)}'/>`).join('')}</process>`;
 }
 
-/** The definition to start a machine with, marked so that a daemon started meanwhile finishes the start. */
+/**
+ * Returns the definition for a paused start, with a mark so that a later daemon finishes the start.
+ */
 export function withStartingMark(xml: string): string {
   const document = parseXml(xml);
   const markup = `<${PROCESS_PREFIX}:process xmlns:${PROCESS_PREFIX}='${PROCESS_URI}' starting='yes'/>`;

@@ -1,30 +1,33 @@
-/** Takes up what was under way when the last daemon ended or the connection broke: each machine once a connection. */
+/**
+ * Finishes operations that were in progress when the last daemon ended or the connection broke. It
+ * handles each machine once per connection.
+ */
 import { readDefinition, type Definition } from './definition.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
 
-/** What there is to take up. */
+/** Parts of the driver that can have unfinished operations. */
 export interface ReconcilerOptions {
   readonly host: Host;
-  /** Of the host as a whole, before its machines; each rejects on its own account. */
+  /** Tasks for the whole host, before the machines. Each logs its own failure. */
   readonly hostTasks: readonly { readonly doing: string; readonly run: () => Promise<void> }[];
   /**
-   * Parts that finish something of one machine, in this order. Each is given the definition as it was before the first of them: it
-   * tells whether there is anything to finish.
+   * Parts that finish operations of one machine, in this order. Each gets the definition from
+   * before the first part, which shows whether there is work.
    */
   readonly machineParts: readonly {
     readonly reconcile: (machine: Machine, definition: Definition) => Promise<void>;
   }[];
 }
 
-/** Machines at a time: one whose QEMU hangs must not keep the others waiting. */
-const AT_ONCE = 4;
+/** Machines in parallel, so that a hung QEMU does not delay the others. */
+const PARALLEL_MACHINES = 4;
 
-/** One host's rounds; closed with the driver. */
+/** The reconciliation of one host; closed with the driver. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #reconciled = new Map<string, Promise<void>>();
-  /** The last round; one at a time. */
+  /** The last round. Rounds run one after the other. */
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -32,13 +35,16 @@ export class Reconciler {
     this.#options = options;
   }
 
-  /** There is a connection, a new one: begins a round over all machines. What fails is logged. */
+  /** Starts a round over all machines after a new connection. Logs failures. */
   startRound(): void {
     this.#reconciled.clear();
     this.#round = this.#round.then(() => this.#reconcileAll());
   }
 
-  /** Resolves when one machine is reconciled, before anything else is done to it. Never rejects. */
+  /**
+   * Resolves when a machine is reconciled. Other operations of the machine wait for this. Never
+   * rejects.
+   */
   reconcile(machine: Machine): Promise<void> {
     const present = this.#reconciled.get(machine.uuid);
     if (present !== undefined) return present;
@@ -47,7 +53,7 @@ export class Reconciler {
     return reconciling;
   }
 
-  /** Begins with no further machine, and resolves when what is under way has ended. */
+  /** Starts no further machine, and resolves when running work has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#round;
@@ -69,7 +75,7 @@ export class Reconciler {
         await this.reconcile(machine);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, reconcileNext));
+    await Promise.all(Array.from({ length: PARALLEL_MACHINES }, reconcileNext));
   }
 
   async #reconcileMachine(machine: Machine): Promise<void> {

@@ -1,35 +1,41 @@
 /**
- * When a reset has used its boot order. SeaBIOS resets the machine a second time (within 50 ms where the host is idle, in guest time
- * where it is not), and QEMU reads the order at each: one that is taken back at the first would be gone by the second. Once the
- * firmware reads the drive that it is to boot from, it is past all of that.
+ * Detects when a reset has used its boot order. SeaBIOS resets the machine a second time (within 50
+ * ms on an idle host, in guest time on a busy one), and QEMU reads the order at each reset. An
+ * order that the daemon removes after the first would be missing at the second. A firmware that
+ * reads its boot drive is past both resets.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Domain } from '@rackless/libvirt';
 import type { Armed } from './process-record.js';
 
 const POLL_MS = 250;
-/** Where there is no drive to watch: a network boot. */
+/** Wait without a drive to watch: a network boot. */
 const BLIND_MS = 3_000;
-/** As above, for a QEMU that has just been started, in what it has computed by then: its own beginning takes 0.2 s of it. */
+/**
+ * The same for a QEMU that has just started, in CPU time. Its own initialization takes 0.2 s of it.
+ */
 const BLIND_CPU_MS = 1_500;
-/** Firmware that does not get to the drive at all, because the medium is gone. */
+/** Time limit for a firmware that never reads the drive, because the medium is gone. */
 const LATEST_MS = 30_000;
-/** As above, where the drive had been read since the order was told: the firmware may have been quicker than the event. */
+/**
+ * The same if the drive had reads since the order was set: the firmware may have been quicker than
+ * the event.
+ */
 const LATEST_IF_READ_MS = 10_000;
 
-/** How often a drive has been read; null where QEMU does not say. */
+/** Counts the reads of a drive; null if QEMU does not report them. */
 export async function readsOf(domain: Domain, drive: string, timeoutMs: number): Promise<number | null> {
   try {
     return (await domain.blockStats(drive, { timeoutMs })).rdReq;
   } catch {
-    // Gone, hanging, or without counters: whoever asks has to do without.
+    // The machine is gone, hangs, or has no counters.
     return null;
   }
 }
 
 /**
- * Waits, from a reset on, until the firmware has used the order that it was told.
- * @param evidence what was recorded when it was told.
+ * Waits after a reset until the firmware has used its boot order.
+ * @param evidence the record from the time when the order was set.
  * @throws the signal's AbortError.
  */
 export async function orderIsUsed(
@@ -37,7 +43,7 @@ export async function orderIsUsed(
   evidence: Armed['evidence'],
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  // It does not keep the process alive: a daemon that ends meanwhile leaves the rest to the next one.
+  // The timers do not keep this process alive. The next daemon continues.
   const options = { signal, ref: false };
   const begin = performance.now();
   const first = evidence === null ? null : await readsOf(domain, evidence.drive, timeoutMs);
@@ -53,10 +59,11 @@ export async function orderIsUsed(
 }
 
 /**
- * Waits, from a start on, until the firmware reads a drive. SeaBIOS that is reset in its first moments hangs for good (seen on
- * QEMU 7.2); once it looks for something to boot, a reset is safe. Where it reads none (a network boot), it has come that far by
- * the time that it has computed for a while: on a busy host that is long after it was started.
- * @param drives target names of all that it may read.
+ * Waits after a start until the firmware reads a drive. SeaBIOS hangs permanently if it is reset in
+ * its first moments (seen on QEMU 7.2). Once it looks for a boot device, a reset is safe. Without a
+ * drive (network boot), the CPU time of QEMU shows its progress, because a busy host delays the
+ * firmware.
+ * @param drives target names of all drives that the firmware may read.
  */
 export async function firmwareIsUp(domain: Domain, drives: readonly string[], timeoutMs: number): Promise<void> {
   const begin = performance.now();
@@ -67,12 +74,12 @@ export async function firmwareIsUp(domain: Domain, drives: readonly string[], ti
   }
 }
 
-/** How long the machine's QEMU has computed since it was started; infinite where libvirt does not say. */
+/** Returns the CPU time of the machine's QEMU; infinite if libvirt does not report it. */
 async function cpuTimeMs(domain: Domain, timeoutMs: number): Promise<number> {
   try {
     return Number((await domain.getInfo({ timeoutMs })).cpuTimeNs / 1_000_000n);
   } catch {
-    // Gone, or hanging: there is nothing to wait for.
+    // The machine is gone or hangs: do not wait.
     return Infinity;
   }
 }

@@ -1,4 +1,4 @@
-/** Starts and restarts that are under way, in a machine's metadata. The next daemon finishes them. */
+/** Records starts and restarts in a machine's metadata, so that the next daemon finishes them. */
 import { editRecord, readDefinition, saveRecord } from './definition.js';
 import { isUnavailable } from './failure.js';
 import type { Host } from './host.js';
@@ -7,8 +7,8 @@ import { withIntent, withoutPowerIntent, type RestartIntent, type StartIntent } 
 import { readMetadata } from './xml/metadata.js';
 
 /**
- * Records that a machine has to run in a new process. The caller holds the machine's turn in `edits`.
- * @param options force: the process is destroyed; else the guest is asked to shut down.
+ * Records that a machine needs a new process. The caller has locked the machine in `edits`.
+ * @param options force: the daemon destroys the process; else it asks the guest to shut down.
  * @throws {DriverError}
  */
 export async function rememberRestart(
@@ -25,8 +25,9 @@ export async function rememberRestart(
 }
 
 /**
- * As {@link rememberRestart}, for a process that is destroyed.
- * @returns false where a hung QEMU prevents libvirt from giving the definition. libvirt gives it once the machine is off.
+ * Does the same as {@link rememberRestart}, for a process that is destroyed.
+ * @returns false if a hung QEMU prevents libvirt from returning the definition. libvirt returns it
+ *   once the machine is off.
  * @throws {DriverError}
  */
 export async function tryToRememberRestart(host: Host, machine: Machine): Promise<boolean> {
@@ -40,7 +41,8 @@ export async function tryToRememberRestart(host: Host, machine: Machine): Promis
 }
 
 /**
- * Records that a machine has to boot, and not to resume its saved state. The caller holds its turn in `edits`.
+ * Records that a machine must boot and not continue its saved state. The caller has locked the
+ * machine in `edits`.
  * @throws {DriverError}
  */
 export async function rememberBoot(host: Host, machine: Machine): Promise<void> {
@@ -51,8 +53,8 @@ export async function rememberBoot(host: Host, machine: Machine): Promise<void> 
 }
 
 /**
- * Removes the record: the restart is done, or a client has asked for something else. Never rejects. The caller holds the machine's
- * turn in `edits`.
+ * Removes the record after a restart, or because of a newer action. Never rejects. The caller has
+ * locked the machine in `edits`.
  */
 export async function forgetRestart(host: Host, machine: Machine): Promise<void> {
   if (!machine.persistent) return;
@@ -60,6 +62,6 @@ export async function forgetRestart(host: Host, machine: Machine): Promise<void>
     ...record,
     intents: withoutPowerIntent(record.intents),
   })).catch((error: unknown) => {
-    host.log.warn(`forgetting the restart of machine ${machine.name} failed`, { error });
+    host.log.warn(`removing the restart record of machine ${machine.name} failed`, { error });
   });
 }

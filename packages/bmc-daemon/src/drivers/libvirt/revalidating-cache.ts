@@ -1,31 +1,35 @@
-/** Answers that may be slow to come: kept, and asked for again behind the readers' backs. */
+/**
+ * A cache for slow requests: it returns the last value and refreshes it in the background, as
+ * stale-while-revalidate (RFC 5861) does.
+ */
 
+/** Times of a {@link RevalidatingCache}, in milliseconds. */
 export interface RevalidatingCacheOptions {
-  /** The longest that a reader waits, who finds none yet. */
+  /** The longest time that a reader waits for the first value. */
   readonly waitMs: number;
-  /** After this an answer is asked for anew, and shown until the next one comes. */
+  /** Age at which the cache refreshes a value. It returns the old value until then. */
   readonly freshMs: number;
-  /** After this it is not shown any more: nobody has looked for so long that it says nothing. */
+  /** Age at which the cache drops a value. */
   readonly staleMs: number;
-  /** How long nobody is asked after a failure; twice as long after each further one, up to 16 times. */
+  /** Pause after a failure. It doubles with each further failure, up to 16 times. */
   readonly retryMs: number;
-  /** Milliseconds of a steady clock. Default: performance.now. */
+  /** Milliseconds of a monotonic clock. Default: performance.now. */
   readonly now?: () => number;
 }
 
-interface Kept<Value> {
+interface Entry<Value> {
   value: Value | undefined;
-  answeredAt: number;
-  askAgainAt: number;
+  updatedAt: number;
+  refreshAt: number;
   failures: number;
-  asking: Promise<void> | undefined;
+  request: Promise<void> | undefined;
 }
 
-/** By key, the last answer. What is asked by an old key is forgotten with {@link RevalidatingCache.retain}. */
+/** The last value by key. {@link RevalidatingCache.retain} removes old keys. */
 export class RevalidatingCache<Value> {
   readonly #options: RevalidatingCacheOptions;
   readonly #now: () => number;
-  readonly #kept = new Map<string, Kept<Value>>();
+  readonly #entries = new Map<string, Entry<Value>>();
 
   constructor(options: RevalidatingCacheOptions) {
     this.#options = options;
@@ -33,56 +37,56 @@ export class RevalidatingCache<Value> {
   }
 
   /**
-   * The last answer, a late one too; undefined where there is none yet. Never rejects.
-   * @param ask is called where there is none, or an old one, and nobody is being asked.
+   * Returns the last value, even a stale one; undefined if there is none yet. Never rejects.
+   * @param request called if the value is missing or old, and no request is running.
    */
-  async get(key: string, ask: () => Promise<Value>): Promise<Value | undefined> {
-    const kept = this.#kept.get(key) ?? {
+  async get(key: string, request: () => Promise<Value>): Promise<Value | undefined> {
+    const entry = this.#entries.get(key) ?? {
       value: undefined,
-      answeredAt: 0,
-      askAgainAt: 0,
+      updatedAt: 0,
+      refreshAt: 0,
       failures: 0,
-      asking: undefined,
+      request: undefined,
     };
-    this.#kept.set(key, kept);
-    if (this.#now() >= kept.answeredAt + this.#options.staleMs) kept.value = undefined;
-    if (kept.asking === undefined && this.#now() >= kept.askAgainAt) this.#ask(kept, ask);
-    // Who has failed to answer before is not waited for again.
-    if (kept.value === undefined && kept.failures === 0 && kept.asking !== undefined) {
-      await within(kept.asking, this.#options.waitMs);
+    this.#entries.set(key, entry);
+    if (this.#now() >= entry.updatedAt + this.#options.staleMs) entry.value = undefined;
+    if (entry.request === undefined && this.#now() >= entry.refreshAt) this.#refresh(entry, request);
+    // A request that has failed before is not awaited again.
+    if (entry.value === undefined && entry.failures === 0 && entry.request !== undefined) {
+      await within(entry.request, this.#options.waitMs);
     }
-    return kept.value;
+    return entry.value;
   }
 
-  /** Keys that are none any more are forgotten. */
+  /** Removes the other keys. */
   retain(isKey: (key: string) => boolean): void {
-    for (const key of this.#kept.keys()) if (!isKey(key)) this.#kept.delete(key);
+    for (const key of this.#entries.keys()) if (!isKey(key)) this.#entries.delete(key);
   }
 
-  #ask(kept: Kept<Value>, ask: () => Promise<Value>): void {
+  #refresh(entry: Entry<Value>, request: () => Promise<Value>): void {
     const { freshMs, retryMs } = this.#options;
-    kept.asking = ask()
+    entry.request = request()
       .then(
         (value) => {
-          kept.value = value;
-          kept.failures = 0;
-          kept.answeredAt = this.#now();
-          kept.askAgainAt = this.#now() + freshMs;
+          entry.value = value;
+          entry.failures = 0;
+          entry.updatedAt = this.#now();
+          entry.refreshAt = this.#now() + freshMs;
         },
         () => {
-          // What nobody confirms any more is not shown for ever: an agent that is gone has no addresses.
-          kept.value = undefined;
-          kept.failures += 1;
-          kept.askAgainAt = this.#now() + retryMs * 2 ** Math.min(kept.failures - 1, 4);
+          // A failed refresh drops the value: an agent that is gone has no addresses.
+          entry.value = undefined;
+          entry.failures += 1;
+          entry.refreshAt = this.#now() + retryMs * 2 ** Math.min(entry.failures - 1, 4);
         },
       )
       .finally(() => {
-        kept.asking = undefined;
+        entry.request = undefined;
       });
   }
 }
 
-/** Waits for the end of it, and no longer than this. */
+/** Waits for the promise, at most this long. */
 async function within(end: Promise<void>, waitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

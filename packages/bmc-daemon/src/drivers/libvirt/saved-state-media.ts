@@ -1,6 +1,7 @@
 /**
- * Drives of a guest that goes on from its saved state (libvirt's managed save): it has what it had when it was saved. What was
- * inserted or ejected while it was off stands in the definition, and the guest is given it as soon as it runs.
+ * Drives of a guest that continues from its saved state (libvirt's managed save). The guest has the
+ * images of that time. Inserts and ejects since then are in the definition, and this module applies
+ * them to the guest.
  */
 import { basename } from 'node:path/posix';
 import { isOwnVolume } from '../../media/image-key.js';
@@ -18,32 +19,32 @@ import { mediaRecord } from './xml/media-record.js';
 import { readMetadata } from './xml/metadata.js';
 
 /**
- * Gives the guest what its drives hold by its definition. Never rejects: the guest runs either way, and its drives show what is in
- * them. The caller holds the machine's turn in `edits`.
+ * Applies the drives of the definition to the guest. Never rejects: the guest runs in any case, and
+ * its drives show their images. The caller has locked the machine in `edits`.
  */
-export async function catchUpMedia(host: Host, machine: Machine): Promise<void> {
+export async function updateMedia(host: Host, machine: Machine): Promise<void> {
   const steps = [
     () => unplugEjected(host, machine),
-    ...MEDIA_DEVICES.map((device) => () => catchUpDrive(host, machine, device)),
+    ...MEDIA_DEVICES.map((device) => () => updateDrive(host, machine, device)),
   ];
   for (const step of steps) {
     await step().catch((error: unknown) => {
-      const what = `machine ${machine.name} went on from its saved state without what was done to its drives since`;
+      const what = `machine ${machine.name} continued from its saved state without later changes of its drives`;
       host.log.warn(what, { error });
     });
   }
 }
 
 /**
- * Gives the guest what one drive holds by its definition. The caller holds the machine's turn in `edits`.
+ * Applies one drive of the definition to the guest. The caller has locked the machine in `edits`.
  * @throws {DriverError}
  */
-export async function bringDriveUpToDate(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+export async function updateGuestDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
   await unplugEjected(host, machine);
-  await catchUpDrive(host, machine, device);
+  await updateDrive(host, machine, device);
 }
 
-/** Takes out the images in drives that are there only with them, and no longer in the definition: a stick, a plugged-in drive. */
+/** Unplugs USB sticks and hot-plugged drives whose image is no longer in the definition. */
 async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const definition = await readDefinition(machine, host.timeoutMs);
   const { xml, instance } = definition;
@@ -51,14 +52,14 @@ async function unplugEjected(host: Host, machine: Machine): Promise<void> {
   const wanted = new Set(defined.devices.disks.map(({ source }) => source.name));
   const isEjected = (disk: Disk): boolean =>
     ((disk.device === 'disk' && disk.bus === 'usb') || isHotplugged(disk, defined)) &&
-    isOurs(disk.source.name) &&
+    isStoredImage(disk.source.name) &&
     !wanted.has(disk.source.name);
   for (const { target } of instance?.domain.devices.disks.filter(isEjected) ?? []) {
     await takeImageOut(host, machine, definition, target);
   }
 }
 
-async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
+async function updateDrive(host: Host, machine: Machine, device: MediaDevice): Promise<void> {
   const definition = await readDefinition(machine, host.timeoutMs);
   const { xml, instance } = definition;
   const media = mediaRecord(readMetadata(xml).media, device);
@@ -69,7 +70,7 @@ async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): 
     if (running !== null && running.source.name !== null) await takeImageOut(host, machine, definition, running.target);
     return;
   }
-  // A floppy disk may be on a USB stick there.
+  // The guest may have the floppy image as a USB stick.
   if (instance.domain.devices.disks.some(({ source }) => source.name === wanted)) return;
   const source = mediaSourceOf(defined);
   if (source === null) return;
@@ -77,7 +78,7 @@ async function catchUpDrive(host: Host, machine: Machine, device: MediaDevice): 
   else await plugIn(host, machine, instance, { device, target: defined.target, readonly: defined.readonly }, source);
 }
 
-/** Whether a disk's source is an image that this service downloaded. */
-function isOurs(source: string | null): boolean {
+/** Returns whether a disk's source is an image that the daemon has downloaded. */
+function isStoredImage(source: string | null): boolean {
   return source !== null && isOwnVolume(basename(source));
 }

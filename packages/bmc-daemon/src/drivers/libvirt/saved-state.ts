@@ -1,9 +1,12 @@
-/** Machines that are off and go on where they were when they are started: libvirt's managed save, which hosts make as they go down. */
+/**
+ * Saved states: libvirt's managed save. A host saves its machines as it shuts down, and they
+ * continue at their next start.
+ */
 import { isLibvirtError } from '@rackless/libvirt';
 import { attempt } from './failure.js';
 import type { Machine } from './inventory.js';
 
-/** @throws {DriverError} notFound, unavailable. */
+/** Returns whether a machine has a saved state. @throws {DriverError} notFound, unavailable. */
 export async function hasSavedState({ name, domain }: Machine, timeoutMs: number): Promise<boolean> {
   return await attempt(`looking for a saved state of machine ${name}`, async () => {
     try {
@@ -15,7 +18,10 @@ export async function hasSavedState({ name, domain }: Machine, timeoutMs: number
   });
 }
 
-/** Throws the saved state away, so that the next start is a boot; nothing where there is none. @throws {DriverError} */
+/**
+ * Removes the saved state, so that the next start boots. Ignores a machine without one. @throws
+ * {DriverError}
+ */
 export async function dropSavedState(machine: Machine, timeoutMs: number): Promise<void> {
   if (!(await hasSavedState(machine, timeoutMs))) return;
   await attempt(`dropping the saved state of machine ${machine.name}`, () =>
@@ -24,8 +30,9 @@ export async function dropSavedState(machine: Machine, timeoutMs: number): Promi
 }
 
 /**
- * What the machine was when it was saved, and needs to go on. Its definition may say something else by now.
- * @returns null where there is no saved state, or nobody can tell (libvirt's test driver).
+ * Returns the XML of the saved state, which the machine needs to continue. Its definition may
+ * differ.
+ * @returns null without a saved state, or if libvirt's driver has none (test driver).
  * @throws {DriverError} notFound, unavailable.
  */
 export async function savedXml(machine: Machine, timeoutMs: number): Promise<string | null> {
@@ -34,7 +41,7 @@ export async function savedXml(machine: Machine, timeoutMs: number): Promise<str
     try {
       return await machine.domain.managedSaveGetXmlDesc({ timeoutMs });
     } catch (error) {
-      // Started, or dropped, since it was looked for.
+      // Another client has started the machine or removed the state meanwhile.
       if (isLibvirtError(error, 'OPERATION_INVALID', 'NO_SUPPORT')) return null;
       throw error;
     }

@@ -1,11 +1,12 @@
-/** What the machines of a host have in their drives and disks. */
+/** Lists the disk sources that the machines of a host use. */
 import { machineTexts } from './definition.js';
 import type { Host } from './host.js';
 import { readDomain } from './xml/domain.js';
 
 /**
- * `DiskSource.name` of everything that any machine has, runs with, or was saved with.
- * @throws {DriverError} where one of them can not be read: what is not known to be unused may not be deleted.
+ * Returns `DiskSource.name` of every disk in a definition, a running instance or a saved state.
+ * @throws {DriverError} if a machine cannot be read: an image may be deleted only if it is surely
+ *   unused.
  */
 export async function sourcesInUse({
   inventory,

@@ -1,4 +1,4 @@
-/** What libvirt counts of the machines that run: one call for all of them. */
+/** Reads the statistics of all running machines in one libvirt call. */
 import {
   ConnectGetAllDomainStatsFlags,
   DomainStatsTypes,
@@ -22,20 +22,25 @@ const { CPU_TOTAL, BALLOON, VCPU, INTERFACE, BLOCK } = DomainStatsTypes;
 const GROUPS = CPU_TOTAL | BALLOON | VCPU | INTERFACE | BLOCK;
 
 /**
- * Of a machine that is off there is nothing to count (libvirt 9 without cgroups gives its own CPU time for it, and looks at the disk
- * images). NOWAIT: a machine that another job is busy with is told as far as the host knows it without its process.
+ * ACTIVE: for a machine that is off, libvirt 9 without cgroups would return its own CPU time and
+ * read the disk images. NOWAIT: for a machine with a running job, libvirt returns what it knows
+ * without its process.
  */
 const FLAGS = ConnectGetAllDomainStatsFlags.ACTIVE | ConnectGetAllDomainStatsFlags.NOWAIT;
 
-/** A guest takes 4 ms on a busy host, and twenty that spin on two CPUs 9 s together (measured). */
+/**
+ * Time limit. A guest takes 4 ms on a busy host. Twenty guests that spin on two CPUs take 9 s
+ * together (measured).
+ */
 const TIMEOUT_MS = 12_000;
 
-/** A machine's own domain XML, which says which interface is which, until its devices change. */
+/** The MAC addresses of a machine by interface number, cached until its devices change. */
 interface Known {
   readonly devices: string;
   readonly macs: readonly string[];
 }
 
+/** Statistics of the machines of one host. */
 export class LibvirtStatistics implements StatisticsControl {
   readonly #host: Pick<Host, 'hypervisor' | 'timeoutMs'>;
   readonly #timeoutMs: number;
@@ -50,9 +55,9 @@ export class LibvirtStatistics implements StatisticsControl {
   async all(): Promise<readonly MachineStatistics[]> {
     const records = await attempt('reading the statistics of the machines', () => this.#read());
     const known = await Promise.all(
-      records.map(async (record) => [record.domain.uuid, await this.#name(record)] as const),
+      records.map(async (record) => [record.domain.uuid, await this.#interfaceNames(record)] as const),
     );
-    // Those of machines that have gone are not kept.
+    // Machines that are gone are dropped.
     this.#known = new Map(known.flatMap(([uuid, names]) => (names === undefined ? [] : [[uuid, names] as const])));
     return records.map((record) => readStatistics(record, this.#known.get(record.domain.uuid)?.macs ?? []));
   }
@@ -65,13 +70,16 @@ export class LibvirtStatistics implements StatisticsControl {
       return await ask();
     } catch (error) {
       if (!isLibvirtError(error, 'CALL_TIMEOUT')) throw error;
-      // One process hangs, and libvirt waits for it still: as it is busy with that one now, NOWAIT passes it over.
+      // One process hangs, and libvirt still waits for it. NOWAIT now skips that busy machine.
       return await ask();
     }
   }
 
-  /** libvirt numbers interfaces as the definition does. The definition is read once, and again when a device comes or goes. */
-  async #name({ domain, parameters }: DomainStats): Promise<Known | undefined> {
+  /**
+   * Returns the MAC addresses of a machine. libvirt numbers interfaces in the order of the
+   * definition, which is read again when a device changes.
+   */
+  async #interfaceNames({ domain, parameters }: DomainStats): Promise<Known | undefined> {
     const names = indices(parameters, 'net').map((index) => String(parameters[`net.${index}.name`] ?? ''));
     const devices = [domain.id, ...names].join(' ');
     const known = this.#known.get(domain.uuid);
@@ -80,7 +88,7 @@ export class LibvirtStatistics implements StatisticsControl {
     try {
       return { devices, macs: await this.#macs(domain) };
     } catch {
-      // It has gone meanwhile, or the host has: the next sample asks again, and says why.
+      // The machine or the host is gone. The next sample retries and reports the reason.
       return undefined;
     }
   }
@@ -116,14 +124,14 @@ const interfaceCounters: Readonly<Record<InterfaceCounter, string>> = {
 type Parameters = DomainStats['parameters'];
 
 /**
- * One machine's record, translated.
+ * Translates the record of one machine.
  * @param macs of its interfaces, in the order of the definition.
  * @see https://libvirt.org/html/libvirt-libvirt-domain.html#virConnectGetAllDomainStats
  */
 export function readStatistics({ domain, parameters }: DomainStats, macs: readonly string[]): MachineStatistics {
   const disks = indices(parameters, 'block').flatMap((index) => {
     const target = parameters[`block.${index}.name`];
-    // With a chain of images, those below the first are listed too; they are no disks of the machine.
+    // libvirt lists the backing images too. They are not disks of the machine.
     const isBacking = parameters[`block.${index}.rd.reqs`] === undefined;
     if (typeof target !== 'string' || isBacking) return [];
     return [[target, counters(parameters, `block.${index}`, diskCounters)] as const];
@@ -146,7 +154,7 @@ export function readStatistics({ domain, parameters }: DomainStats, macs: readon
 function readProcessors(parameters: Parameters): ProcessorStatistics {
   const timeNs = count(parameters, 'cpu.time');
   const online = count(parameters, 'vcpu.current');
-  // One that has been unplugged leaves a gap, so they are looked for up to the most that there can be.
+  // An unplugged vCPU leaves a gap in the numbers.
   const most = count(parameters, 'vcpu.maximum') ?? 0;
   const times = Array.from({ length: most }, (_, index) => count(parameters, `vcpu.${index}.time`)).filter(isKnown);
   const isWhole = online !== undefined && online > 0 && times.length === online;
@@ -161,13 +169,13 @@ function readMemory(parameters: Parameters): MemoryStatistics {
   const residentKiB = count(parameters, 'balloon.rss');
   const availableKiB = count(parameters, 'balloon.available');
   const usableKiB = count(parameters, 'balloon.usable');
-  // 0: the guest has never said anything, and the rest is what QEMU had before it was asked.
-  const said = count(parameters, 'balloon.last-update') ?? 0;
-  const isSaid = said > 0 && availableKiB !== undefined && availableKiB > 0 && usableKiB !== undefined;
+  // 0: the guest has never reported, and the other values are defaults of QEMU.
+  const reportedAt = count(parameters, 'balloon.last-update') ?? 0;
+  const hasReport = reportedAt > 0 && availableKiB !== undefined && availableKiB > 0 && usableKiB !== undefined;
   return {
     ...(currentKiB === undefined ? {} : { currentKiB }),
     ...(residentKiB === undefined ? {} : { residentKiB }),
-    ...(isSaid ? { guest: { availableKiB, usableKiB, at: new Date(said * 1000) } } : {}),
+    ...(hasReport ? { guest: { availableKiB, usableKiB, at: new Date(reportedAt * 1000) } } : {}),
   };
 }
 
@@ -187,11 +195,11 @@ function indices(parameters: Parameters, group: string): readonly number[] {
   return Array.from({ length: count(parameters, `${group}.count`) ?? 0 }, (_, index) => index);
 }
 
-/** A counter as a number: above 2^53, which is 9 PB or 104 days of one CPU in ns, its last digits are rounded. */
+/** Returns a counter as a number. Above 2^53 (9 PB, or 104 days of one CPU in ns) it is rounded. */
 function count(parameters: Parameters, name: string): number | undefined {
   const value = parameters[name];
   const number = typeof value === 'bigint' ? Number(value) : value;
-  // -1 is libvirt's word for what is not counted.
+  // libvirt reports -1 for a value that it does not count.
   return typeof number === 'number' && number >= 0 ? number : undefined;
 }
 

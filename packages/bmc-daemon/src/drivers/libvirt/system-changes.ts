@@ -1,9 +1,10 @@
 /**
- * Clients' changes of real machines, each made as a whole or not at all: what a change needs is fetched first, then the definition
- * is read once, edited and defined once.
+ * Applies a client's change of a machine as a whole or not at all. It first fetches what the change
+ * needs, then reads, edits and writes the definition once.
  *
- * The guest's drive, libvirt's autostart and the order that the running QEMU boots by are no part of the definition. A change of them
- * is named in the definition first (see `xml/intent-record.ts`), so a daemon that starts after a crash finishes it.
+ * The guest's drive, libvirt's autostart and the boot order of a running QEMU are outside the
+ * definition. The definition names a change of these first (see `xml/intent-record.ts`), so that
+ * the next daemon can finish it after a crash.
  */
 import { DriverError, type InsertOptions, type SystemSnapshot } from '../driver.js';
 import { changesOverride } from '../boot-override.js';
@@ -20,7 +21,7 @@ import { driveState } from './drive-state.js';
 import type { MediaControl } from './media-control.js';
 import { withEjection, withInsertion } from './media-definition.js';
 import type { Variables } from './nvram.js';
-import { bringDriveUpToDate } from './saved-state-media.js';
+import { updateGuestDrive } from './saved-state-media.js';
 import { withSystemChange, type ChangeFiles } from './system-edit.js';
 import type { SystemReader } from './system-reader.js';
 import { readDomain } from './xml/domain.js';
@@ -42,19 +43,19 @@ export interface SystemChangesOptions {
   readonly removeUnusedImages: () => Promise<void>;
 }
 
-/** Everything that a change needs before the definition is read. */
+/** The inputs of a change, collected before the definition is read. */
 interface Prepared {
   readonly change: SystemChange;
   readonly files: ChangeFiles;
   readonly lease: ImageLease | null;
 }
 
-/** A definition before and after a change, and what else the change does. */
+/** A definition before and after a change, with the steps outside it. */
 interface Plan {
   readonly from: string;
   readonly to: string;
   readonly steps: readonly Step[];
-  /** What the next daemon finishes. */
+  /** Operations that the next daemon finishes if this daemon ends before them. */
   readonly intents: readonly Intent[];
 }
 
@@ -86,7 +87,7 @@ export class SystemChanges {
     if (change.boot?.firmware !== undefined || change.secureBoot !== undefined) await variables.carryNow(machine);
   }
 
-  /** Finishes what an earlier daemon has begun. */
+  /** Finishes changes that an earlier daemon has begun. */
   async reconcile(machine: Machine, { xml }: Definition): Promise<void> {
     if (readMetadata(xml).intents === null) return;
     const { edits, timeoutMs } = this.#host;
@@ -94,7 +95,7 @@ export class SystemChanges {
       const { intents } = readMetadata(await readInactiveXml(machine, timeoutMs));
       for (const intent of intents ?? []) {
         if (intent.kind === 'autostart') await autostartStep(this.#host, machine, intent.on).run();
-        else if (intent.kind === 'drive') await bringDriveUpToDate(this.#host, machine, intent.device);
+        else if (intent.kind === 'drive') await updateGuestDrive(this.#host, machine, intent.device);
         else if (intent.kind === 'order') await this.#options.boot.applyOrder(machine);
         else continue;
         await this.#forget(machine, [intent]);
@@ -103,7 +104,7 @@ export class SystemChanges {
     });
   }
 
-  /** Looks for files before the definition is read: a file system may take its time. */
+  /** Finds firmware files before the definition is read, because a file system may be slow. */
   async #files(machine: Machine, change: SystemChange): Promise<ChangeFiles> {
     const { boot, secureBoot, settings } = change;
     if (boot?.firmware === undefined && secureBoot === undefined && settings?.secureBoot !== true) {
@@ -131,7 +132,7 @@ export class SystemChanges {
   ): Promise<void> {
     const { cd } = prepared.change;
     if (cd?.image === undefined || cd.image === null) return;
-    // Before the download: a drive that holds another image, or a refused part, costs none.
+    // The check precedes the download, so that a full drive or an invalid part costs no download.
     const present = await readDefinition(machine, this.#host.timeoutMs);
     const wants = cdStepOf(machine, present, cd) === 'insert';
     if (!wants) {
@@ -145,7 +146,7 @@ export class SystemChanges {
       await this.#commit(machine, { ...prepared, lease });
     } catch (error) {
       lease.release();
-      // The image that was fetched goes with the change that failed.
+      // The downloaded image is removed with the failed change.
       await this.#options.removeUnusedImages();
       throw error;
     }
@@ -155,17 +156,17 @@ export class SystemChanges {
   async #commit(machine: Machine, prepared: Prepared): Promise<void> {
     const { edits, timeoutMs } = this.#host;
     const { boot, bootOrder, cd } = prepared.change;
-    const meetsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
+    const affectsGuest = boot !== undefined || bootOrder !== undefined || cd !== undefined;
     await edits.run(machine.uuid, async () => {
-      const meets = meetsGuest && (await this.#host.inventory.state(machine)) !== 'shutoff';
-      const definition = meets
+      const isActive = affectsGuest && (await this.#host.inventory.state(machine)) !== 'shutoff';
+      const definition = isActive
         ? await readDefinition(machine, timeoutMs)
         : { xml: await readInactiveXml(machine, timeoutMs), instance: null };
       const plan = this.#plan(machine, definition, prepared);
       await this.#carryOut(machine, plan, async () => {
         if (boot !== undefined && changesOverride(boot)) this.#options.boot.overrideChanged(machine.uuid);
         if (definition.instance === null) return;
-        // A drive that was plugged in has to be known to be booted from.
+        // Reads again, because the machine may boot from a drive that was plugged in.
         const plugs = plan.steps.some(({ intent }) => intent.kind === 'drive');
         const { instance } = plugs ? await readDefinition(machine, timeoutMs) : definition;
         if (instance !== null) await this.#options.boot.applyOrderIfRunning(machine, instance, plan.to);
@@ -177,14 +178,14 @@ export class SystemChanges {
     const { autostart, bootOrder } = prepared.change;
     const drive = this.#drivePlan(machine, definition, prepared);
     const steps = [...drive.steps, ...(autostart === undefined ? [] : [autostartStep(this.#host, machine, autostart)])];
-    // An override needs no intent: its record shows what QEMU has to know.
-    const isTold = bootOrder !== undefined && definition.instance !== null;
-    const told: readonly Intent[] = isTold ? [{ kind: 'order' }] : [];
+    // An override needs no intent, because its record shows the order for QEMU.
+    const setsOrder = bootOrder !== undefined && definition.instance !== null;
+    const orderIntents: readonly Intent[] = setsOrder ? [{ kind: 'order' }] : [];
     return {
       from: definition.xml,
       to: this.#edited(machine, { ...definition, xml: drive.xml }, prepared),
       steps,
-      intents: [...steps.map(({ intent }) => intent), ...told],
+      intents: [...steps.map(({ intent }) => intent), ...orderIntents],
     };
   }
 
@@ -200,14 +201,17 @@ export class SystemChanges {
       instance === null ? [] : [driveStep(this.#host, machine, { ...definition, instance }, image)];
     const empty = withEjection(machine, xml, 'cdrom');
     if (cd.image === null) return { xml: empty, steps: steps(null) };
-    // The drive was emptied while the change waited for its turn.
+    // Another client has emptied the drive while the change was queued.
     if (lease === null) throw new DriverError('conflict', `changing machine ${machine.name}: its drive was emptied`);
     const insertion = { device: 'cdrom', image: cd.image, place: lease, stick: '' } as const;
     const { target, xml: full } = withInsertion(machine, { xml: empty, instance }, insertion);
     return { xml: full, steps: steps({ target, source: lease.source }) };
   }
 
-  /** @throws {DriverError} for a part that the machine cannot have. */
+  /**
+   * Returns the definition with the change. @throws {DriverError} for a part that the machine does
+   * not support.
+   */
   #edited(
     machine: Machine,
     { xml, instance }: Definition,
@@ -223,12 +227,12 @@ export class SystemChanges {
     return withSystemChange(machine, xml, { change, files, system });
   }
 
-  /** Makes every part of a plan, or none. @param after tells the running guest. */
+  /** Applies every part of a plan or none. @param after updates the running guest. */
   async #carryOut(machine: Machine, { from, to, steps, intents }: Plan, after: () => Promise<void>): Promise<void> {
     const { hypervisor, timeoutMs } = this.#host;
     const save = (change: { from: string; to: string }): Promise<void> =>
       saveDefinition(hypervisor, machine, change, timeoutMs);
-    // A single step that changes nothing else is made or not made by itself.
+    // A single step without a change of the definition is atomic.
     const isMarked = intents.length > 1 || (intents.length === 1 && from !== to);
     const marked = isMarked ? withIntents(to, intents) : to;
     await save({ from, to: marked });
@@ -239,7 +243,7 @@ export class SystemChanges {
     } catch (error) {
       for (const back of [...undo, () => save({ from: marked, to: from })]) {
         await back().catch((reason: unknown) => {
-          this.#host.log.warn(`taking a change of machine ${machine.name} back failed`, { error: reason });
+          this.#host.log.warn(`reverting a change of machine ${machine.name} failed`, { error: reason });
         });
       }
       throw error;
@@ -255,7 +259,7 @@ export class SystemChanges {
   }
 }
 
-/** @throws {DriverError} mediaInUse. */
+/** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
 function cdStepOf({ name }: Machine, definition: Definition, cd: CdChange): ReturnType<typeof cdStep> {
   const media = mediaRecord(readMetadata(definition.xml).media, 'cdrom');
   const { source } = driveState(definition, 'cdrom', media);

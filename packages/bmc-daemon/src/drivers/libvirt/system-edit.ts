@@ -49,7 +49,7 @@ function withoutPendingSecureBoot(xml: string): string {
   return withMetadata(xml, { ...record, settings: settingsOrNull({ ...record.settings, pending }) });
 }
 
-/** Returns the same object where the change says nothing of the record. */
+/** Returns the record after a change; the same object if the change does not affect the record. */
 function recordAfter(
   record: MachineRecord,
   { indicator, assetTag, firmwareVersion, settings, resetSettings }: SystemChange,
@@ -89,7 +89,7 @@ function settingsAfter(
 ): SettingsRecord | null {
   let result = present;
   if (resetSettings !== undefined) {
-    // A setting that was never set need not be set back.
+    // Resets only settings that a client has set.
     const set = { ...firmware.settings.kept, ...firmware.pending.kept };
     const known = Object.entries(resetSettings).filter(([name]) => Object.hasOwn(set, name));
     const pending = mergeSettings(result.original, { kept: Object.fromEntries(known) });

@@ -1,6 +1,6 @@
 /**
- * Machines as snapshots. XML may change without an event, so it is read for every request; concurrent readers of one
- * machine share a read, and what comes back unchanged is not parsed again.
+ * Reads machines as snapshots. XML can change without an event, so each request reads it.
+ * Concurrent readers of a machine share a read, and unchanged XML is not parsed again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainXmlFlags, isLibvirtError } from '@rackless/libvirt';
@@ -13,21 +13,23 @@ import { readDomain } from './xml/domain.js';
 import type { Disk } from './xml/device.js';
 import { hasHostCpu, readSnapshot } from './xml/snapshot.js';
 
-/** How long a libvirtd that works takes, at most, to say whether a machine runs. */
+/** Time limit for libvirtd to report whether a machine runs. */
 const ALIVE_WAIT_MS = 1_000;
 
-/** How long a reader of a silent machine waits for a new reading: a libvirtd that works takes 1 ms. */
+/**
+ * Time that a reader of a silent machine waits for a new reading. A working libvirtd takes 1 ms.
+ */
 const SILENT_WAIT_MS = 100;
 
 interface Reading {
   readonly state: DomainState;
   readonly failure: Condition['failure'];
   readonly persistent: boolean;
-  /** Null: libvirt says nothing of it. */
+  /** Null if libvirt does not report it. */
   readonly autostart: boolean | null;
   readonly inactiveXml: string;
   readonly liveXml: string | null;
-  /** Whether images can be streamed into its drives. */
+  /** True if images can be streamed into its drives. */
   readonly streams: boolean;
 }
 
@@ -35,40 +37,54 @@ interface Kept extends Reading {
   readonly disks: readonly Disk[];
   readonly capacities: Capacities;
   readonly snapshot: SystemSnapshot;
-  /** Its CPU is the host's, which has not told its name yet: the next reader asks again. */
+  /**
+   * True if its CPU is that of the host, whose name is not known yet. The next reader asks again.
+   */
   readonly awaitsHostCpu: boolean;
 }
 
-/** A machine that libvirt does not answer for, because its QEMU hangs. */
+/** A machine for which libvirt does not answer, because its QEMU hangs. */
 interface Silence {
   readonly state: DomainState;
-  /** Returns the last reading, marked as such. @throws {DriverError} unavailable, where there is none. */
+  /**
+   * Returns the last reading with `unansweredSince`. @throws {DriverError} unavailable, if there is
+   * none.
+   */
   readonly answer: () => SystemSnapshot;
 }
 
-/** A read that has not ended. Its result replaces an older one only while it is the newest read of its machine. */
+/**
+ * A read in progress. Its result replaces an older one only if no newer read of the machine has
+ * begun.
+ */
 interface Read {
   readonly result: Promise<SystemSnapshot>;
-  /** False once libvirt has answered: the sizes of disks can take a second more, in which the XML grows old. */
+  /**
+   * False once libvirt has answered: the sizes of disks can take another second, while the XML
+   * becomes old.
+   */
   isJoinable: boolean;
 }
 
-/** What machines are read by. */
+/** Dependencies of {@link SystemReader}. */
 export interface SystemReaderOptions {
   readonly inventory: Inventory;
-  /** The longest that a read may wait for libvirt. */
+  /** The longest time that a read waits for libvirt. */
   readonly timeoutMs: number;
-  /** How long the first reader of a machine waits for the sizes of its disks. */
+  /** Time that the first reader of a machine waits for the sizes of its disks. */
   readonly diskSizeWaitMs: number;
-  /** What is known of the host's firmware files. Default: their names say it. */
+  /** Firmware files of the host. Default: answers from file names. */
   readonly knowledge?: () => Promise<FirmwareKnowledge>;
-  /** Name of the host's CPU; null: it has none; undefined: not known yet. Default: it has none. */
+  /**
+   * Returns the name of the host's CPU; null if it has none, undefined if not known yet. Default:
+   * null.
+   */
   readonly hostCpuModel?: () => Promise<string | null | undefined>;
-  /** Whether QEMU reads images from their servers. Default: it does not. */
+  /** Returns whether QEMU can stream images. Default: false. */
   readonly streams?: () => boolean;
 }
 
-/** Reads machines as snapshots, and keeps what has not changed. */
+/** Reads machines as snapshots, and caches unchanged ones. */
 export class SystemReader {
   readonly #inventory: Inventory;
   readonly #timeoutMs: number;
@@ -90,8 +106,8 @@ export class SystemReader {
   }
 
   /**
-   * Reads a machine. For one that libvirt did not answer for, it returns the last reading after 0.1 s. The new reading then goes on,
-   * one for each machine, and later readers get its result.
+   * Reads a machine. If libvirt did not answer for it before, returns the last reading after 0.1 s.
+   * The new reading continues, one per machine, and later readers get its result.
    * @throws {DriverError} notFound, unavailable.
    */
   read(machine: Machine): Promise<SystemSnapshot> {
@@ -116,11 +132,11 @@ export class SystemReader {
   }
 
   async #readSilent(machine: Machine, reading: Promise<SystemSnapshot>, silence: Silence): Promise<SystemSnapshot> {
-    // It may fail after its reader has left.
+    // The reading may fail after its reader has left.
     reading.catch(() => undefined);
     const { state } = await this.#inventory.condition(machine);
     if (state !== silence.state) {
-      // The read that waits began in the old state, and would report it.
+      // The pending read began in the old state, and would report it.
       if (this.#silent.get(machine.uuid) === silence) this.forget(machine.uuid);
       return await this.read(machine);
     }
@@ -129,7 +145,7 @@ export class SystemReader {
   }
 
   /**
-   * Returns what the last read of the machine found; reads it where nothing did.
+   * Returns the last reading of the machine; reads it if there is none.
    * @throws {DriverError} notFound, unavailable.
    */
   async recent(machine: Machine): Promise<{ readonly system: SystemSnapshot; readonly inactiveXml: string }> {
@@ -138,19 +154,23 @@ export class SystemReader {
   }
 
   /**
-   * Makes the next read start anew, so that it sees a change that was made before it. A read that is under way stores nothing then.
+   * Forces the next read to start again, so that it sees an earlier change. A read in progress then
+   * stores nothing.
    */
   forget(uuid: string): void {
     this.#reading.delete(uuid);
     this.#silent.delete(uuid);
   }
 
-  /** Call after libvirt did not answer a change. Readers of a machine that is known to be silent still do not wait. */
+  /**
+   * Does the same as {@link forget} after a change that libvirt did not answer, unless the machine
+   * is known to be silent. Its readers still do not wait.
+   */
   forgetUnlessSilent(uuid: string): void {
     if (!this.#silent.has(uuid)) this.forget(uuid);
   }
 
-  /** Machines that are gone are not kept. */
+  /** Forgets machines that do not exist any more. */
   retain(uuids: ReadonlySet<string>): void {
     for (const known of [this.#kept, this.#silent]) {
       for (const uuid of known.keys()) if (!uuids.has(uuid)) known.delete(uuid);
@@ -203,14 +223,16 @@ export class SystemReader {
   }
 
   /**
-   * While a call waits for a QEMU that hangs, libvirt 11.3 and later answer no request for the XML, but other requests. Clients read
-   * a machine before they switch it off, so the last reading is served. A change of a device would need the lock of that call.
+   * Returns whether only the QEMU of this machine hangs. While a call waits for a hung QEMU,
+   * libvirt 11.3 and later do not return the XML, but answer other requests. Clients read a machine
+   * before they switch it off, so the reader returns the last reading. A device could not have
+   * changed, because that needs the lock of the hung call.
    */
   async #isOnlyQemuSilent({ domain }: Machine): Promise<boolean> {
     try {
       return await domain.isActive({ timeoutMs: Math.min(this.#timeoutMs, ALIVE_WAIT_MS) });
     } catch {
-      return false; // The silence of all of libvirtd: the caller reports the read that failed.
+      return false; // All of libvirtd is silent: the caller reports the failed read.
     }
   }
 
@@ -232,7 +254,7 @@ export class SystemReader {
     const options = { timeoutMs: this.#timeoutMs };
     const [inactiveXml, autostart, liveXml] = await Promise.all([
       domain.getXmlDesc(DomainXmlFlags.INACTIVE, options),
-      // No event tells of it, so it is asked for each time, beside the XML.
+      // libvirt has no event for autostart, so each read asks for it.
       persistent ? domain.getAutostart(options).catch(unknownAutostart) : null,
       condition.state === 'shutoff' ? null : domain.getXmlDesc(0, options),
     ]);
@@ -240,11 +262,11 @@ export class SystemReader {
   }
 }
 
-/** Whether libvirt has not answered in time, though the connection stands. */
+/** Returns whether libvirt did not answer in time on an open connection. */
 const isSilence = (error: unknown): boolean =>
   error instanceof DriverError && isLibvirtError(error.cause, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
 
-/** A hypervisor that has no such thing, or does not let us see it. */
+/** Returns null if the driver has no autostart, or denies access to it. */
 function unknownAutostart(error: unknown): null {
   if (isLibvirtError(error, 'NO_SUPPORT', 'OPERATION_INVALID', 'ACCESS_DENIED', 'OPERATION_DENIED')) return null;
   throw error;

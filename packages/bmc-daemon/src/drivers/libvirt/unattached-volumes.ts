@@ -1,6 +1,6 @@
 /**
- * Volumes on their way into a machine or out of it. The machine's metadata names them meanwhile, so that the next daemon finishes
- * what one that ended in between has begun.
+ * Volumes that are being attached or removed. The machine's metadata names them meanwhile, so that
+ * the next daemon can finish the operation.
  */
 import { isLibvirtError, type StorageVolume } from '@rackless/libvirt';
 import { editRecord, machineTexts, readInactiveXml } from './definition.js';
@@ -15,48 +15,51 @@ import { withoutUnattached, withUnattached, type UnattachedRecord } from './xml/
 
 type Records = readonly UnattachedRecord[] | null;
 
-/** The volumes of one host that are on their way to a machine. */
+/** The volumes of one host that are not attached yet or not deleted yet. */
 export class UnattachedVolumes {
   readonly #host: Host;
   readonly #guestDisks: GuestDisks;
-  /** Names of those that are being made here. */
-  readonly #underWay = new Set<string>();
+  /** Names of volumes that this daemon is creating. */
+  readonly #creating = new Set<string>();
 
   constructor(host: Host, guestDisks: GuestDisks) {
     this.#host = host;
     this.#guestDisks = guestDisks;
   }
 
-  /** Before a volume is made. Whoever attaches it takes it out of the record by the same change. @throws {DriverError} */
+  /**
+   * Records a volume before its creation. The change that attaches it removes the record. @throws
+   * {DriverError}
+   */
   async begin(machine: Machine, volume: UnattachedRecord): Promise<void> {
-    this.#underWay.add(volume.volume);
+    this.#creating.add(volume.volume);
     try {
       await this.#change(machine, (known) => withUnattached(known, volume));
     } catch (error) {
-      this.#underWay.delete(volume.volume);
+      this.#creating.delete(volume.volume);
       throw error;
     }
   }
 
-  /** The volume is attached, or nobody goes on with it. */
+  /** Ends the creation: the volume is attached, or was abandoned. */
   end({ volume }: UnattachedRecord): void {
-    this.#underWay.delete(volume);
+    this.#creating.delete(volume);
   }
 
-  /** There is no such volume, any more. @throws {DriverError} */
+  /** Removes the record of a volume that does not exist any more. @throws {DriverError} */
   async forget(machine: Machine, volume: UnattachedRecord): Promise<void> {
     await this.#change(machine, (known) => withoutUnattached(known, volume));
   }
 
   /**
-   * Finishes what an earlier daemon has begun, or this one before it lost its connection.
-   * @throws {DriverError} where that fails: it is tried again with the next connection.
+   * Finishes operations that an earlier daemon, or this daemon before a lost connection, has begun.
+   * @throws {DriverError} if that fails; the next connection retries.
    */
   async reconcile(machine: Machine): Promise<void> {
     const { edits, timeoutMs } = this.#host;
     const xml = await readInactiveXml(machine, timeoutMs);
     for (const volume of readMetadata(xml).unattached ?? []) {
-      if (this.#underWay.has(volume.volume)) continue;
+      if (this.#creating.has(volume.volume)) continue;
       const { step } = volume;
       if (step?.kind === 'attach') {
         await edits.run(machine.uuid, () => this.#guestDisks.plugDefined(machine, step.target));
@@ -70,7 +73,10 @@ export class UnattachedVolumes {
     }
   }
 
-  /** @returns false where a guest has it, and its definition does not: it is asked about again when that guest is gone. */
+  /**
+   * Deletes a volume that no machine uses. @returns false if a guest has the volume and its
+   * definition does not. The next connection checks again.
+   */
   async #isSettled(machine: Machine, { pool, volume: name }: UnattachedRecord): Promise<boolean> {
     const { hypervisor, inventory, log, timeoutMs } = this.#host;
     const doing = `looking at volume ${name}, which an interrupted operation of machine ${machine.name} left`;
@@ -88,7 +94,7 @@ export class UnattachedVolumes {
     return true;
   }
 
-  /** Null: there is none. */
+  /** Returns the volume, or null. */
   async #find(pool: string, name: string): Promise<StorageVolume | null> {
     const { hypervisor, timeoutMs } = this.#host;
     try {

@@ -1,13 +1,13 @@
 /**
- * The file in which UEFI firmware keeps its variables, as EDK II (OVMF, AAVMF) lays it out: a firmware volume that holds a store of
- * variables, one behind the other. Pure.
+ * Reads and merges the variable files of UEFI firmware in EDK II's layout (OVMF, AAVMF): a firmware
+ * volume with a store of consecutive variables. Pure.
  * @see UEFI Platform Initialization specification 1.8, volume 3, 3.2.1 "EFI Firmware Volume"
  * @see https://github.com/tianocore/edk2/blob/master/MdeModulePkg/Include/Guid/VariableFormat.h
  */
 
-/** One variable, as its bytes. */
+/** One variable with its bytes. */
 interface Variable {
-  /** Vendor GUID, as it stands in the file, and the name. */
+  /** Vendor GUID in file order, and the name. */
   readonly key: string;
   readonly vendor: string;
   readonly name: string;
@@ -24,19 +24,21 @@ interface Store {
 }
 
 const volumeSignature = '_FVH';
-/** gEfiAuthenticatedVariableGuid; the other kind of store has shorter headers and no Secure Boot. */
+/**
+ * gEfiAuthenticatedVariableGuid. The other kind of store has shorter headers and no Secure Boot.
+ */
 const storeGuid = guid('aaf32c78-947b-439a-a180-2e144ec37792');
 const storeHeaderBytes = 28;
 const variableHeaderBytes = 60;
 const startId = 0x55aa;
-/** The state of a variable is a byte whose bits are cleared one by one. */
+/** The state of a variable is a byte. Each transition clears one bit. */
 const added = 0x3f;
 const addedAndBeingReplaced = 0x3e;
 /** EFI_VARIABLE_TIME_BASED_AUTHENTICATED_WRITE_ACCESS. */
 const authenticated = 0x20;
 
 const global = guid('8be4df61-93ca-11d2-aa0d-00e098032b8c');
-/** Vendors all of whose variables are about Secure Boot: what is trusted, whether it is enforced, who has signed variables. */
+/** Vendors with variables for Secure Boot only: keys, enforcement, and signers. */
 const securityVendors = new Set(
   [
     'd719b2cb-3d3a-4596-a3bc-dad00e67656f', // db, dbx, dbt
@@ -49,9 +51,10 @@ const securityVendors = new Set(
 );
 
 /**
- * The variables of `old`, boot entries above all, with what concerns Secure Boot as in the master copy `template`: keys, and whether
- * they are enforced. Signed variables stay behind, for who signed them is recorded with the keys.
- * @returns null where one of the two is no such file, or is laid out otherwise, or where there is no room.
+ * Returns the file `template` with the variables of `old`, boot entries above all. Variables of
+ * Secure Boot (keys and enforcement) come from `template`. Signed variables of `old` are dropped,
+ * because the file records their signers with the keys.
+ * @returns null if a file has another layout, or the variables do not fit.
  */
 export function withVariablesOf(template: Buffer, old: Buffer): Buffer | null {
   const [store, before] = [readStore(template), readStore(old)];
@@ -72,7 +75,7 @@ export function withVariablesOf(template: Buffer, old: Buffer): Buffer | null {
   return result;
 }
 
-/** Names of the variables in a file, for tests and logs; null where it is no such file. */
+/** Returns the names of the variables in a file, for tests and logs; null for another layout. */
 export function variableNames(file: Buffer): readonly string[] | null {
   return readStore(file)?.variables.map(({ name }) => name) ?? null;
 }
@@ -100,7 +103,7 @@ function readStore(file: Buffer): Store | null {
       .toString('utf16le', next + variableHeaderBytes, next + variableHeaderBytes + nameBytes)
       .replace(/\0+$/, '');
     const key = `${vendor} ${name}`;
-    // One that is being replaced counts until its replacement is written.
+    // A variable that is being replaced is valid until its replacement is written.
     if (state === added || (state === addedAndBeingReplaced && found.get(key)?.state !== added)) {
       const copy = Buffer.from(file.subarray(next, next + bytes));
       copy.writeUInt8(added, 2);
@@ -115,7 +118,10 @@ function align(offset: number): number {
   return (offset + 3) & ~3;
 }
 
-/** A GUID as its bytes stand in a file, in hexadecimal: the first three parts are little-endian numbers. */
+/**
+ * Returns the bytes of a GUID in hexadecimal, in file order: its first three parts are
+ * little-endian.
+ */
 function guid(text: string): string {
   const [a = '', b = '', c = '', ...rest] = text.split('-');
   const reverse = (part: string): string => (part.match(/../g) ?? []).toReversed().join('');
