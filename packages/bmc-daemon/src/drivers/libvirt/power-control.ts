@@ -10,7 +10,7 @@ import { attempt, isUnavailable } from './failure.js';
 import { GracefulRestarts, type RestartOutcome } from './graceful-restart.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { destroy, destroyStarted, isActive, pressButton, reboot, sleep } from './power-steps.js';
+import { destroy, destroyStarted, isActive, pressButton, reboot, runStep } from './power-steps.js';
 import { forgetRestart, rememberBoot, rememberRestart, tryToRememberRestart } from './restart-record.js';
 import { dropSavedState, hasSavedState } from './saved-state.js';
 import { PendingStarts, switchedOff } from './pending-starts.js';
@@ -114,8 +114,6 @@ export class PowerControl {
   }
 
   async #step(machine: Machine, step: PowerStep): Promise<void> {
-    const { domain, name } = machine;
-    const { timeoutMs } = this.#host;
     switch (step) {
       case 'managedSaveRemove':
         // A part of a fresh start.
@@ -123,33 +121,14 @@ export class PowerControl {
       case 'create':
         await this.#start(machine, { fresh: false });
         return;
-      case 'destroy':
-        await destroy(machine, timeoutMs);
-        return;
-      case 'resume':
-        await attempt(`resuming machine ${name}`, () => domain.resume({ timeoutMs }));
-        return;
-      case 'suspend':
-        await attempt(`pausing machine ${name}`, () => domain.suspend({ timeoutMs }));
-        return;
-      case 'pmSuspend':
-        await attempt(`suspending machine ${name}`, () => sleep(domain, timeoutMs));
-        return;
-      case 'pmWakeup':
-        await attempt(`waking machine ${name} up`, () => domain.pmWakeup({ timeoutMs }));
-        return;
-      case 'shutdown':
-        await attempt(`shutting machine ${name} down`, () => pressButton(domain, timeoutMs));
-        return;
       case 'reboot':
         await this.#rebootGracefully(machine);
         return;
       case 'reset':
         await this.#reset(machine);
         return;
-      case 'injectNmi':
-        await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
-        return;
+      default:
+        await runStep(machine, step, this.#host.timeoutMs);
     }
   }
 

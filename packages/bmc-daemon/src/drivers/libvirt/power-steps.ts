@@ -7,16 +7,51 @@ import {
   type Domain,
 } from '@rackless/libvirt';
 import { DriverError } from '../driver.js';
+import type { PowerStep } from '../power.js';
 import { attempt, driverError } from './failure.js';
 import { DESTROY_TIMEOUT_MS, type Host } from './host.js';
 import type { Machine } from './inventory.js';
 import { NotSwitchedOffError } from './pending-starts.js';
 
+/** Steps that a single libvirt call carries out, without a change of the definition. */
+export type SimpleStep = Extract<
+  PowerStep,
+  'destroy' | 'resume' | 'suspend' | 'pmSuspend' | 'pmWakeup' | 'shutdown' | 'injectNmi'
+>;
+
+/** Runs one step of a power action. @throws {DriverError} */
+export async function runStep(machine: Machine, step: SimpleStep, timeoutMs: number): Promise<void> {
+  const { domain, name } = machine;
+  switch (step) {
+    case 'destroy':
+      await destroy(machine, timeoutMs);
+      return;
+    case 'resume':
+      await attempt(`resuming machine ${name}`, () => domain.resume({ timeoutMs }));
+      return;
+    case 'suspend':
+      await attempt(`pausing machine ${name}`, () => domain.suspend({ timeoutMs }));
+      return;
+    case 'pmSuspend':
+      await attempt(`suspending machine ${name}`, () => sleep(domain, timeoutMs));
+      return;
+    case 'pmWakeup':
+      await attempt(`waking machine ${name} up`, () => domain.pmWakeup({ timeoutMs }));
+      return;
+    case 'shutdown':
+      await attempt(`shutting machine ${name} down`, () => pressButton(domain, timeoutMs));
+      return;
+    case 'injectNmi':
+      await attempt(`interrupting machine ${name}`, () => domain.injectNmi({ timeoutMs }));
+      return;
+  }
+}
+
 /**
  * Suspends the guest to its disk.
  * @throws {DriverError} conflict, if no guest agent answers: a retry would fail too.
  */
-export async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
+async function sleep(domain: Domain, timeoutMs: number): Promise<void> {
   try {
     await domain.pmSuspendForDuration(NodeSuspendTarget.DISK, { timeoutMs });
   } catch (error) {

@@ -3,23 +3,22 @@ import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
 import type { NewVolume, PoolVolume } from '../volume-control.js';
-import { forgetDone, machineTexts, readDefinition, saveDefinition, saveRecord, type Definition } from './definition.js';
+import { forgetDone, machineTexts, readDefinition, saveRecord, type Definition } from './definition.js';
+import { DiskAttachment, freeTarget } from './disk-attachment.js';
 import { basedOn, deleteVolume, makeVolume, placeOfVolume, volumeOf, volumeSpec } from './disk-volume.js';
 import { attempt, isUnavailable } from './failure.js';
 import { GuestDisks } from './guest-disks.js';
 import type { Host } from './host.js';
 import type { Machine } from './inventory.js';
-import { editOwnDefinition } from './boot-edit.js';
 import { savedXml } from './saved-state.js';
 import { UnattachedVolumes } from './unattached-volumes.js';
 import { namesVolume, volumeNames } from './volume-names.js';
-import { diskLines, diskMarkup, findDisk, withDisk, withoutDisk, type NewDisk } from './xml/disk.js';
-import { diskRecord, withDiskRecord, withoutDiskRecord, type DiskRecord } from './xml/disk-record.js';
-import { freeDiskTarget } from './xml/disk-target.js';
+import { findDisk } from './xml/disk.js';
+import { diskRecord, withDiskRecord } from './xml/disk-record.js';
 import type { Disk } from './xml/device.js';
 import { readDomain } from './xml/domain.js';
-import { readMetadata, withMetadata, type MachineRecord } from './xml/metadata.js';
-import { withoutUnattached, withUnattached, type UnattachedRecord } from './xml/unattached-record.js';
+import { readMetadata } from './xml/metadata.js';
+import { withoutUnattached, type UnattachedRecord } from './xml/unattached-record.js';
 
 /** Where volumes are made. */
 export interface LibvirtVolumesOptions {
@@ -35,14 +34,15 @@ const NAME_PREFIX = 'rackless-volume-';
 export class LibvirtVolumes {
   readonly #host: Host;
   readonly #openPool: () => Promise<StoragePool>;
-  readonly #guestDisks: GuestDisks;
+  readonly #attachment: DiskAttachment;
   readonly #unattached: UnattachedVolumes;
 
   constructor({ host, openPool }: LibvirtVolumesOptions) {
     this.#host = host;
     this.#openPool = openPool;
-    this.#guestDisks = new GuestDisks(host);
-    this.#unattached = new UnattachedVolumes(host, this.#guestDisks);
+    const guestDisks = new GuestDisks(host);
+    this.#attachment = new DiskAttachment(host, guestDisks);
+    this.#unattached = new UnattachedVolumes(host, guestDisks);
   }
 
   /** @see VolumeControl.createVolume */
@@ -51,7 +51,7 @@ export class LibvirtVolumes {
     const { capacityBytes, provisioning } = volume;
     // Before anything is made: a bus that takes no disk leaves nothing behind.
     const present = await readDefinition(machine, timeoutMs);
-    freeDiskTarget(domainsOf(present), volume.bus);
+    freeTarget(present, volume.bus);
     const pool = await this.#openPool();
     const spec = volumeSpec(
       `${NAME_PREFIX}${machine.uuid}-${randomBytes(4).toString('hex')}`,
@@ -68,7 +68,7 @@ export class LibvirtVolumes {
       const place = await placeOfVolume(made, timeoutMs);
       return await edits.run(machine.uuid, () => {
         signal?.throwIfAborted();
-        return this.#attach(machine, volume, { format: spec.format, place, unattached });
+        return this.#attachment.attach(machine, volume, { format: spec.format, place, unattached });
       });
     } catch (error) {
       await this.#discard(machine, { made, unattached }, error);
@@ -93,11 +93,11 @@ export class LibvirtVolumes {
       const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
       await this.#refuseIfNeeded(volume, machine, doing);
       const place = { pool: volume.pool, volume: volume.name };
-      const to = await this.#detach(machine, definition, target, place);
+      const to = await this.#attachment.detach(machine, definition, target, place);
       try {
         await attempt(doing, () => deleteVolume(volume));
       } catch (error) {
-        if (!isUnavailable(error)) await this.#putBack(machine, { definition, to }, target);
+        if (!isUnavailable(error)) await this.#attachment.restore(machine, { definition, to }, target);
         throw error;
       }
       await forgetDone(this.#host, machine, (record) => ({
@@ -105,48 +105,6 @@ export class LibvirtVolumes {
         unattached: withoutUnattached(record.unattached, place),
       }));
     });
-  }
-
-  /** Restores the disk if libvirt refuses to delete its volume: in the guest only if the guest had it. Never rejects. */
-  async #putBack(
-    machine: Machine,
-    { definition: { xml, instance }, to }: { readonly definition: Definition; readonly to: string },
-    target: string,
-  ): Promise<void> {
-    const unplugged = instance === null ? undefined : diskMarkup(instance.xml, target);
-    try {
-      await this.#save(machine, to, xml);
-      if (unplugged !== undefined) await this.#guestDisks.plugIn(machine, diskMarkup(xml, target) ?? unplugged);
-    } catch (error) {
-      this.#host.log.warn(`putting disk ${target} of machine ${machine.name} back failed`, { error });
-    }
-  }
-
-  /**
-   * Takes the disk out of the definition, then out of the guest. The record names the volume until it is deleted.
-   * @returns the definition without the disk.
-   */
-  async #detach(
-    machine: Machine,
-    { xml: from }: Definition,
-    target: string,
-    place: Pick<UnattachedRecord, 'pool' | 'volume'>,
-  ): Promise<string> {
-    const record = readMetadata(from);
-    const without = machine.persistent ? editOwnDefinition(from, (own) => withoutDisk(own, target)) : from;
-    const to = withMetadata(without, {
-      ...readMetadata(without),
-      disks: withoutDiskRecord(record.disks, target),
-      unattached: withUnattached(record.unattached, { ...place, step: { kind: 'detach', target } }),
-    });
-    await this.#save(machine, from, to);
-    try {
-      await this.#guestDisks.unplug(machine, target);
-    } catch (error) {
-      await this.#save(machine, to, from);
-      throw error;
-    }
-    return to;
   }
 
   /** @see VolumeControl.setDriveIndicator */
@@ -210,65 +168,6 @@ export class LibvirtVolumes {
     }
   }
 
-  /** Writes the disk into the definition, and plugs it into the guest where that can be done. */
-  async #attach(
-    machine: Machine,
-    volume: NewVolume,
-    { unattached, ...disk }: Pick<NewDisk, 'format' | 'place'> & { readonly unattached: UnattachedRecord },
-  ): Promise<string> {
-    const { timeoutMs } = this.#host;
-    const definition = await readDefinition(machine, timeoutMs);
-    const { xml: from, instance } = definition;
-    const added: NewDisk = { ...disk, bus: volume.bus, target: freeDiskTarget(domainsOf(definition), volume.bus) };
-    const { target } = added;
-    const markup = diskLines(added).join('\n');
-    const withAdded = (xml: string, records: MachineRecord['unattached']): string =>
-      withMetadata(machine.persistent ? editOwnDefinition(xml, (own) => withDisk(own, added)) : xml, {
-        ...readMetadata(xml),
-        disks: withDiskRecord(readMetadata(xml).disks, { ...recordOf(volume), target, source: sourceName(added) }),
-        unattached: records,
-      });
-    const known = readMetadata(from).unattached;
-    const done = withoutUnattached(known, unattached);
-    if (instance === null) {
-      await this.#save(machine, from, withAdded(from, done));
-      return target;
-    }
-    if (!machine.persistent) {
-      await this.#guestDisks.plugIn(machine, markup);
-      await this.#orUnplug(machine, target, () => this.#save(machine, from, withAdded(from, done)));
-      return target;
-    }
-    const step = { kind: 'attach', target } as const;
-    const marked = withAdded(from, withUnattached(known, { ...unattached, step }));
-    await this.#save(machine, from, marked);
-    try {
-      await this.#guestDisks.plugIn(machine, markup);
-    } catch (error) {
-      await this.#save(machine, marked, from);
-      throw error;
-    }
-    await forgetDone(this.#host, machine, (record) => ({
-      ...record,
-      unattached: withoutUnattached(record.unattached, unattached),
-    }));
-    return target;
-  }
-
-  async #orUnplug(machine: Machine, target: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      await this.#guestDisks.unplug(machine, target).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  async #save(machine: Machine, from: string, to: string): Promise<void> {
-    const { hypervisor, timeoutMs } = this.#host;
-    await saveDefinition(hypervisor, machine, { from, to }, timeoutMs);
-  }
-
   /** @throws {DriverError} conflict, where another machine, or the state that this one was saved with, needs the volume. */
   async #refuseIfNeeded(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
     const { inventory, hypervisor, timeoutMs } = this.#host;
@@ -291,23 +190,10 @@ export class LibvirtVolumes {
   }
 }
 
-function recordOf({ name, capacityBytes, storage }: NewVolume): Omit<DiskRecord, 'target' | 'source'> {
-  return { indicator: null, name, capacityBytes, storage };
-}
-
-function domainsOf({ xml, instance }: Definition) {
-  return [readDomain(xml), ...(instance === null ? [] : [instance.domain])];
-}
-
 /** The disk that the guest has, else the one that it will have. @throws {DriverError} notFound. */
 function diskOf({ xml, instance }: Definition, { name }: Machine, target: string): Disk {
   const disk = (instance === null ? undefined : findDisk(instance.domain, target)) ?? findDisk(readDomain(xml), target);
   if (disk === undefined)
     throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: there is none`);
   return disk;
-}
-
-/** As {@link DiskSource.name}. */
-function sourceName({ place }: NewDisk): string {
-  return place.type === 'volume' ? `${place.pool}/${place.volume}` : place.path;
 }
