@@ -97,7 +97,7 @@ describe('a volume on a libvirt host', () => {
     });
     expect(await failure(control().removeVolume(first, target))).toEqual([
       'conflict',
-      `removing disk ${target} of machine one: machine two uses its volume, too`,
+      `removing disk ${target} of machine one: machine two also uses its volume`,
     ]);
     expect(await diskOf(first, target)).toBeDefined();
     await host.virsh('undefine', 'two');

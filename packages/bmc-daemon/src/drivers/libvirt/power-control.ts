@@ -1,4 +1,4 @@
-/** Power actions on real machines: the steps of drivers/power.ts, carried out by libvirt. */
+/** Runs the steps of drivers/power.ts on real machines through libvirt. */
 import { isLibvirtError } from '@rackless/libvirt';
 import { DriverError, type OperationOptions, type PowerAction } from '../driver.js';
 import { transientError, planPower, type PowerStep } from '../power.js';
@@ -17,19 +17,19 @@ import { PendingStarts, switchedOff } from './pending-starts.js';
 import { powerIntent } from './xml/intent-record.js';
 import { readMetadata } from './xml/metadata.js';
 
-/** What power is switched by. */
+/** Dependencies of {@link PowerControl}. */
 export interface PowerControlOptions {
   readonly host: Host;
   readonly boot: BootControl;
   readonly coldStart: ColdStart;
-  /** What waits for an image that is on its way, with that insert. */
+  /** Queue of the machines, in which power waits for an insert. */
   readonly queue: PowerMediaQueue;
-  /** How long a graceful restart waits for the guest before it is a hard one. */
+  /** Time that a graceful restart gives the guest before a hard restart. */
   readonly gracefulRestartWaitMs: number;
 }
 
-/** What changes nothing about a restart that is under way. */
-const leavesRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
+/** Actions that do not cancel a restart in progress. */
+const keepsRestart: ReadonlySet<PowerAction> = new Set(['injectNmi', 'suspend', 'resume']);
 
 /** Power of the machines of one host; closed with the driver. */
 export class PowerControl {
@@ -48,16 +48,19 @@ export class PowerControl {
     });
   }
 
-  /** Forgets the restarts that wait for their guests; the machine's metadata says that they are under way. */
+  /** Stops waiting for guests that restart. The metadata of their machines names the restarts. */
   async close(): Promise<void> {
     await this.#restarts.close();
   }
 
-  /** @throws {DriverError} conflict where the machine's state does not allow it, insertFailed, unavailable, unsupported. */
+  /**
+   * Runs a power action. @throws {DriverError} conflict, if the state does not allow it;
+   * insertFailed, unavailable, unsupported.
+   */
   async power(machine: Machine, action: PowerAction, options: OperationOptions): Promise<void> {
     const { queue } = this.#options;
-    // A guest that is held, or interrupted, is to restart all the same.
-    if (!leavesRestart.has(action)) this.#restarts.cancel(machine.uuid);
+    // A guest that is paused or interrupted still has to restart.
+    if (!keepsRestart.has(action)) this.#restarts.cancel(machine.uuid);
     if (queue.mustWait(action)) {
       await queue.power(machine, () => this.#carryOut(machine, action), options);
       return;
@@ -67,18 +70,19 @@ export class PowerControl {
       this.#starts.switchOff(machine, reason);
       queue.switchOff(machine, reason);
     }
-    if (leavesRestart.has(action)) {
+    if (keepsRestart.has(action)) {
       await this.#carryOut(machine, action);
       return;
     }
-    // A daemon that ends in between must not start what is switched off. A start that is under way is not waited for.
+    // A daemon that ends in between must not start a machine that is switched off. A running start
+    // is not awaited.
     const forgetsFirst = !this.#host.edits.isBusy(machine.uuid);
     if (forgetsFirst) await this.#forgetRestart(machine);
     await this.#carryOut(machine, action);
     if (!forgetsFirst) await this.#forgetRestart(machine);
   }
 
-  /** Goes on with a start or a restart that an earlier daemon has begun. */
+  /** Continues a start or a restart that an earlier daemon has begun. */
   async reconcile(machine: Machine, known: Definition): Promise<void> {
     if (powerIntent(readMetadata(known.xml).intents) === null) return;
     const { xml, instance } = await readDefinition(machine, this.#host.timeoutMs);
@@ -88,7 +92,7 @@ export class PowerControl {
       await this.#start(machine, { fresh: intent.kind === 'start' && intent.fresh });
     } else if (intent.kind === 'restart' && intent.instance === instance.id) {
       if (intent.force) await this.#startAnew(machine);
-      // A guest that was asked already does not mind to be asked again.
+      // A second request does not disturb the guest.
       else await this.#askToRestart(machine);
     } else {
       const fresh = intent.kind === 'restart' || intent.fresh;
@@ -98,12 +102,12 @@ export class PowerControl {
 
   async #carryOut(machine: Machine, action: PowerAction): Promise<void> {
     const { inventory } = this.#host;
-    // Asked anew: what is done next must not rest on an event that is still on its way.
+    // Reads the state again, because an event may still be on its way.
     inventory.forgetState(machine.uuid);
     const { persistent } = machine;
     const steps = planPower(action, { state: await inventory.state(machine), persistent });
     try {
-      // Two steps are one operation, which a later daemon finishes.
+      // Both steps are one operation that a later daemon can finish.
       if (steps.includes('destroy') && steps.includes('create')) await this.#startAnew(machine);
       else if (steps.includes('managedSaveRemove')) await this.#start(machine, { fresh: true });
       else for (const step of steps) await this.#step(machine, step);
@@ -116,7 +120,7 @@ export class PowerControl {
   async #step(machine: Machine, step: PowerStep): Promise<void> {
     switch (step) {
       case 'managedSaveRemove':
-        // A part of a fresh start.
+        // `#start` removes the saved state.
         return;
       case 'create':
         await this.#start(machine, { fresh: false });
@@ -133,8 +137,8 @@ export class PowerControl {
   }
 
   /**
-   * Installs a firmware update on a transient machine, which stays in its process. Other machines with an update get a new process,
-   * whose start installs it.
+   * Installs a firmware update on a transient machine, which keeps its process. Another machine
+   * with an update gets a new process, and its start installs the update.
    */
   async #onReset(machine: Machine): Promise<void> {
     if (machine.persistent) return;
@@ -145,7 +149,9 @@ export class PowerControl {
       });
   }
 
-  /** @param options fresh: drops the saved state, so that the start is a boot. */
+  /**
+   * Starts the machine. @param options fresh: removes the saved state, so that the machine boots.
+   */
   async #start(machine: Machine, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.#starting(machine, async () => {
       await this.#orForget(machine, async () => {
@@ -153,7 +159,7 @@ export class PowerControl {
         try {
           await this.#options.coldStart.start(machine);
         } catch (error) {
-          // Another client was quicker: the machine is on, as asked.
+          // Another client has started the machine: it is on, as requested.
           if (error instanceof DriverError && error.kind === 'conflict' && (await this.#isActive(machine))) return;
           throw error;
         }
@@ -161,14 +167,14 @@ export class PowerControl {
     });
   }
 
-  /** Runs a start when it is the machine's turn. */
+  /** Runs a start in the queue of the machine. */
   async #starting(machine: Machine, start: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { uuid } = machine;
     const begin = async (signal: AbortSignal): Promise<void> => {
       signal.throwIfAborted();
       await start(signal);
       if (!signal.aborted) return;
-      // The request to go off came before the machine was on, and found nothing to do.
+      // The request to switch off came before the machine was on, and had nothing to do.
       await destroyStarted(machine, this.#host);
       signal.throwIfAborted();
     };
@@ -182,7 +188,9 @@ export class PowerControl {
     await dropSavedState(machine, timeoutMs);
   }
 
-  /** Runs a start. The next daemon does not repeat one that fails, unless libvirt has not answered. */
+  /**
+   * Runs a start. If it fails, the next daemon does not repeat it, unless libvirt did not answer.
+   */
   async #orForget(machine: Machine, start: () => Promise<void>): Promise<void> {
     try {
       await start();
@@ -193,7 +201,7 @@ export class PowerControl {
   }
 
   async #reset(machine: Machine): Promise<void> {
-    // A transient machine stays in its process, whatever is said of its next one.
+    // A transient machine keeps its process, so its record does not matter.
     if (machine.persistent && (await this.#needsNewProcess(machine))) {
       await this.#startAnew(machine);
       return;
@@ -201,7 +209,7 @@ export class PowerControl {
     try {
       await machine.domain.reset({ timeoutMs: this.#host.timeoutMs });
     } catch (error) {
-      // A QEMU that does not answer is what ForceRestart is for.
+      // ForceRestart must also restart a hung QEMU.
       const hangs = isLibvirtError(error, 'CALL_TIMEOUT', 'OPERATION_TIMEOUT');
       if (hangs && !machine.persistent) throw transientError('hard restart');
       if (hangs) await this.#startAnew(machine);
@@ -209,18 +217,24 @@ export class PowerControl {
     }
   }
 
-  /** @returns true, too, where libvirt does not give the definition because the QEMU hangs: libvirt 11.3 and later. */
+  /**
+   * Returns whether a reset needs a new process. True also if libvirt 11.3 or later does not return
+   * the definition of a hung QEMU.
+   */
   async #needsNewProcess(machine: Machine): Promise<boolean> {
     try {
       return await this.#options.boot.needsNewProcess(machine, { onceByReset: false });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      // libvirt gives the state of such a machine. Without an answer, libvirtd itself is the one that hangs.
+      // libvirt returns the state of such a machine. Without an answer, libvirtd itself hangs.
       return await attempt(`resetting machine ${machine.name}`, () => this.#isActive(machine));
     }
   }
 
-  /** Switches off and on again. The metadata says so in between: a daemon that ends there leaves no machine off. */
+  /**
+   * Switches the machine off and on. The metadata names the restart meanwhile, so that the next
+   * daemon finishes it.
+   */
   async #startAnew(machine: Machine): Promise<void> {
     await this.#starting(machine, (signal) =>
       this.#orForget(machine, async () => {
@@ -240,11 +254,11 @@ export class PowerControl {
       await this.#askToRestart(machine);
       return;
     }
-    // libvirt presses the button and, when the guest has powered off, resets its QEMU instead of ending it.
+    // libvirt asks the guest to shut down, and then resets its QEMU instead of ending it.
     await this.#watching(machine, { newProcess: false }, () => reboot(machine.domain, this.#host.timeoutMs));
   }
 
-  /** Asks a guest to shut down, and starts it anew then. */
+  /** Asks a guest to shut down, and starts it again afterwards. */
   async #askToRestart(machine: Machine): Promise<void> {
     await this.#watching(machine, { newProcess: true }, () => pressButton(machine.domain, this.#host.timeoutMs));
   }
@@ -269,12 +283,12 @@ export class PowerControl {
       return;
     }
     const isLate = outcome === 'late';
-    if (isLate) this.#host.log.info(`machine ${machine.name} did not restart by itself in time: restarting it`);
+    if (isLate) this.#host.log.info(`machine ${machine.name} did not restart in time: forcing a restart`);
     await this.#options.queue.restart(machine, () => this.#carryOut(machine, isLate ? 'reset' : 'create'));
     await this.#forgetRestart(machine);
   }
 
-  /** A client has asked for something else, or the restart is over. Never rejects. */
+  /** Removes the record of a restart: it is done, or a newer action replaces it. Never rejects. */
   async #forgetRestart(machine: Machine): Promise<void> {
     await this.#host.edits.run(machine.uuid, () => forgetRestart(this.#host, machine));
   }

@@ -1,4 +1,4 @@
-/** Disks of real machines: volumes are made in a pool and plugged in, unplugged and deleted. */
+/** Creates volumes in a pool, attaches them to machines as disks, and removes both. */
 import { randomBytes } from 'node:crypto';
 import { isLibvirtError, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { DriverError, type IndicatorState, type OperationOptions } from '../driver.js';
@@ -20,14 +20,17 @@ import { readDomain } from './xml/domain.js';
 import { readMetadata } from './xml/metadata.js';
 import { withoutUnattached, type UnattachedRecord } from './xml/unattached-record.js';
 
-/** Where volumes are made. */
+/** Dependencies of {@link LibvirtVolumes}. */
 export interface LibvirtVolumesOptions {
   readonly host: Host;
-  /** The pool that new volumes are made in; made where it is not there. */
+  /** Opens the pool for new volumes, and creates it if it does not exist. */
   readonly openPool: () => Promise<StoragePool>;
 }
 
-/** Volumes of ours begin like this; the image store's names are others, so that it leaves these alone. */
+/**
+ * Prefix of the names of these volumes. It differs from the image store's names, so that the store
+ * does not remove them.
+ */
 const NAME_PREFIX = 'rackless-volume-';
 
 /** Disks of the machines of one host. */
@@ -49,7 +52,7 @@ export class LibvirtVolumes {
   async create(machine: Machine, volume: NewVolume, { signal }: OperationOptions): Promise<string> {
     const { timeoutMs, edits } = this.#host;
     const { capacityBytes, provisioning } = volume;
-    // Before anything is made: a bus that takes no disk leaves nothing behind.
+    // The check comes first, so that a bus without a free place leaves nothing behind.
     const present = await readDefinition(machine, timeoutMs);
     freeTarget(present, volume.bus);
     const pool = await this.#openPool();
@@ -58,7 +61,7 @@ export class LibvirtVolumes {
       capacityBytes,
       provisioning,
     );
-    const doing = `making a volume for machine ${machine.name} in pool ${pool.name}`;
+    const doing = `creating a volume for machine ${machine.name} in pool ${pool.name}`;
     const unattached = { pool: pool.name, volume: spec.name };
     let made: StorageVolume | undefined;
     await this.#unattached.begin(machine, unattached);
@@ -91,7 +94,7 @@ export class LibvirtVolumes {
       const disk = diskOf(definition, machine, target);
       const doing = `removing disk ${target} of machine ${machine.name}`;
       const volume = await attempt(doing, () => volumeOf(hypervisor, disk, timeoutMs));
-      await this.#refuseIfNeeded(volume, machine, doing);
+      await this.#checkUnused(volume, machine, doing);
       const place = { pool: volume.pool, volume: volume.name };
       const to = await this.#attachment.detach(machine, definition, target, place);
       try {
@@ -130,7 +133,7 @@ export class LibvirtVolumes {
       } catch (error) {
         if (!isLibvirtError(error, 'NO_STORAGE_VOL')) throw error;
         await makeVolume(pool, { name, capacityBytes, format: 'raw', allocationBytes: 0 }).catch((reason: unknown) => {
-          // Somebody else was quicker.
+          // Another client has created it.
           if (!isLibvirtError(reason, 'STORAGE_VOL_EXIST')) throw reason;
         });
       }
@@ -148,7 +151,10 @@ export class LibvirtVolumes {
     }
   }
 
-  /** Deletes what could not be attached. Where libvirt did not answer, a guest may have it all the same: it stays, then. */
+  /**
+   * Deletes a volume that could not be attached. If libvirt did not answer, a guest may have it, so
+   * the volume stays.
+   */
   async #discard(
     machine: Machine,
     { made, unattached }: { readonly made: StorageVolume | undefined; readonly unattached: UnattachedRecord },
@@ -157,7 +163,7 @@ export class LibvirtVolumes {
     const { log } = this.#host;
     const left = `volume ${unattached.volume} in pool ${unattached.pool} is left over`;
     if (isUnavailable(why)) {
-      log.warn(`${left} until libvirt tells whether it was attached`, { error: why });
+      log.warn(`${left} until libvirt reports whether it was attached`, { error: why });
       return;
     }
     try {
@@ -168,21 +174,24 @@ export class LibvirtVolumes {
     }
   }
 
-  /** @throws {DriverError} conflict, where another machine, or the state that this one was saved with, needs the volume. */
-  async #refuseIfNeeded(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
+  /**
+   * Checks that only this machine needs the volume. @throws {DriverError} conflict, if another
+   * machine, a saved state or another volume needs it.
+   */
+  async #checkUnused(volume: StorageVolume, machine: Machine, doing: string): Promise<void> {
     const { inventory, hypervisor, timeoutMs } = this.#host;
     const names = await volumeNames(volume, timeoutMs);
     for (const other of await inventory.list()) {
       if (other.uuid === machine.uuid) continue;
       const texts = await machineTexts(other, timeoutMs);
       if (!texts.some((text) => namesVolume(text, names))) continue;
-      throw new DriverError('conflict', `${doing}: machine ${other.name} uses its volume, too`);
+      throw new DriverError('conflict', `${doing}: machine ${other.name} also uses its volume`);
     }
     const saved = await savedXml(machine, timeoutMs);
     if (saved !== null && namesVolume(saved, names)) {
       throw new DriverError(
         'conflict',
-        `${doing}: the machine is saved, and goes on with it; a restart drops that state`,
+        `${doing}: the saved state of the machine needs it; a restart removes that state`,
       );
     }
     const based = await attempt(doing, () => basedOn(hypervisor, volume, timeoutMs));
@@ -190,10 +199,12 @@ export class LibvirtVolumes {
   }
 }
 
-/** The disk that the guest has, else the one that it will have. @throws {DriverError} notFound. */
+/**
+ * Returns the disk of the running guest, or else of the definition. @throws {DriverError} notFound.
+ */
 function diskOf({ xml, instance }: Definition, { name }: Machine, target: string): Disk {
   const disk = (instance === null ? undefined : findDisk(instance.domain, target)) ?? findDisk(readDomain(xml), target);
   if (disk === undefined)
-    throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: there is none`);
+    throw new DriverError('notFound', `looking up disk ${target} of machine ${name}: no such disk`);
   return disk;
 }
