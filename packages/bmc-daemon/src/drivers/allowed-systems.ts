@@ -1,8 +1,8 @@
-/** A driver that shows some of another driver's machines: the rest are as if they did not exist. */
+/** Restricts a driver to some of its machines. The other machines seem not to exist. */
 import { DriverError, type HypervisorDriver, type SystemRef } from './driver.js';
 
 /**
- * Wraps a driver; closing it closes the other.
+ * Wraps a driver. Its close also closes the wrapped driver.
  * @param allowed UUIDs (any case) and names.
  */
 export function allowSystems(driver: HypervisorDriver, allowed: readonly string[]): HypervisorDriver {
@@ -14,11 +14,14 @@ export function allowSystems(driver: HypervisorDriver, allowed: readonly string[
 
   const listSystems = async (): Promise<readonly SystemRef[]> => {
     const list = await driver.listSystems();
-    // The same list again gives the same answer object, which is what says that nothing changed.
+    // The same list returns the same object, which shows callers that nothing changed.
     if (list !== all) [all, shown] = [list, list.filter(isAllowed)];
     return shown;
   };
-  /** The UUID of an allowed machine: what is done by name is done to exactly the machine that was looked up. */
+  /**
+   * Returns the UUID of an allowed machine, so that a later call by name cannot affect another
+   * machine.
+   */
   const resolve = async (id: string): Promise<string> => {
     const list = await listSystems();
     const lower = id.toLowerCase();

@@ -1,37 +1,37 @@
 /**
- * The boot override as a value: what a change makes of it and what a boot leaves of it. Pure, shared by every driver, because
- * Ironic, sushy and DMTF's checkers each rely on another corner of these rules.
+ * The boot override as a value: its change by a client and by a boot. Pure. All drivers share these
+ * rules, because Ironic, sushy and DMTF's checkers each rely on different details of them.
  */
 import type { BootChange, BootDevice, BootOverrideEnabled, BootTarget } from './driver.js';
 import type { DeviceKey } from './firmware-snapshot.js';
 
-/** What a boot is to come from: any device of a kind, or one device. */
+/** A boot source: any device of a kind, or one device. */
 export type BootChoice = BootDevice | DeviceKey;
 
-/** An override as it is kept with a machine and read from it. */
+/** An override as stored with a machine. */
 export interface BootOverride {
   readonly enabled: BootOverrideEnabled;
-  /** `none`: nothing to override with; the machine's own order holds whatever `enabled` says. */
+  /** `none`: no override. The machine uses its own order, whatever `enabled` says. */
   readonly target: BootTarget;
-  /** The device that a target `path` or `next` names. */
+  /** The device of a target `path` or `next`. */
   readonly option?: DeviceKey;
-  /** The image that a target `http` boots, which is in the machine's CD drive then. */
+  /** The image that a target `http` boots. It is in the machine's CD drive. */
   readonly httpUri?: string;
 }
 
-/** What reads after a one-time boot has been used, and after a client has asked for `None`. */
+/** The override after its once boot, and after a client has requested `None`. */
 export const noOverride: BootOverride = { enabled: 'disabled', target: 'none' };
 
-/** A machine that no client has touched: it boots its own first device, every time. */
+/** Returns the override of a machine that no client has changed: the first device, continuously. */
 export function untouchedOverride(firstDevice: BootDevice | 'none'): BootOverride {
   return { enabled: 'continuous', target: firstDevice };
 }
 
 /**
- * The override after a client's change. Target alone keeps `enabled` (Ironic leaves it out when it already reads as wished) and
- * `enabled` alone keeps the target. An explicit target `none` means no override, whatever else the change says: Ansible's
- * DisableBootOverride sends both. The URI may be set before the target that uses it; another target forgets it, as it belongs to
- * what the client has turned away from.
+ * Returns the override after a client's change. A target alone keeps `enabled`: Ironic omits it if
+ * it already has the wanted value. `enabled` alone keeps the target. The target `none` means no
+ * override, whatever `enabled` says: Ansible's DisableBootOverride sends both. A client may set the
+ * URI before the target that uses it. Another target removes the URI.
  */
 export function mergeBootOverride(current: BootOverride, change: Omit<BootChange, 'firmware'>): BootOverride {
   if (change.target === 'none') return noOverride;
@@ -47,7 +47,7 @@ export function mergeBootOverride(current: BootOverride, change: Omit<BootChange
   };
 }
 
-/** Whether a change says anything of the override itself. */
+/** Returns whether a change affects the override. */
 export function changesOverride({ enabled, target, option, httpUri }: Omit<BootChange, 'firmware'>): boolean {
   return enabled !== undefined || target !== undefined || option !== undefined || httpUri !== undefined;
 }
@@ -56,16 +56,20 @@ function namesOption(target: BootTarget): target is 'path' | 'next' {
   return target === 'path' || target === 'next';
 }
 
-/** What the next boot is to come from; undefined: the machine's own order. */
+/** Returns the source of the next boot; undefined: the machine's own order. */
 export function overrideDevice({ enabled, target, option, httpUri }: BootOverride): BootChoice | undefined {
   if (enabled === 'disabled' || target === 'none') return undefined;
   if (namesOption(target)) return option;
-  // Without a URI the firmware asks the network for one: OVMF's own HTTP boot stands behind its PXE boot of the same card.
+  // Without a URI the firmware gets one from the network: OVMF tries HTTP after PXE on the same
+  // card.
   if (target === 'http') return httpUri === undefined ? 'network' : 'cdrom';
   return target;
 }
 
-/** The override that a boot leaves behind: a one-time one is used up. What it booted from stays in the drive, and named. */
+/**
+ * Returns the override after a boot: a once override is disabled. Its target stays, and its image
+ * stays in the drive.
+ */
 export function afterBoot(override: BootOverride): BootOverride {
   if (override.enabled !== 'once') return override;
   return override.httpUri === undefined ? noOverride : { ...noOverride, httpUri: override.httpUri };

@@ -1,6 +1,7 @@
 /**
- * What the resources ask of a hypervisor, in hypervisor words. A driver owns the machines' truth: every call reads or
- * changes the real thing, and whatever belongs to a machine (boot override, indicator, media source) is stored with it.
+ * The interface between resources and a hypervisor, in hypervisor terms. Drivers read and change
+ * the real machines on every call. They store all data of a machine (boot override, indicator,
+ * media source) with the machine.
  */
 import type { ImageRequest } from '../media/image.js';
 import type { ConsoleControl } from './console-control.js';
@@ -14,23 +15,26 @@ import type { VolumeControl } from './volume-control.js';
 
 export type { MediaSnapshot } from './media-snapshot.js';
 
-/** libvirt's domain states, by name. @see https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState */
+/**
+ * Domain states of libvirt. @see
+ * https://libvirt.org/html/libvirt-libvirt-domain.html#virDomainState
+ */
 export type DomainState =
   'nostate' | 'running' | 'blocked' | 'paused' | 'shutdown' | 'shutoff' | 'crashed' | 'pmsuspended';
 
-/** libvirt's boot devices (`<boot dev>`), and `usb` for a disk on a USB bus. */
+/** Boot devices of libvirt (`<boot dev>`), and `usb` for a disk on a USB bus. */
 export type BootDevice = 'network' | 'cdrom' | 'hd' | 'fd' | 'usb';
 
-/** How the machine boots: `bios` is Redfish's Legacy, `efi` its UEFI. */
+/** Firmware type: `bios` is Redfish's Legacy, `efi` its UEFI. */
 export type FirmwareType = 'bios' | 'efi';
 
-/** What a lamp shows that helps to find a machine or a disk. */
+/** State of the indicator of a machine or a disk. */
 export type IndicatorState = 'lit' | 'off' | 'blinking';
 
 /** `disabled`: the machine's own order; `once`: the next boot only; `continuous`: every boot. */
 export type BootOverrideEnabled = 'disabled' | 'once' | 'continuous';
 
-/** A machine by both of its names. */
+/** A machine by UUID and name. */
 export interface SystemRef {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
@@ -38,37 +42,39 @@ export interface SystemRef {
 }
 
 /**
- * What an override names: a kind of device, one device (`path`, `next`: by the words that the client knows it by, UEFI path or
- * boot option), an image at a URI (`http`), or nothing.
+ * The target of an override: a device kind, one device (`path` by its UEFI path, `next` by its boot
+ * option), an image at a URI (`http`), or `none`.
  */
 export type BootTarget = BootDevice | 'none' | 'http' | 'path' | 'next';
 
-/** How the machine boots: its override, its own order and what it could boot from. */
+/** The boot settings of a machine: its override, its own order and its boot devices. */
 export interface BootSnapshot {
   /**
-   * `network`, `cdrom` and `hd`, in that order and whether the machine has such a device or not, then those of `fd` and `usb`
-   * that it has.
+   * `network`, `cdrom` and `hd` in this order, even if the machine has no such device. Then `fd`
+   * and `usb`, if it has such devices.
    */
   readonly available: readonly BootDevice[];
   readonly enabled: BootOverrideEnabled;
-  /** The override's target; for a machine never touched, the XML's first boot device. */
+  /**
+   * The target of the override. For a machine without changes, the first boot device of the XML.
+   */
   readonly target: BootTarget;
-  /** The device of a target `path` or `next`; else absent. */
+  /** The device of a target `path` or `next`; otherwise absent. */
   readonly option?: DeviceKey;
-  /** Where a target `http` boots from; absent: from wherever the network says. */
+  /** The URI of a target `http`; absent: the network provides it. */
   readonly httpUri?: string;
-  /** Every device that the machine can boot from, in the order of its definition. */
+  /** All boot devices, in the order of the definition. */
   readonly options: readonly BootOptionSnapshot[];
-  /** The machine's own order, which no override changes: the devices that it tries. */
+  /** The machine's own boot order, without the override. */
   readonly order: readonly DeviceKey[];
   readonly firmware: FirmwareType;
-  /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null where it has no address yet. */
+  /** UEFI device path of the first boot device, `PciRoot(0x0)/…`; null if it has no address yet. */
   readonly firstDevicePath: string | null;
 }
 
-/** A disk or a drive, as the running machine has it, or the definition of one that is off. */
+/** A disk or a drive of the running machine, or of the definition if the machine is off. */
 export interface DiskSnapshot {
-  /** Target name: `vda`, `sdb`. */
+  /** Target: `vda`, `sdb`. */
   readonly target: string;
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
   /** `virtio`, `sata`, `scsi`, `ide`, `usb`, `fdc`, `nvme`. */
@@ -77,39 +83,39 @@ export interface DiskSnapshot {
   readonly source: string | null;
   readonly serial: string | null;
   readonly readonly: boolean;
-  /** Virtual size; null when the hypervisor does not say (an empty drive, a missing file). */
+  /** Virtual size; null if unknown (an empty drive, a missing file). */
   readonly capacityBytes: number | null;
-  /** Null: nobody has set it. */
+  /** Null: no client has set it. */
   readonly indicator: IndicatorState | null;
-  /** Name of a volume that was made over Redfish. */
+  /** Name of a volume that was created over Redfish. */
   readonly label: string | null;
-  /** Id of the configured storage that such a volume was made in; null: the disk is shown with its bus. */
+  /** Id of the configured storage of such a volume; null: the disk is shown with its bus. */
   readonly storage: string | null;
-  /** In the definition, and the machine that runs gets it when it is switched off and on. */
+  /** True if the disk is in the definition, and the running machine gets it after a power cycle. */
   readonly pending: boolean;
 }
 
-/** A network interface, in the same way. */
+/** A network interface of the running machine, or of the definition. */
 export interface InterfaceSnapshot {
   /** Lower-case, colon-separated. */
   readonly mac: string;
   /** `network`, `bridge`, `user`, `direct`, … */
   readonly type: string;
-  /** Network, bridge or host device that it is connected to. */
+  /** Connected network, bridge or host device. */
   readonly source: string | null;
   readonly model: string | null;
   readonly linkUp: boolean;
 }
 
-/** A memory module that is plugged into the machine, beside what it has built in. */
+/** A memory module that is plugged into the machine, in addition to its built-in memory. */
 export interface MemoryDeviceSnapshot {
   /** `dimm`, `nvdimm`, `virtio-mem`, `virtio-pmem`, `sgx-epc`. */
   readonly model: string;
-  /** What the guest has of it now. */
+  /** Memory that the guest has from it now. */
   readonly sizeKiB: number;
-  /** What it counts in the machine's memory. */
+  /** Its share of the machine's memory. */
   readonly totalKiB: number;
-  /** Null where it is in none. */
+  /** Null if it is in no slot. */
   readonly slot: number | null;
 }
 
@@ -121,8 +127,8 @@ export interface ProcessorTopology {
   readonly coresPerSocket: number;
   readonly threadsPerCore: number;
   /**
-   * CPU model as the machine's definition names it, `qemu64`; of one that passes the host's through the host's, where the
-   * hypervisor tells it; null when nobody does.
+   * CPU model of the definition, for example `qemu64`. With CPU passthrough, that of the host. Null
+   * if unknown.
    */
   readonly model: string | null;
 }
@@ -139,7 +145,7 @@ export interface SysinfoSnapshot {
   readonly biosVersion: string | null;
 }
 
-/** Everything that the resources render of one machine: one read, plain data. */
+/** The data of one machine for resources, from one read. */
 export interface SystemSnapshot extends SystemRef {
   readonly state: DomainState;
   readonly persistent: boolean;
@@ -151,46 +157,55 @@ export interface SystemSnapshot extends SystemRef {
   readonly machineType: string;
   readonly sysinfo: SysinfoSnapshot;
   readonly processors: ProcessorTopology;
-  /** `<memory>`: all the memory that the machine has, its plugged modules included. */
+  /** `<memory>`: all memory of the machine, with its modules. */
   readonly memoryKiB: number;
   readonly memoryDevices: readonly MemoryDeviceSnapshot[];
-  /** Places for modules, used and free; 0 where none can be plugged in. */
+  /** Number of slots for modules, used and free; 0 if it supports none. */
   readonly memorySlots: number;
   readonly boot: BootSnapshot;
   readonly firmware: FirmwareSnapshot;
   readonly media: readonly MediaSnapshot[];
   readonly disks: readonly DiskSnapshot[];
   readonly interfaces: readonly InterfaceSnapshot[];
-  /** Null: nobody has set it. */
+  /** Null: no client has set it. */
   readonly indicator: IndicatorState | null;
-  /** Why it does not run, where that is no one's wish: its guest or its process broke down, or a disk did. */
+  /**
+   * Failure that stopped or paused the machine: a crash of its guest or its process, or an error of
+   * a disk.
+   */
   readonly failure?: 'crashed' | 'ioError' | null;
-  /** The hypervisor has not answered for it since then, and this is what it said before; absent where it answers. */
+  /**
+   * Time since when the hypervisor does not answer. The snapshot is then an older one. Absent if it
+   * answers.
+   */
   readonly unansweredSince?: Date;
-  /** It has a serial port that one can connect to while it runs; absent where it has none. */
+  /** True if it has a serial port with a console; otherwise absent. */
   readonly hasConsole?: true;
-  /** It is being started at this moment, and its guest held back on the way. */
+  /** True while the driver starts it and its guest is paused. */
   readonly starting?: true;
-  /** Whether it starts with the host; absent where the hypervisor has no such thing, or not for this machine. */
+  /**
+   * Whether it starts with the host; absent if the hypervisor does not support it for this machine.
+   */
   readonly autostart?: boolean;
-  /** What its owners call it. */
+  /** Asset tag from a client. */
   readonly assetTag?: string | null;
-  /** Version of its firmware after an update over Redfish, and of one that waits for the next start; absent: none. */
+  /** Simulated firmware update, installed or staged; absent: none. */
   readonly firmwareUpdate?: FirmwareUpdate;
 }
 
-/** Made-up firmware updates: see resources/update-service.ts. */
+/** Simulated firmware updates: see resources/update-service.ts. */
 export interface FirmwareUpdate {
-  /** Null: none took effect yet. */
+  /** Null: no update was installed. */
   readonly installed: string | null;
-  /** Null: none waits. */
+  /** Null: no update is staged. */
   readonly staged: string | null;
 }
 
 /**
- * What a client may do to power, in libvirt's words. `reboot` is graceful and falls back to a hard one; `reset` is hard; `cycle` is
- * off and on; `pressButton` is what the guest makes of its power button, which switches on a machine that is off; `suspend` and
- * `resume` stop its CPUs and let them go on; `pmSuspend` has the guest write its memory to disk and go off (ACPI S4).
+ * Power actions, with libvirt's names. `reboot` is graceful and falls back to a hard restart.
+ * `reset` is hard. `cycle` is off and on. `pressButton` acts as the power button: the guest
+ * decides, and a machine that is off starts. `suspend` and `resume` pause and continue its CPUs.
+ * With `pmSuspend` the guest writes its memory to disk and powers off (ACPI S4).
  */
 export type PowerAction =
   | 'create'
@@ -205,18 +220,21 @@ export type PowerAction =
   | 'resume'
   | 'pmSuspend';
 
-/** Absent members stay as they are. `target: 'none'` is the same as `enabled: 'disabled'`. */
+/**
+ * A change of the boot settings. Absent members stay. `target: 'none'` is the same as `enabled:
+ * 'disabled'`.
+ */
 export interface BootChange {
   readonly enabled?: BootOverrideEnabled;
   readonly target?: BootTarget;
-  /** With a target `path` or `next`. */
+  /** The device of a target `path` or `next`. */
   readonly option?: DeviceKey;
-  /** Null: none any more. Another target than `http` forgets it, too. */
+  /** Null removes it. A target other than `http` removes it too. */
   readonly httpUri?: string | null;
   readonly firmware?: FirmwareType;
 }
 
-/** What kept a driver from doing something; the status that a client gets is the resources' affair. */
+/** Kinds of driver errors. Resources choose the HTTP status. */
 export type DriverErrorKind =
   /** No such machine. */
   | 'notFound'
@@ -224,45 +242,47 @@ export type DriverErrorKind =
   | 'unavailable'
   /** The machine's state does not allow it: 409. */
   | 'conflict'
-  /** A machine that exists only as long as it runs would be lost with it: 409. */
+  /** A transient machine would be lost: 409. */
   | 'transient'
-  /** This hypervisor or this machine can not do it at all. */
+  /** This hypervisor or this machine does not support it. */
   | 'unsupported'
-  /** A value that the hypervisor refuses. `field` names it. */
+  /** The hypervisor rejects a value. `field` names it. */
   | 'invalid'
   /** An image is already in the drive. */
   | 'mediaInUse'
-  /** Somebody else is connected to the machine's serial port. */
+  /** Another client is connected to the machine's serial port. */
   | 'consoleInUse'
-  /** The image could not be had: unreachable, refused, 404, TLS. */
+  /** The image is not available: unreachable, rejected, 404, TLS. */
   | 'mediaUnreachable'
   | 'mediaNotFound'
   | 'mediaAuth'
   | 'mediaTls'
   | 'mediaTooLarge'
-  /** An eject ended the insert, or the image that a power-on or restart waited for was not inserted. */
+  /** An eject cancelled the insert, or an insert failed that a power-on waited for. */
   | 'insertFailed'
-  /** The configuration allows no images from that host or address. */
+  /** The configuration does not allow images from that host or address. */
   | 'mediaForbidden'
-  /** No room for the image on the host. */
+  /** The host has no space for the image. */
   | 'storageFull'
-  /** The machine has no free place for another drive. */
+  /** The machine has no free place for a drive. */
   | 'noPlace'
   /** Anything else: 500, logged with its cause. */
   | 'internal';
 
-/** What of a change was refused: a setting by its name, or a part of booting or of an image. */
+/**
+ * The rejected part of a change: a setting by its name, or a part of boot settings or of an image.
+ */
 export type DriverErrorField =
   Exclude<keyof SettingsChange, 'kept'> | 'bootTarget' | 'bootOrder' | 'image' | 'transferMethod';
 
-/** Why a driver could not do something. Which words of a request are meant is for the resources to say. */
+/** An error of a driver. Resources map `field` to the property of the request. */
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   readonly kind: DriverErrorKind;
-  /** What is at fault, where it is one thing of the change. */
+  /** The rejected part, if it is only one. */
   readonly field: DriverErrorField | undefined;
 
-  /** @param message "doing x on y: why", lower case, without secrets: it is shown to clients. */
+  /** @param message "doing x on y: why" in lower case. Clients see it, so it has no secrets. */
   constructor(kind: DriverErrorKind, message: string, options: { field?: DriverErrorField; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
@@ -270,83 +290,86 @@ export class DriverError extends Error {
   }
 }
 
-/** For what may have to wait: `signal` ends the waiting, with its reason. */
+/** Options of an operation that may wait: `signal` ends the wait, with its reason. */
 export interface OperationOptions {
   readonly signal?: AbortSignal;
 }
 
-/** For an insert, whose download may take long. */
+/** Options of an insert, with its download. */
 export interface InsertOptions extends OperationOptions {
-  /** Called as the download goes on, 0 to 100; not called when the size is unknown. */
+  /** Receives 0 to 100 during the download; never called if the size is unknown. */
   readonly onProgress?: (percent: number) => void;
 }
 
 /**
- * One hypervisor, or several hosts behind one driver. Ids are a UUID or a machine's name; a name that is also some machine's
- * UUID loses to the UUID. Every method rejects with a {@link DriverError}.
+ * A hypervisor, or several hosts behind one driver. An id is a UUID or a name. A UUID has
+ * precedence over an equal name. Every method rejects with a {@link DriverError}.
  */
 export interface HypervisorDriver {
-  /** For logs and the page: `libvirt qemu:///system`, `fake`. */
+  /** Name for logs and the status page: `libvirt qemu:///system`, `fake`. */
   readonly name: string;
-  /** Connects in the background; never throws because the host is down. */
+  /** Connects in the background. Does not throw if the host is down. */
   start(): Promise<void>;
-  /** Ends connections and downloads; partial downloads are removed. */
+  /** Closes connections and aborts downloads. Removes partial downloads. */
   close(): Promise<void>;
-  /** Resolves when the host answers within its time-out; rejects `unavailable` otherwise. */
+  /** Resolves if the host answers within its timeout; otherwise rejects with `unavailable`. */
   ping(): Promise<void>;
   /**
-   * Tells of every change that the hypervisor reports or this driver makes, from now on and in order, from the moment that the
-   * driver is started. What is missed while there is no connection is told when it is back, as far as states show it.
-   * @returns a function that ends it. What the listener throws is its own affair: it must not throw.
+   * Reports all changes by the hypervisor or by this driver in order, after the start of the
+   * driver. After a lost connection it reports what the states show.
+   * @param listener must not throw.
+   * @returns the function that removes the listener.
    */
   onChange(listener: MachineChangeListener): () => void;
 
-  /** Serial ports of machines; absent where the hypervisor hands out none. */
+  /** Serial consoles; absent if the hypervisor has none. */
   readonly console?: ConsoleControl;
 
   /** Addresses and names of running guests. */
   readonly guestNetwork?: GuestNetwork;
 
-  /** Making and removing disks; absent where the hypervisor has no storage pools. */
+  /** Volumes; absent if the hypervisor has no storage pools. */
   readonly volumes?: VolumeControl;
 
-  /** CPU time, memory, disk and network traffic; absent where the hypervisor counts nothing. */
+  /** CPU time, memory, disk and network statistics; absent if the hypervisor has none. */
   readonly statistics?: StatisticsControl;
 
-  /** All machines, in no particular order. */
+  /** Returns all machines in no particular order. */
   listSystems(): Promise<readonly SystemRef[]>;
-  /** One machine, read once. Two reads that find nothing changed may return the same object. */
+  /** Reads one machine. Two reads without a change may return the same object. */
   getSystem(id: string): Promise<SystemSnapshot>;
 
   /**
-   * Resolves when libvirt has carried it out (for `shutdown` and `reboot`: when the guest has been asked; the fall-back of
-   * `reboot` goes on in the background). `create` when running and `destroy` when shut off do nothing.
-   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert of this machine, and fail where it does: a guest never boots an empty
-   * drive.
-   * @throws {DriverError} conflict for what needs a guest on a machine that has none; transient where the machine would be lost;
-   * unsupported; insertFailed.
+   * Runs a power action. Resolves when libvirt has done it. For `shutdown` and `reboot`, it
+   * resolves after the request to the guest, and the fallback of `reboot` continues in the
+   * background. `create` of a running machine and `destroy` of a stopped machine do nothing.
+   * `create`, `reboot`, `reset`, `cycle` and `pressButton` wait for a pending insert, and fail if
+   * it fails: a guest never boots an empty drive.
+   * @throws {DriverError} conflict, if the action needs a guest and none runs; transient, if the
+   *   machine would be lost; unsupported; insertFailed.
    */
   power(id: string, action: PowerAction, options?: OperationOptions): Promise<void>;
 
-  /** Parts of a change that this hypervisor can make; resources show no others. */
+  /** Parts of a change that this hypervisor supports. Resources show only these. */
   readonly changeable: ReadonlySet<SystemChangePart>;
   /**
-   * Changes a machine: every part of the change is made, or none. An image is downloaded before anything changes, and machines that
-   * are switched on meanwhile wait for it.
-   * @throws {DriverError} of the first part that cannot be made; its field names the part.
+   * Changes a machine: all parts or none. It downloads an image before any change, and a machine
+   * that is switched on meanwhile waits.
+   * @throws {DriverError} of the first impossible part; its field names the part.
    */
   change(id: string, change: SystemChange, options?: InsertOptions): Promise<void>;
 
   /**
-   * Downloads the image (once for all machines, but for one that the guest may write to: that is this machine's own copy, and goes
-   * with its eject) and puts it into the drive. The same URL again resolves at once.
+   * Downloads the image and inserts it into the drive. All machines share one download. If the
+   * guest may write to the image, its machine has a private copy, which the eject removes. The same
+   * URL again resolves at once.
    */
   insertMedia(id: string, device: MediaDevice, image: ImageRequest, options?: InsertOptions): Promise<void>;
   /**
-   * Leaves the drive empty. Ends the inserts into this drive that were requested before: their downloads stop and they fail with
-   * `insertFailed`. An empty drive resolves.
+   * Empties the drive. Cancels earlier inserts into this drive: their downloads stop, and they fail
+   * with `insertFailed`. Resolves for an empty drive.
    */
   ejectMedia(id: string, device: MediaDevice, options?: OperationOptions): Promise<void>;
-  /** Keeps with the machine how the images of a drive are to be downloaded. */
+  /** Stores the download settings of a drive with the machine. */
   setMedia(id: string, device: MediaDevice, change: MediaChange): Promise<void>;
 }

@@ -1,28 +1,30 @@
-/** Settings that wait for a machine's next start, as values: the same rules for every driver. Pure. */
+/**
+ * Settings that wait for a machine's next start, as values. All drivers share these rules. Pure.
+ */
 import { DriverError, type SystemSnapshot } from './driver.js';
 import type { KeptValue, MachineSettings, SettingsChange } from './firmware-snapshot.js';
 
-/** Two changes as one; of what both name, the later one holds. */
+/** Merges two changes. The later one has precedence. */
 export function mergeSettings(earlier: SettingsChange, later: SettingsChange): SettingsChange {
   const kept: Readonly<Record<string, KeptValue>> = { ...earlier.kept, ...later.kept };
   return { ...earlier, ...later, ...(Object.keys(kept).length === 0 ? {} : { kept }) };
 }
 
-/** What undoes a change: the present values of all that it names and that means something to the machine. */
+/** Returns the change that reverts a change: the present values of its settings. */
 export function resetChange(present: MachineSettings, change: SettingsChange): SettingsChange {
   const undone = Object.entries(present).filter(([name, value]) => Object.hasOwn(change, name) && value !== null);
-  return without(Object.fromEntries(undone) as SettingsChange, 'kept'); // its own members, without null
+  return without(Object.fromEntries(undone) as SettingsChange, 'kept'); // the members of a change, without null
 }
 
-/** An object without some of its members. */
+/** Returns an object without some of its members. */
 export function without<T extends object, Name extends keyof T>(object: T, ...names: readonly Name[]): Omit<T, Name> {
   const left = Object.entries(object).filter(([name]) => !names.some((other) => other === name));
-  return Object.fromEntries(left) as Omit<T, Name>; // what is left of it
+  return Object.fromEntries(left) as Omit<T, Name>; // the remaining members
 }
 
 /**
- * Whether the machine can have these settings, as far as its definition tells.
- * @throws {DriverError} unsupported, saying why; its field is the setting's name.
+ * Checks that the machine supports these settings, as far as its definition shows.
+ * @throws {DriverError} unsupported, with the reason; its field is the setting's name.
  */
 export function checkSettings(
   machine: Pick<SystemSnapshot, 'name' | 'machineType' | 'architecture' | 'boot' | 'firmware'>,

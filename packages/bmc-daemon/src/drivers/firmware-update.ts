@@ -1,7 +1,7 @@
-/** Simulated firmware updates: a version waits for the next start, which installs it. */
+/** Simulated firmware updates: the next start installs a staged version. */
 import type { FirmwareUpdate } from './driver.js';
 
-/** Returns the update as it is after a start; the same object where nothing waited. */
+/** Returns the update after a start; the same object if none was staged. */
 export function afterUpdate(update: FirmwareUpdate): FirmwareUpdate {
   return update.staged === null ? update : { installed: update.staged, staged: null };
 }

@@ -1,15 +1,15 @@
-/** What a driver tells of by itself: whoever did it, this service, a person with virsh, or the guest. */
+/** Changes of machines that a driver reports, by this service, another program, or the guest. */
 import type { DomainState } from './driver.js';
 
-/** In hypervisor words. */
+/** Kinds of changes, in hypervisor terms. */
 export type MachineChangeKind =
-  /** The machine was not there before. */
+  /** The machine is new. */
   | 'defined'
-  /** It is gone. */
+  /** The machine was removed. */
   | 'undefined'
-  /** Something of its definition, its devices or what is stored with it. */
+  /** Its definition, its devices or its stored data changed. */
   | 'changed'
-  /** An image was put into a drive or taken out of it. */
+  /** An image was inserted or ejected. */
   | 'media'
   | 'started'
   | 'stopped'
@@ -21,24 +21,30 @@ export type MachineChangeKind =
   | 'crashed'
   /** The guest was reset, or restarted itself. */
   | 'rebooted'
-  /** The guest is on its way down. */
+  /** The guest is shutting down. */
   | 'shuttingDown';
 
-/** Something that happened to a machine, whoever did it. */
+/** A change of a machine. */
 export interface MachineChange {
   readonly kind: MachineChangeKind;
   /** Canonical lower-case UUID. */
   readonly uuid: string;
-  /** The machine's name at that moment. */
+  /** The name of the machine at that time. */
   readonly name: string;
-  /** More of it, where the hypervisor says so, for people: `destroyed`, `shut down by its guest`, `migrated`. */
+  /**
+   * Reason for users, if the hypervisor reports one: `destroyed`, `shut down by its guest`,
+   * `migrated`.
+   */
   readonly reason?: string;
 }
 
-/** Told of changes in their order; it must not throw. */
+/** Receives changes in order. It must not throw. */
 export type MachineChangeListener = (change: MachineChange) => void;
 
-/** The change that a new state means, for a driver that sees states and not events; undefined where it means none. */
+/**
+ * Returns the change of a new state, for a driver that sees states instead of events; undefined for
+ * none.
+ */
 export function changeOfState(before: DomainState, after: DomainState): MachineChangeKind | undefined {
   if (before === after) return undefined;
   switch (after) {

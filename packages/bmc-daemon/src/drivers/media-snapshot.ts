@@ -1,51 +1,62 @@
-/** The drives of a machine that virtual media goes into, in hypervisor words. */
+/** Virtual media drives of a machine, in hypervisor terms. */
 
-/** A CD or DVD drive, a floppy drive, and a USB stick, which is there only as long as it holds something. */
+/**
+ * Devices for virtual media: a CD or DVD drive, a floppy drive, and a USB stick, which exists only
+ * with its image.
+ */
 export const MEDIA_DEVICES = ['cdrom', 'floppy', 'usb'] as const;
 
-/** One of each kind is all that a machine has for virtual media. */
+/** A device for virtual media. A machine has at most one of each. */
 export type MediaDevice = (typeof MEDIA_DEVICES)[number];
 
-/** `upload`: kept on the host while it is inserted; `stream`: read from its server by the hypervisor, block by block. */
+/**
+ * `upload`: the host stores the image while it is inserted; `stream`: the hypervisor reads it from
+ * its server in blocks.
+ */
 export type TransferMethod = 'upload' | 'stream';
 
-/** A certificate that a client has given for the servers of one drive's images. */
+/** A client's certificate for the image servers of one drive. */
 export interface MediaCertificate {
-  /** `1`, `2`, …: a number that the drive has not used before. */
+  /** `1`, `2`, …: a number that this drive has not used before. */
   readonly id: string;
-  /** PEM, as it was sent. */
+  /** PEM, as received. */
   readonly pem: string;
 }
 
-/** How the images of one drive are downloaded; kept with the machine. */
+/** Download settings of one drive, stored with the machine. */
 export interface MediaSettings {
-  /** Null: nobody has set it, and the configuration decides. */
+  /** Null: no client has set it, so the configuration applies. */
   readonly verifyCertificate: boolean | null;
-  /** Trusted beside everything else that is trusted, for the images of this drive alone. */
+  /** Trusted for the images of this drive only, in addition to the general authorities. */
   readonly certificates: readonly MediaCertificate[];
 }
 
-/** Of a drive that nobody has set anything of. */
+/** The settings of a drive that no client has changed. */
 export const untouchedMedia: MediaSettings = { verifyCertificate: null, certificates: [] };
 
-/** One removable drive that virtual media goes into. */
+/** One drive for virtual media. */
 export interface MediaSnapshot extends MediaSettings {
   readonly device: MediaDevice;
-  /** Whether the drive holds an image, whoever put it there. */
+  /** True if the drive has an image, from any client. */
   readonly inserted: boolean;
-  /** URL that the image came from (no credentials); the file's path where the user put it there; null when empty. */
+  /** URL of the image without credentials; the path of an image from the user; null if empty. */
   readonly image: string | null;
   /** Last path segment of the image; null when empty. */
   readonly imageName: string | null;
-  /** As the guest finds it; of an empty drive what it will be unless a client wants it otherwise. */
+  /** Protection that the guest sees. For an empty drive, the default of its next image. */
   readonly writeProtected: boolean;
-  /** True when the image was inserted over Redfish (ConnectedVia URI), false for the user's own. */
+  /**
+   * True if the image was inserted over Redfish (ConnectedVia URI), false for an image of the user.
+   */
   readonly viaUri: boolean;
-  /** How it came; null when empty or the user's own. */
+  /** Method of the insert; null if empty, or for an image of the user. */
   readonly transferMethod: TransferMethod | null;
-  /** The ways in which an image can come into it, as far as is known. */
+  /** Methods that the drive supports, as far as known. */
   readonly transferMethods: readonly TransferMethod[];
 }
 
-/** Makes new settings of those that a drive has. It may be called more than once; what it throws ends the change. */
+/**
+ * Returns new settings from the present ones. It may run more than once. An error cancels the
+ * change.
+ */
 export type MediaChange = (present: MediaSettings) => MediaSettings;

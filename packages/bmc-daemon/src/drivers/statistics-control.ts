@@ -1,54 +1,69 @@
 /**
- * What the hypervisor counts of the machines that run. Counters begin at 0 with each start of a machine and only grow; what the
- * hypervisor does not count of a machine, or can not tell at the moment, is left out and never 0.
+ * Statistics of running machines. Counters start at 0 with each start of a machine and only grow.
+ * An unknown value is absent, never 0.
  */
 
-/** Of one disk, since the start: bytes, requests, and nanoseconds that requests took in all. */
+/**
+ * Counters of one disk since the start: bytes, requests, and the total time of requests in
+ * nanoseconds.
+ */
 export type DiskCounter = 'readBytes' | 'readRequests' | 'readTimeNs' | 'writeBytes' | 'writeRequests' | 'writeTimeNs';
 
-/** Of one interface, since the start, as its guest sees it: `rx` is what the guest received. */
+/**
+ * Counters of one interface since the start, from the view of the guest: `rx` is received by the
+ * guest.
+ */
 export type InterfaceCounter =
   'rxBytes' | 'rxPackets' | 'rxErrors' | 'rxDrops' | 'txBytes' | 'txPackets' | 'txErrors' | 'txDrops';
 
+/** CPU time of one machine. */
 export interface ProcessorStatistics {
-  /** CPU time of the whole process, the work of devices included. */
+  /** CPU time of the whole process, including its devices. */
   readonly timeNs?: number;
-  /** CPU time of the virtual CPUs alone, and how many of them are online. */
+  /** CPU time of the virtual CPUs only, and how many are online. */
   readonly vcpus?: { readonly timeNs: number; readonly count: number };
 }
 
+/** Memory of one machine. */
 export interface MemoryStatistics {
-  /** What the guest has by its balloon. */
+  /** Memory that the balloon gives the guest. */
   readonly currentKiB?: number;
-  /** What the process takes of the host's memory. */
+  /** Memory of the host that the process uses. */
   readonly residentKiB?: number;
-  /** As the guest's balloon driver tells it: what it sees in all, and what it could use without swapping. */
+  /**
+   * Report of the guest's balloon driver: total memory, and memory that is usable without swapping.
+   */
   readonly guest?: {
     readonly availableKiB: number;
     readonly usableKiB: number;
-    /** When the guest said so. */
+    /** Time of the report. */
     readonly at: Date;
   };
 }
 
-/** Of one machine that has a process, paused ones included. */
+/** Statistics of one machine with a process, running or paused. */
 export interface MachineStatistics {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
-  /** Another one with each start of the machine: counters of two runs are not to be compared. */
+  /** Id of the run. Counters of two runs are not comparable. */
   readonly run: string;
   readonly processors: ProcessorStatistics;
   readonly memory: MemoryStatistics;
-  /** By target, `vda`. */
+  /** Counters by target, for example `vda`. */
   readonly disks: ReadonlyMap<string, Readonly<Partial<Record<DiskCounter, number>>>>;
-  /** By MAC address, lower case. Interfaces that nobody counts are left out, such as those of QEMU's user network. */
+  /**
+   * Counters by MAC address in lower case. Interfaces without counters are absent, such as those of
+   * QEMU's user network.
+   */
   readonly interfaces: ReadonlyMap<string, Readonly<Partial<Record<InterfaceCounter, number>>>>;
 }
 
+/** Statistics of all machines. */
 export interface StatisticsControl {
   /**
-   * Of every machine that runs, in one go. One whose process hangs is told as far as it can be, and holds nobody up for long.
-   * @throws {DriverError} unavailable; unsupported where the hypervisor counts nothing.
+   * Returns the statistics of all running machines. A machine with a hung process has fewer values,
+   * and delays the call only for a short time.
+   * @throws {DriverError} unavailable; unsupported, if the hypervisor has no statistics.
    */
   all(): Promise<readonly MachineStatistics[]>;
 }

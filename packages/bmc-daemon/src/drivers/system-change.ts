@@ -1,4 +1,4 @@
-/** A change of one machine in hypervisor words: every part of it is made, or none. */
+/** A change of one machine in hypervisor terms. A driver makes all of its parts, or none. */
 import type { ImageRequest } from '../media/image.js';
 import { storedUrl } from '../media/image.js';
 import {
@@ -11,21 +11,27 @@ import {
 import type { DeviceKey, MachineSettings, SettingsChange } from './firmware-snapshot.js';
 import { checkSettings } from './firmware-settings.js';
 
-/** `on`: vendor's keys, enforced. `off`: firmware without it, or without keys. `setup`: firmware that can, without keys. */
+/**
+ * `on`: enforced with the vendor's keys. `off`: firmware without Secure Boot, or without keys.
+ * `setup`: firmware with Secure Boot, without keys.
+ */
 export type SecureBootMode = 'on' | 'off' | 'setup';
 
 /** Content of the CD drive after a change. */
 export interface CdChange {
-  /** Null: the drive is empty. */
+  /** Null: an empty drive. */
   readonly image: ImageRequest | null;
-  /** URL, as `storedUrl` writes it, of the image that the change takes out. Any other image stays in the drive. */
+  /**
+   * URL of the image to replace, in the form of `storedUrl`. The change does not replace any other
+   * image.
+   */
   readonly replaces?: string | undefined;
 }
 
 /** The parts of a change. Absent parts stay as they are. */
 export interface SystemChange {
   readonly boot?: BootChange;
-  /** The machine's own order: exactly these devices, in this order. An override that is in force stays in force. */
+  /** The machine's own order: exactly these devices. An active override stays active. */
   readonly bootOrder?: readonly DeviceKey[];
   readonly cd?: CdChange;
   readonly indicator?: IndicatorState;
@@ -33,14 +39,14 @@ export interface SystemChange {
   readonly assetTag?: string;
   /** Whether the machine starts with its host. */
   readonly autostart?: boolean;
-  /** Settings that wait for the next start, in addition to those that wait already. */
+  /** Settings for the next start, in addition to the pending ones. */
   readonly settings?: SettingsChange;
   /**
-   * Every setting that clients have changed waits for its former value, and the settings that waited are forgotten.
-   * The value gives the first values of settings that mean nothing to the machine.
+   * Resets all settings that clients have changed at the next start, and drops the pending
+   * settings. The value has defaults for settings without an effect on the machine.
    */
   readonly resetSettings?: MachineSettings['kept'];
-  /** Secure Boot of the next start, which makes the variables anew. */
+  /** Secure Boot at the next start, which makes the variables again. */
   readonly secureBoot?: SecureBootMode;
   /** Firmware version that the next start installs. */
   readonly firmwareVersion?: string;
@@ -62,12 +68,12 @@ const parts = {
   firmwareVersion: true,
 } as const satisfies Readonly<Record<SystemChangePart, true>>;
 
-/** Every part, for a hypervisor that can change them all. */
+/** All parts, for a hypervisor that supports them. */
 export const everyPart: ReadonlySet<SystemChangePart> = new Set(
   Object.keys(parts) as SystemChangePart[], // the keys of a literal whose type lists them all
 );
 
-/** Parts that a machine without a definition cannot have, with the words for the error. */
+/** Parts that a transient machine does not support, with their names for the error. */
 const ofDefinition = {
   bootOrder: 'the boot order',
   settings: 'the firmware settings',
@@ -76,7 +82,7 @@ const ofDefinition = {
 } as const satisfies Partial<Record<SystemChangePart, string>>;
 
 /**
- * Rejects the parts that a transient machine cannot have.
+ * Rejects parts that a transient machine does not support.
  * @throws {DriverError} unsupported, transient or conflict.
  */
 export function checkPersistence(
@@ -98,21 +104,21 @@ export function checkPersistence(
 }
 
 /**
- * Rejects settings that the machine cannot have.
+ * Rejects settings that the machine does not support.
  * @throws {DriverError} unsupported; its field is the setting's name.
  */
 export function checkFirmware(machine: SystemSnapshot, { settings, secureBoot }: SystemChange): void {
   if (settings !== undefined) checkSettings(machine, settings);
   if (secureBoot === undefined || secureBoot === 'off') return;
-  // Settings that wait for a start give way to what a client asks for now.
+  // An immediate change replaces pending settings.
   checkSettings({ ...machine, firmware: { ...machine.firmware, pending: {} } }, { secureBoot: true });
 }
 
 /**
- * Decides what a change does to the image in the CD drive.
+ * Returns what a change does to the CD drive.
  * @param name the machine's name.
- * @returns `keep` where the drive is as wanted already, else `insert` or `eject`.
- * @throws {DriverError} mediaInUse where the drive holds an image that the change does not replace.
+ * @returns `keep` if the drive is already in the requested state, else `insert` or `eject`.
+ * @throws {DriverError} mediaInUse, if the drive has an image that the change does not replace.
  */
 export function cdStep(
   drive: Pick<MediaSnapshot, 'inserted' | 'image' | 'viaUri'>,

@@ -1,4 +1,4 @@
-/** Clients' changes of machines in memory, by the same rules as the libvirt driver. */
+/** Applies changes to machines in memory, with the rules of the libvirt driver. */
 import { changesOverride } from '../boot-override.js';
 import type { SystemSnapshot } from '../driver.js';
 import { mergeSettings, resetChange } from '../firmware-settings.js';
@@ -10,12 +10,12 @@ import { afterBootChange, afterOrderChange, afterSecureBootChange } from './fake
 export class FakeChanges {
   /** Machines whose boot override a client has set. */
   readonly #overridden = new Set<string>();
-  /** Settings as they were before the first client changed them. */
+  /** Settings before the first change by a client. */
   readonly #originals = new Map<string, SettingsChange>();
 
   /**
    * Returns the machine after a change, except the image in a drive.
-   * @throws {DriverError} for a part that the machine cannot have; nothing has changed then.
+   * @throws {DriverError} for an impossible part, before any change.
    */
   after(machine: SystemSnapshot, change: SystemChange): SystemSnapshot {
     checkPersistence(machine, change);
@@ -40,7 +40,7 @@ export class FakeChanges {
     return this.#withSettings(result, change);
   }
 
-  /** Remembers a change that is made. @param machine as it was before. */
+  /** Records a change. @param machine its state before the change. */
   note({ uuid, firmware }: SystemSnapshot, { boot, settings }: SystemChange): void {
     if (boot !== undefined && changesOverride(boot)) this.#overridden.add(uuid);
     if (settings === undefined) return;

@@ -1,4 +1,7 @@
-/** Serial ports of machines in memory: a few lines at each boot, and a terminal that echoes what is typed. */
+/**
+ * Serial consoles of machines in memory: a few lines at each boot, and a terminal that echoes its
+ * input.
+ */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Duplex } from 'node:stream';
@@ -6,7 +9,7 @@ import type { ConsoleControl } from '../console-control.js';
 import { DriverError, type SystemRef, type SystemSnapshot } from '../driver.js';
 import type { MachineChange } from '../machine-change.js';
 
-/** Who is connected to a port, or keeps others from it. */
+/** The client of a port, or the lock of the port. */
 interface Port {
   readonly stream: Duplex | null;
 }
@@ -14,12 +17,12 @@ interface Port {
 export class FakeConsoles implements ConsoleControl {
   readonly #find: (id: string) => SystemSnapshot;
   readonly #ports = new Map<string, Port>();
-  /** By machine, what a guest has said since its start while nobody was connected. There is no time before a start here. */
+  /** Output by machine since its start without a client. */
   readonly #unheard = new Map<string, string>();
-  /** By machine, a name for its run. */
+  /** Id of the run by machine. */
   readonly #instances = new Map<string, string>();
 
-  /** @param find throws where there is no such machine. */
+  /** @param find throws for an unknown machine. */
   constructor(find: (id: string) => SystemSnapshot) {
     this.#find = find;
   }
@@ -59,8 +62,8 @@ export class FakeConsoles implements ConsoleControl {
   }
 
   /**
-   * Throws out who is connected and keeps the port, as `virsh console --force` does.
-   * @returns what leaves it again.
+   * Disconnects the client and locks the port, as `virsh console --force` does.
+   * @returns the function that unlocks it.
    */
   seize(id: string): () => void {
     const { uuid } = this.#running(id);
@@ -72,7 +75,7 @@ export class FakeConsoles implements ConsoleControl {
     };
   }
 
-  /** What becomes of the port with its machine. To be called before anybody else is told. */
+  /** Updates the port after a change of its machine. Call it before other listeners. */
   follow({ kind, uuid, name }: Pick<MachineChange, 'kind' | 'uuid' | 'name'>): void {
     if (kind === 'started' || kind === 'rebooted') this.#say(uuid, bootLines({ name, uuid }));
     if (kind !== 'stopped' && kind !== 'crashed' && kind !== 'undefined') return;
@@ -85,7 +88,7 @@ export class FakeConsoles implements ConsoleControl {
   #say(uuid: string, text: string): void {
     const port = this.#ports.get(uuid);
     if (port === undefined) this.#unheard.set(uuid, text);
-    // Not before everybody was told what happened: firmware takes a moment until it says something.
+    // Sent after all listeners have handled the change, because firmware is silent at first.
     else queueMicrotask(() => port.stream?.push(text));
   }
 
@@ -108,7 +111,10 @@ function prompt(name: string): string {
   return `${name} login: `;
 }
 
-/** Echoes each key; Enter, and Ctrl-C, give a new prompt; backspace takes a character back. */
+/**
+ * Returns a terminal that echoes each key. Enter and Ctrl-C print a new prompt; Backspace removes a
+ * character.
+ */
 function terminal({ name }: SystemRef): Duplex {
   let typed = 0;
   const answer = (key: string): string => {
@@ -132,7 +138,7 @@ function terminal({ name }: SystemRef): Duplex {
     allowHalfOpen: false,
     read: () => undefined,
     write(chunk: Buffer, _encoding, done) {
-      // One byte is one key: what is echoed has to be what was typed, whatever its encoding.
+      // One byte is one key, so that the echo equals the input in every encoding.
       const keys = Array.from(chunk, (byte) => String.fromCharCode(byte));
       stream.push(Buffer.from(keys.map(answer).join(''), 'latin1'));
       done();

@@ -1,6 +1,7 @@
 /**
- * Machines in memory that behave: for a first look without libvirt (`--fake`), for developers of clients, and for tests. Power,
- * boot override and media follow the same tables as the libvirt driver; only the guests are missing, so they obey at once.
+ * A driver with machines in memory, for a first look without libvirt (`--fake`), for client
+ * developers, and for tests. Power, boot override and media have the rules of the libvirt driver.
+ * There are no guests, so every action succeeds at once.
  */
 import { setImmediate } from 'node:timers/promises';
 import { imageName, storedUrl, type ImageRequest } from '../../media/image.js';
@@ -35,24 +36,24 @@ import { emptyDrive, sampleMachines } from './sample-machines.js';
 export interface FakeDriverOptions {
   /** Default: {@link sampleMachines}. */
   readonly machines?: readonly SystemSnapshot[];
-  /** How an image is had. Default: {@link probeImage}, which asks for it and reads no further than its headers. */
+  /** Fetches an image. Default: {@link probeImage}, which reads only the headers. */
   readonly fetchImage?: (image: ImageRequest, options: InsertOptions) => Promise<void>;
-  /** What counters move with, in milliseconds. Default: the clock. */
+  /** Clock of the counters, in milliseconds. Default: the system clock. */
   readonly now?: () => number;
   /** Called when the driver is closed. */
   readonly onClose?: () => void;
 }
 
-/** A {@link HypervisorDriver} whose machines live in memory. Snapshots are replaced, never changed. */
+/** A {@link HypervisorDriver} with machines in memory. Snapshots are replaced, never changed. */
 export class FakeDriver implements HypervisorDriver {
   readonly name = 'fake';
   readonly #machines: Map<string, SystemSnapshot>;
-  /** The same object until the machines change: what is rendered from it can be kept. */
+  /** The same object until the machines change, so that callers can cache results. */
   #list: readonly SystemRef[] | undefined;
   readonly changeable = everyPart;
   readonly #changes = new FakeChanges();
   readonly #bootedFrom = new Map<string, BootChoice>();
-  /** By machine, Secure Boot of its present run, where it was started with UEFI. */
+  /** Secure Boot of the present run by machine, for runs with UEFI. */
   readonly #secureRuns = new Map<string, boolean>();
   readonly guestNetwork: GuestNetwork = { facts: async (id) => sampleFacts(await this.getSystem(id)) };
   readonly console = new FakeConsoles((id) => this.#find(id));
@@ -103,7 +104,7 @@ export class FakeDriver implements HypervisorDriver {
   }
 
   async getSystem(id: string): Promise<SystemSnapshot> {
-    // As with libvirt, an answer is never there within the same turn of the event loop.
+    // As with libvirt, no reply comes within the same turn of the event loop.
     await setImmediate();
     return this.#find(id);
   }
@@ -140,7 +141,7 @@ export class FakeDriver implements HypervisorDriver {
       return;
     }
     const insert = async (signal: AbortSignal): Promise<void> => {
-      // Before the download: a part that is refused costs none.
+      // Checked before the download, so that an invalid part costs none.
       this.#changes.after(this.#find(uuid), change);
       if (this.#cdStep(uuid, change) === 'insert') await this.#fetchImage(image, { ...options, signal });
       this.#commit(uuid, change);
@@ -181,12 +182,12 @@ export class FakeDriver implements HypervisorDriver {
     this.#setDrive(uuid, { ...drive, ...change(drive) });
   }
 
-  /** What the guest last started from; undefined when it has not started since the driver was made. There is no guest to ask. */
+  /** Returns the boot source of the last start; undefined before the first one. */
   bootedFrom(id: string): BootChoice | undefined {
     return this.#bootedFrom.get(this.#find(id).uuid);
   }
 
-  /** Adds or replaces a machine, as somebody with virsh would, behind the daemon's back. */
+  /** Adds or replaces a machine, as virsh can behind the daemon's back. */
   define(machine: SystemSnapshot): void {
     const present = this.#machines.get(machine.uuid);
     this.#machines.set(machine.uuid, machine);
@@ -196,7 +197,7 @@ export class FakeDriver implements HypervisorDriver {
     else this.#tellDifference(present, machine);
   }
 
-  /** Removes a machine, in the same way. */
+  /** Removes a machine, as virsh can. */
   undefine(id: string): void {
     const machine = this.#find(id);
     this.#machines.delete(machine.uuid);
@@ -204,12 +205,12 @@ export class FakeDriver implements HypervisorDriver {
     this.#tell(machine, 'undefined');
   }
 
-  /** @throws {DriverError} mediaInUse. */
+  /** Returns what a change does to the CD drive. @throws {DriverError} mediaInUse. */
   #cdStep(uuid: string, { cd }: SystemChange): ReturnType<typeof cdStep> {
     return cd === undefined ? 'keep' : cdStep(this.#drive(uuid, 'cdrom'), cd, this.#find(uuid).name);
   }
 
-  /** Makes every part of a change at once. @throws {DriverError} nothing has changed then. */
+  /** Makes all parts of a change at once. @throws {DriverError} before any change. */
   #commit(uuid: string, change: SystemChange): void {
     const step = this.#cdStep(uuid, change);
     const before = this.#find(uuid);
@@ -241,7 +242,7 @@ export class FakeDriver implements HypervisorDriver {
     this.#tellDifference(present, machine);
   }
 
-  /** What the run that begins has of Secure Boot. */
+  /** Records Secure Boot of a new run. */
   #noteRun({ uuid, firmware }: SystemSnapshot): void {
     const current = firmware.secureBoot?.current ?? null;
     if (current === null) this.#secureRuns.delete(uuid);
@@ -252,7 +253,7 @@ export class FakeDriver implements HypervisorDriver {
     const kind = changeOfState(before.state, after.state);
     if (kind !== undefined) this.#tell(after, kind);
     if (before.media !== after.media) this.#tell(after, 'media');
-    // What the firmware runs with is a part of the state.
+    // The firmware of the present run is part of the state.
     const rest = (machine: SystemSnapshot) =>
       JSON.stringify({ ...machine, ...afterFirmwareStop(machine), state: null, media: null });
     if (rest(before) !== rest(after)) this.#tell(after, 'changed');
@@ -293,7 +294,7 @@ export class FakeDriver implements HypervisorDriver {
         return;
       case 'injectNmi':
       case 'managedSaveRemove':
-        // No guest notices, and no machine here is ever saved.
+        // There is no guest, and no machine has a saved state.
         return;
     }
   }
@@ -339,7 +340,7 @@ function filled(drive: MediaSnapshot, image: ImageRequest): MediaSnapshot {
     inserted: true,
     image: storedUrl(image.url),
     imageName: imageName(image.url),
-    // A CD is read-only by its nature.
+    // A CD is always read-only.
     writeProtected: drive.device === 'cdrom' || image.writeProtected,
     viaUri: true,
     transferMethod: image.stream === true ? 'stream' : 'upload',
@@ -350,7 +351,10 @@ function emptied({ device, verifyCertificate, certificates }: MediaSnapshot): Me
   return { ...emptyDrive(device), verifyCertificate, certificates };
 }
 
-/** As with libvirt, a floppy drive comes with its first disk and stays, and a USB stick is there as long as it holds something. */
+/**
+ * Adds or removes a drive. As with libvirt, a floppy drive appears with its first disk and stays. A
+ * USB stick exists only with its image.
+ */
 function withDrive(boot: BootSnapshot, { device, inserted }: MediaSnapshot): BootSnapshot {
   const [kind, name] = device === 'floppy' ? (['fd', 'fda'] as const) : (['usb', 'sdu'] as const);
   const stays = device === 'floppy' && boot.available.includes(kind);

@@ -1,4 +1,7 @@
-/** Firmware of machines in memory, by the same rules as the libvirt driver: settings that wait are applied by the next start. Pure. */
+/**
+ * Firmware of machines in memory, with the rules of the libvirt driver: the next start applies
+ * pending settings. Pure.
+ */
 import { mergeBootOverride, untouchedOverride } from '../boot-override.js';
 import { DriverError, type BootChange, type BootSnapshot, type SystemSnapshot } from '../driver.js';
 import type { DeviceKey, FirmwareSnapshot, SettingsChange } from '../firmware-snapshot.js';
@@ -7,7 +10,10 @@ import type { SecureBootMode } from '../system-change.js';
 
 type Change = Partial<SystemSnapshot>;
 
-/** The machine after a client's change of its boot settings. @throws {DriverError} invalid, for a device that it does not have. */
+/**
+ * Returns the machine after a change of its boot settings. @throws {DriverError} invalid, for a
+ * device that it does not have.
+ */
 export function afterBootChange(machine: SystemSnapshot, change: BootChange): Change {
   const { boot } = machine;
   const { target, firmware } = change;
@@ -20,7 +26,7 @@ export function afterBootChange(machine: SystemSnapshot, change: BootChange): Ch
   const merged: BootSnapshot = { ...withoutOverride(boot), ...mergeBootOverride(boot, change) };
   const changed = withFirstDevice(merged);
   if (firmware === undefined) return { boot: changed };
-  // What is asked for now comes before what waits.
+  // An immediate change replaces a pending one.
   const pending = without(machine.firmware.pending, 'firmware');
   return afterSettings({ ...machine, boot: changed, firmware: { ...machine.firmware, pending } }, { firmware });
 }
@@ -30,12 +36,12 @@ function withFirstDevice(boot: BootSnapshot): BootSnapshot {
   return { ...boot, firstDevicePath: boot.options.find(({ key }) => key === first)?.path ?? null };
 }
 
-/** The boot settings without what {@link mergeBootOverride} leaves out where there is none. */
+/** Returns the boot settings without the members that {@link mergeBootOverride} omits. */
 export function withoutOverride(boot: BootSnapshot): BootSnapshot {
   return without(boot, 'option', 'httpUri');
 }
 
-/** The machine with what waited for its start. */
+/** Returns the machine after a start, with its pending settings applied. */
 export function afterFirmwareStart(machine: SystemSnapshot): Change {
   const waited = afterSettings(machine, machine.firmware.pending);
   const firmware = { ...machine.firmware, ...waited.firmware, pending: {}, failure: null };
@@ -46,14 +52,15 @@ export function afterFirmwareStart(machine: SystemSnapshot): Change {
   };
 }
 
-/** The machine when it has gone off. */
+/** Returns the machine after a stop. */
 export function afterFirmwareStop({ firmware }: Pick<SystemSnapshot, 'firmware'>): Pick<SystemSnapshot, 'firmware'> {
   return { firmware: { ...firmware, secureBoot: firmware.secureBoot && { ...firmware.secureBoot, current: null } } };
 }
 
 /**
- * A running machine whose definition has been to Legacy and back: what its run was started with has not changed by it.
- * @param running Secure Boot as its last run was started with; undefined: without UEFI.
+ * Returns a running machine whose definition was changed to Legacy and back: its present run is
+ * unchanged.
+ * @param running Secure Boot at the start of the run; undefined: without UEFI.
  */
 export function withPresentRun(machine: SystemSnapshot, running: boolean | undefined): SystemSnapshot {
   const { firmware, state } = machine;
@@ -62,7 +69,10 @@ export function withPresentRun(machine: SystemSnapshot, running: boolean | undef
   return { ...machine, firmware: { ...firmware, secureBoot: { ...secureBoot, current: running } } };
 }
 
-/** The machine after a change of its own order. @throws {DriverError} invalid, for a device that it does not have. */
+/**
+ * Returns the machine after a change of its own order. @throws {DriverError} invalid, for a device
+ * that it does not have.
+ */
 export function afterOrderChange(
   { boot, firmware }: Pick<SystemSnapshot, 'boot' | 'firmware'>,
   keys: readonly DeviceKey[],
@@ -76,12 +86,12 @@ export function afterOrderChange(
   }
   const settings = { ...firmware.settings, networkBoot: keys.some((key) => key.startsWith('interface:')) };
   const first = boot.options.find(({ key }) => key === keys[0])?.kind ?? 'none';
-  // Until a client sets the override, it reads as the first device of the order.
+  // Until a client sets it, the override is the first device of the order.
   const override = hasOverride ? {} : untouchedOverride(first);
   return { boot: withFirstDevice({ ...boot, ...override, order: keys }), firmware: { ...firmware, settings } };
 }
 
-/** The machine after a change of Secure Boot. */
+/** Returns the machine after a change of Secure Boot. */
 export function afterSecureBootChange({ firmware }: SystemSnapshot, mode: SecureBootMode): Change {
   const enabled = mode === 'on';
   const secureBoot = { enabled, enrolled: enabled, current: firmware.secureBoot?.current ?? null };
@@ -95,7 +105,7 @@ export function afterSecureBootChange({ firmware }: SystemSnapshot, mode: Secure
   };
 }
 
-/** What a change of settings comes to. */
+/** Returns the machine after a change of settings. */
 function afterSettings(
   machine: SystemSnapshot,
   change: SettingsChange,

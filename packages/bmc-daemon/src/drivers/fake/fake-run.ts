@@ -1,13 +1,13 @@
-/** Effects of a start and a stop on a machine in memory, beside its power and its firmware. */
+/** Effects of a start and a stop on a machine in memory, except power and firmware. */
 import type { SystemSnapshot } from '../driver.js';
 import { afterUpdate } from '../firmware-update.js';
 
-/** Returns the change that the end of a process makes. */
+/** Returns the change after the end of a process. */
 export function afterFailure({ failure }: SystemSnapshot): Partial<SystemSnapshot> {
   return failure === undefined ? {} : { failure: null };
 }
 
-/** Returns the change that a start makes. */
+/** Returns the change after a start. */
 export function ownershipAfterStart(machine: SystemSnapshot): Partial<SystemSnapshot> {
   const { firmwareUpdate } = machine;
   return {

@@ -1,4 +1,4 @@
-/** Counters of machines that have no guests: they move as those of a machine with some work to do would. */
+/** Simulated counters: they grow as those of a machine with some load. */
 import { setImmediate } from 'node:timers/promises';
 import type { SystemSnapshot } from '../driver.js';
 import type { MachineChange } from '../machine-change.js';
@@ -7,7 +7,7 @@ import type { MachineStatistics, StatisticsControl } from '../statistics-control
 /** One run of a machine, from its start to its stop. */
 interface Run {
   readonly id: string;
-  /** How long it has run up to `since`, pauses left out. */
+  /** Run time up to `since`, without pauses. */
   readonly ranMs: number;
   /** Undefined while it is paused. */
   readonly since: number | undefined;
@@ -23,7 +23,7 @@ export class FakeStatistics implements StatisticsControl {
   readonly #machines: () => Iterable<SystemSnapshot>;
   readonly #now: () => number;
   readonly #runs = new Map<string, Run>();
-  /** What runs from the beginning has run since then. */
+  /** Start of the runs of machines that were on from the beginning. */
   readonly #madeAt: number;
   #count = 0;
 
@@ -33,7 +33,7 @@ export class FakeStatistics implements StatisticsControl {
     this.#madeAt = now();
   }
 
-  /** To be told of every change of a machine. */
+  /** Updates the run after a change of a machine. */
   follow({ kind, uuid }: MachineChange): void {
     const run = this.#runs.get(uuid);
     if (kind === 'started') this.#begin(uuid, this.#now());
@@ -67,10 +67,10 @@ function ranMs(run: Run | undefined, now: number): number {
   return run.ranMs + (run.since === undefined ? 0 : now - run.since);
 }
 
-/** What a machine has counted after so many seconds. */
+/** Returns the counters of a machine after this many seconds. */
 function statisticsOf(machine: SystemSnapshot, run: string, seconds: number, now: Date): MachineStatistics {
   const { uuid, processors, memoryKiB, disks, interfaces } = machine;
-  // Another load for each machine, and the same one after a restart.
+  // Each machine has a different load, which is the same after a restart.
   const seed = Number.parseInt(uuid.slice(-6), 16) % 97;
   const counted = (perSecond: number, share: number): number => swinging(perSecond * share, seconds, seed + share);
   const load = (0.05 + (seed % 9) / 20) * processors.count;
@@ -82,7 +82,7 @@ function statisticsOf(machine: SystemSnapshot, run: string, seconds: number, now
     processors: { timeNs: Math.floor(vcpuNs * 1.05), vcpus: { timeNs: vcpuNs, count: processors.count } },
     memory: {
       currentKiB: memoryKiB,
-      // The host gives pages as the guest touches them.
+      // The host allocates pages when the guest uses them.
       residentKiB: Math.floor(memoryKiB * 0.8 * (1 - Math.exp(-(seconds + 30) / 120))),
       guest: {
         availableKiB: guestKiB,
@@ -130,10 +130,13 @@ function statisticsOf(machine: SystemSnapshot, run: string, seconds: number, now
   };
 }
 
-/** One swing of the load, in seconds. */
+/** Period of the load in seconds. */
 const PERIOD_S = 180;
 
-/** The whole of a rate that swings about its mean and never falls to nothing, so that the counter only grows. */
+/**
+ * Returns the integral of a rate that oscillates around its mean and stays positive, so that the
+ * counter only grows.
+ */
 function swinging(mean: number, seconds: number, phase: number): number {
   const speed = (2 * Math.PI) / PERIOD_S;
   const swung = (0.8 / speed) * (Math.cos(phase) - Math.cos(speed * seconds + phase));

@@ -15,15 +15,15 @@ export interface FakeVolumesOptions {
   readonly update: (uuid: string, change: Pick<SystemSnapshot, 'disks'>) => void;
 }
 
-/** Where the sample machines' disks are, as if it were a pool's. */
+/** Folder of the sample machines' disks. */
 const FOLDER = '/var/lib/libvirt/images';
 
 const PREFIXES: Readonly<Record<string, string>> = { virtio: 'vd', sata: 'sd', scsi: 'sd', usb: 'sd', ide: 'hd' };
 
-/** A {@link VolumeControl} whose pool has every disk below {@link FOLDER}. */
+/** A {@link VolumeControl} with one pool, which has all disks in {@link FOLDER}. */
 export class FakeVolumes implements VolumeControl {
   readonly #options: FakeVolumesOptions;
-  /** Names of volumes that are attached to no machine. */
+  /** Names of unattached volumes. */
   readonly #loose = new Set<string>();
 
   constructor(options: FakeVolumesOptions) {
@@ -55,7 +55,7 @@ export class FakeVolumes implements VolumeControl {
       indicator: null,
       label: volume.name,
       storage,
-      // As with QEMU, some buses can be plugged into and some can not.
+      // As with QEMU, only some buses support hot-plug.
       pending: state !== 'shutoff' && (bus === 'sata' || bus === 'ide'),
     };
     this.#options.update(uuid, { disks: [...disks, added] });
@@ -85,7 +85,7 @@ export class FakeVolumes implements VolumeControl {
     this.#loose.add(`${pool ?? ''}/${name}`);
   }
 
-  /** Volumes that are attached to nothing, `pool/name`. */
+  /** Returns unattached volumes, `pool/name`. */
   get loose(): readonly string[] {
     return [...this.#loose];
   }

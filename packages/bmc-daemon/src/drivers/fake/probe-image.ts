@@ -1,10 +1,10 @@
-/** Asks for an image and reads no further than its headers: all that a drive without a guest needs. */
+/** Requests an image and reads only its headers. */
 import type { ImageRequest } from '../../media/image.js';
 import { ImageError } from '../../media/image-error.js';
 import { openImage, type ImageServerLimits } from '../../media/image-server.js';
 import { DriverError, type InsertOptions } from '../driver.js';
 
-/** For a driver that is used without settings. */
+/** Limits for a driver without settings. */
 const ownLimits: ImageServerLimits = {
   connectTimeoutMs: 10_000,
   answerTimeoutMs: 60_000,
@@ -14,14 +14,14 @@ const ownLimits: ImageServerLimits = {
 };
 
 /**
- * Resolves when the image's server begins to send the image.
- * @throws {DriverError} of the kinds that begin with `media`; the signal's reason.
+ * Resolves when the server begins to send the image.
+ * @throws {DriverError} with a media kind; the signal's reason.
  */
 export async function probeImage(image: ImageRequest, options: InsertOptions, limits = ownLimits): Promise<void> {
   const signal = options.signal ?? new AbortController().signal;
   try {
     const { body } = await openImage(image, limits, signal);
-    // Dropping an answer half-way makes its stream fail, which nobody needs to hear of.
+    // The destroyed response emits an error, which is expected.
     body.once('error', () => undefined).destroy();
   } catch (error) {
     signal.throwIfAborted();

@@ -1,15 +1,15 @@
-/** Addresses of guests in memory: as if each had asked the DHCP server of libvirt's default network. */
+/** Sample addresses of guests in memory, as from the DHCP server of libvirt's default network. */
 import type { SystemSnapshot } from '../driver.js';
 import type { NetworkFacts } from '../guest-network.js';
 
-/** What is known of a machine that runs, of its interfaces that are connected. */
+/** Returns the facts of a running machine's connected interfaces. */
 export function sampleFacts({ name, state, interfaces }: SystemSnapshot): NetworkFacts {
   if (state === 'shutoff') return new Map();
   return new Map(
     interfaces
       .filter(({ linkUp }) => linkUp)
       .map(({ mac }) => {
-        // The machine's number is in the address, and so is that of its first interface, a0.
+        // The address contains the number of the machine and of its interface (from a0).
         const [high = 0, low = 0, index = 0] = mac
           .split(':')
           .slice(3)

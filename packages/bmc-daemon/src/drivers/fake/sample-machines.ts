@@ -1,4 +1,4 @@
-/** Machines that exist nowhere but in memory: three different ones by hand, and as many more as a test or a benchmark asks for. */
+/** Sample machines in memory: three different ones, and copies for tests and benchmarks. */
 import { untouchedOverride } from '../boot-override.js';
 import type { BootOptionSnapshot } from '../firmware-snapshot.js';
 import type { DiskSnapshot, InterfaceSnapshot, MediaSnapshot, SystemSnapshot } from '../driver.js';
@@ -7,7 +7,7 @@ import { MEDIA_DEVICES, untouchedMedia, type MediaDevice } from '../media-snapsh
 const gibiBytes = 1024 ** 3;
 const gibiKiB = 1024 ** 2;
 
-/** An empty drive, as eject leaves it. */
+/** Returns an empty drive. */
 export function emptyDrive(device: MediaDevice): MediaSnapshot {
   return {
     device,
@@ -22,7 +22,7 @@ export function emptyDrive(device: MediaDevice): MediaSnapshot {
   };
 }
 
-/** What nobody has said anything of. */
+/** A disk without data from clients. */
 const untouchedDisk = { indicator: null, label: null, storage: null, pending: false } as const;
 
 const cdrom: DiskSnapshot = {
@@ -49,7 +49,10 @@ function disk(target: string, bus: string, capacityGib: number): DiskSnapshot {
   };
 }
 
-/** MAC addresses of QEMU's range, by the number of the machine and of the interface, which is from a0 on. */
+/**
+ * Returns an interface with a MAC address in QEMU's range, by the numbers of machine and interface
+ * (from a0).
+ */
 function network(machine: number, index: number): InterfaceSnapshot {
   const tail = [machine >> 8, machine & 255, 0xa0 + index].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
   return { mac: `52:54:00:${tail}`, type: 'network', source: 'default', model: 'virtio', linkUp: true };
@@ -66,12 +69,12 @@ function bootFrom({ mac }: InterfaceSnapshot, path: string): BootOptionSnapshot 
   };
 }
 
-/** Deterministic, so that a bookmark and a client's configuration survive a restart of the daemon. */
+/** Returns a deterministic UUID, so that bookmarks and client configurations survive a restart. */
 function sampleUuid(machine: number): string {
   return `5ac4fa6e-0000-4000-8000-${machine.toString(16).padStart(12, '0')}`;
 }
 
-/** Properties in which each machine differs from all others. */
+/** Properties that differ for each machine. */
 export interface MachineIdentity {
   /** Canonical lower-case UUID. */
   readonly uuid: string;
@@ -83,7 +86,7 @@ function machine(number: number, name: string): SystemSnapshot {
   return plainMachine({ uuid: sampleUuid(number), name, interfaces: [network(number, 0)] });
 }
 
-/** A small UEFI machine that is off; the others are made from it. */
+/** Returns a small UEFI machine that is off, the base of the others. */
 export function plainMachine({ uuid, name, interfaces }: MachineIdentity): SystemSnapshot {
   return {
     uuid,
@@ -138,7 +141,10 @@ export function plainMachine({ uuid, name, interfaces }: MachineIdentity): Syste
   };
 }
 
-/** A larger one with a vendor's name in its SMBIOS, two sockets, two disks on two buses and two networks, running. */
+/**
+ * Returns a larger running machine: vendor name in its SMBIOS, two sockets, two disks on two buses,
+ * two networks.
+ */
 function server(number: number, name: string): SystemSnapshot {
   const small = machine(number, name);
   return {
@@ -177,7 +183,7 @@ function server(number: number, name: string): SystemSnapshot {
   };
 }
 
-/** An old one: BIOS, half a GiB, an IDE disk, off. */
+/** Returns an old machine that is off: BIOS, 512 MiB, an IDE disk. */
 function legacy(number: number, name: string): SystemSnapshot {
   const bios = machine(number, name);
   const master = 'PciRoot(0x0)/Pci(0x1,0x1)/Ata(Primary,Master,0x0)';
@@ -208,9 +214,9 @@ function legacy(number: number, name: string): SystemSnapshot {
 }
 
 /**
- * Sample machines, always the same: a UEFI machine that is off, a two-socket server that runs, an old BIOS machine that is off,
- * and from the fourth on copies of the first.
- * @param count 0 and up.
+ * Returns the sample machines: a UEFI machine that is off, a running two-socket server, an old BIOS
+ * machine that is off, and then copies of the first.
+ * @param count 0 or more.
  */
 export function sampleMachines(count = 3): readonly SystemSnapshot[] {
   const special = [machine(1, 'node-1'), server(2, 'node-2'), legacy(3, 'node-3')];

@@ -1,13 +1,16 @@
-/** The `<address>` of a device: where it sits on which controller. @see https://libvirt.org/formatdomain.html#device-addresses */
+/**
+ * Reads the `<address>` of a device: its controller and its place there. @see
+ * https://libvirt.org/formatdomain.html#device-addresses
+ */
 import { attribute, child } from './parse.js';
 import type { XmlElement } from './parse.js';
 
-/** An address by its kind, with those parts that are looked at. */
+/** An address by its type, with the parts that the daemon uses. */
 export type DeviceAddress =
   | {
       readonly type: 'pci';
       readonly domain: number;
-      /** Index of the PCI controller that it is plugged into, not what the guest calls the bus. */
+      /** Index of the PCI controller. The guest may number its buses differently. */
       readonly bus: number;
       readonly slot: number;
       readonly function: number;
@@ -22,13 +25,13 @@ export type DeviceAddress =
   | {
       readonly type: 'usb';
       readonly bus: number;
-      /** One number per hub on the way, the root hub's first. */
+      /** Port numbers from the root hub down. */
       readonly ports: readonly number[];
     }
-  /** `ccw`, `virtio-mmio`, `isa`, `spapr-vio`, …: nothing here needs their parts. */
+  /** `ccw`, `virtio-mmio`, `isa`, `spapr-vio`, …: the daemon does not use their parts. */
   | { readonly type: 'other'; readonly name: string };
 
-/** A device's guest address; null where libvirt has given none yet, as in a definition that was never defined. */
+/** Reads a device's address; null if libvirt has not assigned one, as before the first define. */
 export function readAddress(device: XmlElement): DeviceAddress | null {
   const element = child(device, 'address');
   const type = attribute(element, 'type');

@@ -1,8 +1,9 @@
 /**
- * The order in which a machine tries its devices, and an override of it that can be taken back exactly.
+ * Reads and edits the boot order of a machine. An override can be reverted exactly.
  *
- * libvirt knows two ways to say it, `<os><boot dev>` by kind and `<boot order>` per device, and refuses both at once. An
- * override always uses the second, because only it can name one device before another of the same kind.
+ * libvirt has two forms, `<os><boot dev>` by device kind and `<boot order>` per device, and rejects
+ * a mix. An override always uses the second form, because only it can put a device before another
+ * device of the same kind.
  */
 import { DriverError } from '../../driver.js';
 import type { BootChoice } from '../../boot-override.js';
@@ -16,31 +17,36 @@ import type { XmlDocument, XmlElement } from './parse.js';
 import { applySplices, insertChild, removeElement, spaceBefore } from './splice.js';
 import type { Splice } from './splice.js';
 
-/** One step of a boot order: the device tried, and as what kind. */
+/** One step of a boot order: a device and its kind. */
 export interface BootStep {
   readonly kind: BootDevice;
   readonly device: BootableDevice;
 }
 
 /**
- * What an override took away, enough to put it back byte for byte. Serialisable; see `metadata.ts`.
- * `os`: the `<boot dev>` elements, each with the white space before it and the number of its sibling nodes before it that are
- * not `<boot>`. `devices`: each `<boot order>` that there was, by device key, with the number as written.
+ * The boot order that an override replaced, so that it can be restored byte for byte. Serializable;
+ * see `metadata.ts`.
+ * - `os`: the `<boot dev>` elements. Each has the white space before it and the number of preceding
+ *   siblings that are not `<boot>`.
+ * - `devices`: each former `<boot order>` by device key, with the number as written.
  */
 export interface SavedBootOrder {
   readonly os: readonly { readonly at: number; readonly markup: string }[];
   readonly devices: readonly { readonly key: string; readonly order: string }[];
 }
 
-/** What QEMU is to be told about one device; -1: it is not to boot from it. */
+/** The boot number of one device for QEMU; -1: the device is not in the order. */
 export interface BootIndex {
   readonly key: string;
   readonly alias: string;
-  /** For `qom-set` and `qom-get`: QEMU's id of the device is libvirt's alias. */
+  /** Path for `qom-set` and `qom-get`. QEMU's id of the device is libvirt's alias. */
   readonly qomPath: string;
-  /** Of a floppy drive: its place on its controller, which has its boot number. */
+  /** For a floppy drive: its unit on the controller, which has the boot number. */
   readonly floppyUnit?: number;
-  /** A CD drive on USB: libvirt 12 makes it of two devices, and the second one, `<alias>-device`, has the boot number. */
+  /**
+   * A CD drive on USB. libvirt 12 creates two devices for it, and the second one, `<alias>-device`,
+   * has the boot number.
+   */
   readonly isUsbCdrom?: true;
   readonly bootIndex: number;
 }
@@ -52,14 +58,14 @@ const DEVICE_OF_BOOT_DEV: Readonly<Record<string, BootDevice>> = {
   fd: 'fd',
 };
 
-/** Devices that can have a `<boot order>`, in the order of the XML. */
+/** Returns devices that can have a `<boot order>`, in the order of the XML. */
 export function bootableDevices(devices: Devices): readonly BootableDevice[] {
   return [...devices.disks, ...devices.interfaces, ...devices.hostDevices].sort(
     (a, b) => a.element.start - b.element.start,
   );
 }
 
-/** What kind of boot device it is; null for a passed-through one, which may be anything. */
+/** Returns the kind of a boot device; null for a passed-through device. */
 export function bootKind(device: BootableDevice): BootDevice | null {
   if (device.kind === 'interface') return 'network';
   if (device.kind !== 'disk') return null;
@@ -68,17 +74,18 @@ export function bootKind(device: BootableDevice): BootDevice | null {
   return device.bus === 'usb' ? 'usb' : 'hd';
 }
 
-/** Kinds that the machine has a device of: `network`, `cdrom`, `hd` first. */
+/** Returns the device kinds of the machine: `network`, `cdrom`, `hd` first. */
 export function availableBootDevices(devices: Devices): readonly BootDevice[] {
   const kinds = new Set(bootableDevices(devices).map(bootKind));
-  // libvirt's `hd` is any disk, one on a USB bus too.
+  // In libvirt, `hd` is any disk, also on a USB bus.
   const has = (kind: BootDevice): boolean => kinds.has(kind) || (kind === 'hd' && kinds.has('usb'));
   return (['network', 'cdrom', 'hd', 'fd', 'usb'] as const).filter(has);
 }
 
 /**
- * The devices that the machine tries, in its order: by `<boot order>` where any device has one, else by `<os><boot dev>`, which
- * libvirt reads as the first device of each kind (qemuProcessPrepareDeviceBootorder); with neither, the first disk.
+ * Returns the boot order of the machine: by `<boot order>` if any device has it, else by `<os><boot
+ * dev>`, which means the first device of each kind (qemuProcessPrepareDeviceBootorder). Without
+ * both, libvirt boots the first disk.
  */
 export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
   const devices = bootableDevices(domain.devices);
@@ -94,25 +101,29 @@ export function effectiveBootOrder(domain: Domain): readonly BootStep[] {
   });
 }
 
-/** What a machine boots from when nobody overrides it; its first `<boot dev>` where it has no such device. */
+/**
+ * Returns the first boot device without an override: the first `<boot dev>` if the machine has no
+ * such device.
+ */
 export function firstBootDevice(domain: Domain): BootDevice {
   const first = effectiveBootOrder(domain)[0]?.kind ?? DEVICE_OF_BOOT_DEV[domain.os.bootDevices[0] ?? 'hd'];
   return first ?? 'hd';
 }
 
-/** Whether the machine has what is to be booted from. */
+/** Returns whether the machine has a chosen boot device. */
 export function hasChoice(devices: Devices, choice: BootChoice): boolean {
   return bootableDevices(devices).some((device) => isChosen(device, choice));
 }
 
 /**
- * The order with the devices of one kind, or one device, first, those that were in it before the others, then the rest as it was.
+ * Returns the order with the devices of one kind, or one device, at the front. Within the kind,
+ * devices in the order come first. The rest is unchanged.
  */
 export function orderWithFirst(domain: Domain, target: BootChoice): readonly BootStep[] {
   const order = effectiveBootOrder(domain);
   const all = bootableDevices(domain.devices).filter((device) => isChosen(device, target));
   const known = order.filter((step) => all.includes(step.device));
-  // A USB disk boots as `hd` only after the built-in ones: it is what the machine has if it has nothing else.
+  // A USB disk boots as `hd` only after the built-in disks.
   const others = all
     .filter((device) => !known.some((step) => step.device === device))
     .sort((a, b) => Number(bootKind(a) !== target) - Number(bootKind(b) !== target));
@@ -124,7 +135,8 @@ export function orderWithFirst(domain: Domain, target: BootChoice): readonly Boo
 }
 
 /**
- * Boot numbers for QEMU, from LIVE XML (which has the aliases): ascending along `keys`, -1 for every other device that can boot.
+ * Returns boot numbers for QEMU from LIVE XML, which has the aliases: ascending along `keys`, -1
+ * for every other bootable device.
  * @param keys device keys in boot order, `deviceKeys(effectiveBootOrder(domain))`.
  */
 export function bootIndexes(liveDomain: Domain, keys: readonly string[]): readonly BootIndex[] {
@@ -152,16 +164,18 @@ function isUsbCdrom(device: BootableDevice): boolean {
   return device.kind === 'disk' && device.bus === 'usb' && device.device === 'cdrom';
 }
 
-/** Device keys of an order, for {@link bootIndexes}. */
+/** Returns the device keys of an order, for {@link bootIndexes}. */
 export function deviceKeys(order: readonly BootStep[]): readonly DeviceKey[] {
   return order.map(({ device }) => device.key);
 }
 
 /**
- * The definition with the devices of one kind, or one device, first, by `<boot order>` per device.
- * @param saved what an earlier override took away: the new one is built on the user's own order, not on that override.
- * @returns `saved` to keep for {@link restoreBootOrder}.
- * @throws {DriverError} invalid, where the machine has no such device.
+ * Returns the definition with the devices of one kind, or one device, at the front, by `<boot
+ * order>` per device.
+ * @param saved the order that an earlier override replaced. The new override starts from that
+ *   order.
+ * @returns the definition, and `saved` for {@link restoreBootOrder}.
+ * @throws {DriverError} invalid, if the machine has no such device.
  */
 export function withBootOrder(
   xml: string,
@@ -182,8 +196,8 @@ export function withBootOrder(
 }
 
 /**
- * The definition with exactly these devices in its own order, by `<boot order>` per device; the same text where they are in it
- * already.
+ * Returns the definition with exactly these devices in its own order, by `<boot order>` per device;
+ * the same text if they are in it already.
  * @throws {DriverError} invalid, for a key that the machine does not have.
  */
 export function withOwnOrder(xml: string, keys: readonly DeviceKey[]): string {
@@ -206,7 +220,7 @@ export function withOwnOrder(xml: string, keys: readonly DeviceKey[]): string {
   return applySplices(xml, [...putInOrder(document, devices), ...others]);
 }
 
-/** `<boot order>` from 1 on; without `<boot dev>`, which libvirt refuses beside it. */
+/** Writes `<boot order>` from 1, and removes `<boot dev>`, which libvirt rejects next to it. */
 function putInOrder(document: XmlDocument, devices: readonly BootableDevice[]): readonly Splice[] {
   return [
     ...childElements(child(document.root, 'os'), 'boot').map((boot) => removeElement(document, boot)),
@@ -214,7 +228,9 @@ function putInOrder(document: XmlDocument, devices: readonly BootableDevice[]): 
   ];
 }
 
-/** The user's own order again. Devices that were added since keep no number that the user's order has. */
+/**
+ * Restores the order of the user. Devices that were added since get no number that this order uses.
+ */
 export function restoreBootOrder(xml: string, saved: SavedBootOrder): string {
   const document = parseXml(xml);
   const domain = readDomain(document);
@@ -249,7 +265,7 @@ function saveBootOrder(document: XmlDocument, domain: Domain): SavedBootOrder {
 function restoreOsBoot(document: XmlDocument, saved: SavedBootOrder): readonly Splice[] {
   const os = child(document.root, 'os');
   if (os === undefined) return [];
-  // Whatever <boot dev> has come since would clash with the user's own.
+  // A newer <boot dev> would conflict with the order of the user.
   const present = childElements(os, 'boot');
   const rest = os.nodes.filter((node) => node.kind === 'other' || !present.includes(node));
   return [
@@ -278,12 +294,12 @@ function setBootOrder(document: XmlDocument, device: XmlElement, order: number):
   const boot = child(device, 'boot');
   const node = attributeNode(boot, 'order');
   if (node !== undefined) return { start: node.valueStart, end: node.valueEnd, text: String(order) };
-  // Behind <target>, where libvirt writes it itself; the place has no meaning.
+  // After <target>, as libvirt does; the position has no meaning.
   const after = child(device, 'target') ?? child(device, 'model') ?? child(device, 'mac') ?? child(device, 'source');
   return insertChild(document, device, `<boot order='${order}'/>`, after);
 }
 
-/** Takes back {@link setBootOrder}, `<interface type='user'/>` that it made a pair of tags included. */
+/** Reverts {@link setBootOrder}, also the end tag that it added to `<interface type='user'/>`. */
 function removeBootOrder(document: XmlDocument, device: XmlElement, boot: XmlElement): Splice {
   const removal = removeElement(document, boot);
   const wasSelfClosing =

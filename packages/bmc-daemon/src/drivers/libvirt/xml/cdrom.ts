@@ -1,6 +1,6 @@
 /**
- * Edits of a machine's CD and floppy drives: what is in them, and a CD drive for a machine that has none. Everything else about a
- * drive (address, alias, boot order, serial, cache mode, a user's own additions) stays.
+ * Edits CD and floppy drives: their media, and a CD drive for a machine without one. Everything
+ * else about a drive (address, alias, boot order, serial, cache mode, additions of the user) stays.
  */
 import { DriverError } from '../../driver.js';
 import type { Disk } from './device.js';
@@ -22,17 +22,21 @@ import {
 } from './splice.js';
 import type { Splice } from './splice.js';
 
-/** A drive to add. `coldplug`: to the definition, for the next start. `hotplug`: to the running machine. */
+/**
+ * Where to add a drive. `coldplug`: to the definition, for the next start. `hotplug`: to the
+ * running machine.
+ */
 export type PlugMode = 'coldplug' | 'hotplug';
 
-/** Children of `<disk>` that describe the old medium: its chain, a copy in progress, how it is opened. */
-const OF_THE_MEDIUM = ['backingStore', 'mirror', 'auth', 'encryption'];
+/** Children of `<disk>` that describe the old medium: its chain, a running copy, how to open it. */
+const MEDIUM_CHILDREN = ['backingStore', 'mirror', 'auth', 'encryption'];
 
 /**
- * The drive that virtual media goes into: the machine's own first one; null where it has none.
+ * Returns the CD drive for virtual media: the first one of the machine; null if it has none.
  *
- * One on USB counts on a running machine only (there it may be the one that was hot-plugged): libvirt gives QEMU no way to start
- * with an empty one ("usb-storage … drive property not set"), so a definition must never be left with it empty.
+ * A CD drive on USB counts only in a running machine, where it may be the hot-plugged drive. QEMU
+ * cannot start with an empty USB drive ("usb-storage … drive property not set"), so a definition
+ * must not contain one.
  */
 export function firstCdrom(domain: Domain): Disk | null {
   const drives = domain.devices.disks.filter((disk) => disk.device === 'cdrom');
@@ -41,20 +45,20 @@ export function firstCdrom(domain: Domain): Disk | null {
 }
 
 /**
- * Whether a drive of the running machine is not the one that its definition has under that name. It was hot-plugged, then, and
- * its medium can not be taken out: libvirt 9 never learns that such a drive has a tray ("Tray of device … is not open"). Its
- * eject is to unplug it.
+ * Returns whether a drive of the running machine was hot-plugged, because its definition has no
+ * such drive. Its medium cannot be removed: libvirt 9 does not see that such a drive has a tray
+ * ("Tray of device … is not open"). An eject unplugs it.
  */
 export function isHotplugged(drive: Disk, defined: Domain): boolean {
   return !defined.devices.disks.some((disk) => disk.key === drive.key && disk.bus === drive.bus);
 }
 
 /**
- * The `<disk>` with other media in it, alone: the argument of virDomainUpdateDeviceFlags. Made from LIVE XML, whatever libvirt
- * compares with the running device is as it is there.
- * @param target the drive's target name, `sda`.
+ * Returns the `<disk>` element with another medium, for virDomainUpdateDeviceFlags. It is made from
+ * LIVE XML, because libvirt compares it with the running device.
+ * @param target the target of the drive, `sda`.
  * @param media null: an empty drive.
- * @throws {DriverError} notFound, where the machine has no such drive.
+ * @throws {DriverError} notFound, if the machine has no such drive.
  */
 export function driveMarkup(xml: string, target: string, media: MediaSource | null): string {
   const document = parseXml(xml);
@@ -68,8 +72,10 @@ export function driveMarkup(xml: string, target: string, media: MediaSource | nu
 }
 
 /**
- * The definition with other media in a drive; arguments and error as {@link driveMarkup}.
- * @param protection whether the drive is to be `<readonly/>`; absent: as it is. A running guest's drive stays what it is.
+ * Returns the definition with another medium in a drive. Parameters and error as {@link
+ * driveMarkup}.
+ * @param protection whether the drive becomes `<readonly/>`; absent: unchanged. The drive of a
+ *   running guest does not change.
  */
 export function withDriveMedia(
   xml: string,
@@ -86,10 +92,11 @@ export function withDriveMedia(
 }
 
 /**
- * A new drive, as markup for virDomainAttachDeviceFlags or {@link withCdrom}, on the bus that suits the machine: SATA on q35, IDE
- * on i440fx, SCSI elsewhere. Of those only SCSI can be plugged into a running machine, so a hot-plugged one is on USB.
- * @param target the name to give it: one that is hot-plugged is to have the name of its cold-plugged successor.
- * @throws {DriverError} unsupported, where the machine has no bus to plug it into.
+ * Returns the markup of a new drive for virDomainAttachDeviceFlags or {@link withCdrom}. The bus
+ * depends on the machine type: SATA on q35, IDE on i440fx, SCSI elsewhere. Of these only SCSI
+ * supports hot-plug, so a hot-plugged drive is on USB.
+ * @param target its target. A hot-plugged drive gets the target of its cold-plugged successor.
+ * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
 export function newCdromMarkup(
   domain: Domain,
@@ -114,14 +121,15 @@ export function newCdromMarkup(
 }
 
 /**
- * The definition with an additional, cold-plugged drive behind its last disk.
+ * Returns the definition with a new drive after its last disk.
  * @throws {DriverError} unsupported, as {@link newCdromMarkup}.
  */
 export function withCdrom(xml: string, media: MediaSource | null): { readonly target: string; readonly xml: string } {
   const document = parseXml(xml);
   const domain = readDomain(document);
   const { target, markup } = newCdromMarkup(domain, 'coldplug', media);
-  // Left to itself libvirt 9 adds an LSI controller, on aarch64 too, where firmware and kernels have no driver for it.
+  // By default libvirt 9 adds an LSI controller, even on aarch64, where firmware and kernels have
+  // no driver for it.
   const needsController =
     coldplugBus(domain) === 'scsi' && !domain.devices.controllers.some(({ type }) => type === 'scsi');
   const controller = needsController ? [`<controller type='scsi' index='0' model='virtio-scsi'/>`] : [];
@@ -143,17 +151,17 @@ function changeMedia(document: XmlDocument, drive: XmlElement, media: MediaSourc
   const source = child(drive, 'source');
   const driver = child(drive, 'driver');
   const target = child(drive, 'target');
-  // An empty drive of type network or volume is refused: there is nothing that it could be empty of.
+  // libvirt rejects an empty drive of type network or volume.
   const type = media?.type ?? 'file';
   const format = attribute(driver, 'type');
   return [
     ...(attribute(drive, 'type') === type ? [] : [setAttribute(document, drive, 'type', type)]),
-    ...OF_THE_MEDIUM.flatMap((name) => childElements(drive, name)).map((old) => removeElement(document, old)),
-    // ISO images are raw, whatever the drive held before.
+    ...MEDIUM_CHILDREN.flatMap((name) => childElements(drive, name)).map((old) => removeElement(document, old)),
+    // ISO images are raw, whatever format the old medium had.
     ...(media !== null && driver !== undefined && format !== null && format !== 'raw'
       ? [setAttribute(document, driver, 'type', 'raw')]
       : []),
-    // An open tray is how the guest left it when it ejected; a medium goes in and the tray closes.
+    // The guest leaves the tray open when it ejects. A new medium closes it.
     ...(media !== null && target !== undefined && attribute(target, 'tray') === 'open'
       ? removeAttribute(document, target, 'tray')
       : []),
@@ -186,7 +194,7 @@ type CdromBus = 'sata' | 'ide' | 'scsi' | 'usb';
 function coldplugBus({ os, devices }: Domain): CdromBus {
   if (/^x86_64$|^i686$/.test(os.architecture)) {
     if (os.machineType.includes('q35')) return 'sata';
-    // i440fx has room for four IDE drives and not for a fifth.
+    // i440fx has four places for IDE drives.
     if (/^pc(-|$)|i440fx/.test(os.machineType)) {
       return devices.disks.filter((disk) => disk.bus === 'ide').length < 4 ? 'ide' : 'scsi';
     }

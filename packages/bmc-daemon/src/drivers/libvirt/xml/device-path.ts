@@ -1,16 +1,17 @@
 /**
- * UEFI device paths, worked out from the addresses in a domain's XML as OVMF names them.
- * @see UEFI specification 2.10, 10.3 "Device Path Nodes" and 10.6 "Device Path to Text Conversion Rules"
+ * Computes UEFI device paths from the addresses in a domain's XML, with the names of OVMF.
+ * @see UEFI specification 2.10, 10.3 "Device Path Nodes" and 10.6 "Device Path to Text Conversion
+ *   Rules"
  */
 import type { BootableDevice, Controller, Devices } from './device.js';
 import type { DeviceAddress } from './address.js';
 
-/** SCSI controllers of QEMU that number their disks by unit instead of by target and LUN. */
+/** SCSI controllers of QEMU with units instead of targets and LUNs. */
 const PARALLEL_SCSI = new Set(['lsilogic', 'buslogic', 'ncr53c90', 'am53c974', 'dc390']);
 
 /**
- * `PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)`; null where an address on the way is missing or is of a kind that has no
- * standard node (virtio-mmio, ccw).
+ * Returns a path, for example `PciRoot(0x0)/Pci(0x1F,0x2)/Sata(0x0,0xFFFF,0x0)`; null if an address
+ * on the way is missing, or has no standard node (virtio-mmio, ccw).
  */
 export function devicePath(device: BootableDevice, devices: Devices): string | null {
   const { address } = device;
@@ -18,7 +19,7 @@ export function devicePath(device: BootableDevice, devices: Devices): string | n
   if (address.type === 'pci') {
     const path = pciPath(address, devices);
     if (path === null || device.kind !== 'interface') return path;
-    // The second field is the ARP hardware type: 1, Ethernet.
+    // The second field is the ARP hardware type. 1 is Ethernet.
     return `${path}/MAC(${device.mac.replaceAll(':', '').toUpperCase()},0x1)`;
   }
   if (address.type === 'usb') {
@@ -36,7 +37,7 @@ function drivePath(bus: string, address: DeviceAddress & { type: 'drive' }, devi
   if (controller === null) return null;
   switch (bus) {
     case 'sata':
-      // 0xFFFF: directly connected, no port multiplier.
+      // 0xFFFF means directly connected, without a port multiplier.
       return `${controller}/Sata(${hex(unit)},0xFFFF,0x0)`;
     case 'ide':
       return `${controller}/Ata(${address.bus === 0 ? 'Primary' : 'Secondary'},${unit === 0 ? 'Master' : 'Slave'},0x0)`;
@@ -58,16 +59,18 @@ function controllerPath(type: string, index: number, devices: Devices): string |
   return address?.type === 'pci' ? pciPath(address, devices) : null;
 }
 
-/** The chain of bridges from the root down, `bus` being the index of the controller that each is plugged into. */
+/**
+ * Returns the chain of bridges from the root down. `bus` is the index of the controller above each.
+ */
 function pciPath(address: DeviceAddress & { type: 'pci' }, devices: Devices): string | null {
   const nodes: string[] = [];
   let at = address;
-  // A chain longer than the number of controllers would be a loop.
+  // A longer chain than the number of controllers is a loop.
   for (let hops = 0; hops <= devices.controllers.length; hops += 1) {
     nodes.unshift(`Pci(${hex(at.slot)},${hex(at.function)})`);
     if (at.bus === 0) return ['PciRoot(0x0)', ...nodes].join('/');
     const bridge = findController('pci', at.bus, devices);
-    // An expander bus is a root of its own, named by its bus number.
+    // An expander bus is a root, named by its bus number.
     const busNumber = bridge?.busNumber ?? null;
     if (busNumber !== null && bridge?.model?.endsWith('expander-bus') === true) {
       return [`PciRoot(${hex(busNumber)})`, ...nodes].join('/');

@@ -1,4 +1,4 @@
-/** The devices of a domain that a machine boots from, that hold media, or that they are plugged into. */
+/** Reads the devices of a domain that can boot or hold media, and their controllers. */
 import type { DeviceKey } from '../../firmware-snapshot.js';
 import { readAddress } from './address.js';
 import type { DeviceAddress } from './address.js';
@@ -7,30 +7,30 @@ import type { XmlElement } from './parse.js';
 
 interface Bootable {
   /**
-   * Names the device within its domain as long as the device stays what it is, whatever is added or removed beside it:
-   * `disk:vda`, `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`.
+   * Identifies the device within its domain while other devices come and go: `disk:vda`,
+   * `interface:52:54:00:12:34:56`, `hostdev:0x0000/0x06/0x00/0x0`.
    */
   readonly key: DeviceKey;
-  /** `<boot order>`; null where it has none. */
+  /** `<boot order>`; null if absent. */
   readonly bootOrder: number | null;
-  /** QEMU's name of it, in live XML only. */
+  /** Alias, in live XML only. */
   readonly alias: string | null;
   readonly address: DeviceAddress | null;
-  /** Where it stands, for edits of the same document. */
+  /** Its element, for edits of the same document. */
   readonly element: XmlElement;
 }
 
-/** `<source>` of a disk, whatever kind it is. */
+/** `<source>` of a disk of any type. */
 export interface DiskSource {
   /** `file`, `block`, `dir`, `network`, `volume`, `nvme`, `vhostuser`, `vhostvdpa`. */
   readonly type: string;
-  /** Path, `pool/volume`, URL or address, whatever the type is named by; null for an empty drive. */
+  /** Path, `pool/volume`, URL or address, by type; null for an empty drive. */
   readonly name: string | null;
   readonly pool: string | null;
   readonly volume: string | null;
 }
 
-/** `<disk>`: a disk, or a drive for CDs or floppies. */
+/** `<disk>`: a disk, a CD drive or a floppy drive. */
 export interface Disk extends Bootable {
   readonly kind: 'disk';
   readonly device: 'disk' | 'cdrom' | 'floppy' | 'lun';
@@ -48,11 +48,11 @@ export interface Disk extends Bootable {
 /** `<interface>`. */
 export interface Interface extends Bootable {
   readonly kind: 'interface';
-  /** Lower-case, colon-separated; `''` where libvirt has not given one yet. */
+  /** Lower case, colon-separated; `''` if libvirt has not assigned one. */
   readonly mac: string;
   /** `network`, `bridge`, `user`, `direct`, … */
   readonly type: string;
-  /** Network, bridge, host device or path that it is connected to. */
+  /** Connected network, bridge, host device or path. */
   readonly source: string | null;
   readonly model: string | null;
   readonly linkUp: boolean;
@@ -61,7 +61,7 @@ export interface Interface extends Bootable {
 /** `<hostdev>` or `<redirdev>`. */
 export interface HostDevice extends Bootable {
   readonly kind: 'hostdev' | 'redirdev';
-  /** `pci`, `usb`, `scsi`, `mdev`; of a redirdev its bus. */
+  /** `pci`, `usb`, `scsi`, `mdev`; for a redirdev its bus. */
   readonly type: string;
 }
 
@@ -70,29 +70,29 @@ export interface Controller {
   /** `pci`, `sata`, `ide`, `scsi`, `usb`, `virtio-serial`, … */
   readonly type: string;
   readonly index: number;
-  /** `pcie-root-port`, `virtio-scsi`, `qemu-xhci`; null where libvirt has not chosen yet. */
+  /** `pcie-root-port`, `virtio-scsi`, `qemu-xhci`; null if libvirt has not chosen one. */
   readonly model: string | null;
   readonly address: DeviceAddress | null;
-  /** Bus number of a PCI expander bus, which is a root of its own. */
+  /** Bus number of a PCI expander bus, which is a root. */
   readonly busNumber: number | null;
 }
 
-/** What may have a `<boot order>`. */
+/** A device that can have a `<boot order>`. */
 export type BootableDevice = Disk | Interface | HostDevice;
 
-/** What is read of `<devices>`. */
+/** The devices of a domain. */
 export interface Devices {
-  /** In the order of the XML, which is the order that `<boot dev>` counts in. */
+  /** In the order of the XML, to which `<boot dev>` refers. */
   readonly disks: readonly Disk[];
   readonly interfaces: readonly Interface[];
   readonly hostDevices: readonly HostDevice[];
   readonly controllers: readonly Controller[];
 }
 
-/** Reads what stands in `<devices>`. */
+/** Reads `<devices>`. */
 export function readDevices(devices: XmlElement | undefined): Devices {
   const keys = new Map<string, number>();
-  // Two interfaces may share a MAC, two redirdevs have nothing to tell them apart: the later ones get a number.
+  // Two interfaces may have the same MAC, and redirdevs have no identity: later ones get a number.
   const uniqueKey = (key: DeviceKey): DeviceKey => {
     const seen = keys.get(key) ?? 0;
     keys.set(key, seen + 1);
@@ -193,12 +193,12 @@ function sourceName(type: string, source: XmlElement | undefined): string | null
     case 'vhostuser':
       return value('path');
     default:
-      // An empty drive may carry a <source> with nothing but startupPolicy.
+      // An empty drive may have a <source> with only startupPolicy.
       return value('file');
   }
 }
 
-/** `rbd:…` in QEMU's words varies by protocol; one URL shape for all of them is what people read. */
+/** Returns one URL form for all protocols, which have different forms in QEMU (`rbd:…`). */
 function networkUrl(source: XmlElement): string | null {
   const protocol = attribute(source, 'protocol');
   if (protocol === null) return null;
@@ -217,17 +217,17 @@ function interfaceSource(source: XmlElement | undefined): string | null {
   return host === undefined ? null : sourceValues(source).join('/');
 }
 
-/** Every attribute value and text below `<source>`: what tells two host devices apart. */
+/** Returns all attribute values and texts in `<source>`, which identify a host device. */
 function sourceValues(source: XmlElement | undefined): readonly string[] {
   if (source === undefined) return [];
   return [
     ...source.attributes
-      // What libvirt adds while the device is in use.
+      // libvirt adds these while the device is in use.
       .filter(({ name }) => name !== 'startupPolicy' && name !== 'index')
       .map(({ value }) => value),
     ...(textOf(source) === null ? [] : [source.text.trim()]),
     ...childElements(source)
-      // A USB device named by vendor and product has an address only while it is in use.
+      // A USB device with vendor and product has an address only while it is in use.
       .filter(({ name }) => name !== 'address' || child(source, 'vendor') === undefined)
       .flatMap(sourceValues),
   ];

@@ -1,13 +1,13 @@
-/** `<source>` of a disk or a drive: what it holds, as values and as markup. */
+/** `<source>` of a disk or a drive, as values and as markup. */
 import type { Disk } from './device.js';
 import { attribute, child, encodeAttribute } from './parse.js';
 
-/** Where a disk's content is on the host. */
+/** The place of a disk's content on the host. */
 export type DiskPlace =
   | { readonly type: 'file' | 'block'; readonly path: string }
   | { readonly type: 'volume'; readonly pool: string; readonly volume: string };
 
-/** An image on the host, by path or as a volume of one of its pools, or one that QEMU reads from its server. */
+/** An image on the host, by path or as a volume, or an image that QEMU streams. */
 export type MediaSource =
   | { readonly type: 'file'; readonly path: string }
   | { readonly type: 'volume'; readonly pool: string; readonly volume: string }
@@ -17,18 +17,18 @@ export type MediaSource =
 export interface NetworkSource {
   readonly type: 'network';
   readonly protocol: 'http' | 'https';
-  /** Name or address, an IPv6 one without brackets. */
+  /** Name or address; an IPv6 address without brackets. */
   readonly host: string;
   readonly port: number;
   /** `/image.iso`. */
   readonly path: string;
-  /** Without the question mark; null: none. */
+  /** Without the question mark; null if absent. */
   readonly query: string | null;
-  /** Of https: whether the server's certificate is verified, by the host's own list of authorities. */
+  /** For https: whether to verify the server's certificate with the authorities of the host. */
   readonly verify: boolean;
 }
 
-/** `<source>` of a disk of this type. */
+/** Returns the `<source>` of a disk of this type. */
 export function sourceMarkup(source: DiskPlace | NetworkSource): string {
   switch (source.type) {
     case 'file':
@@ -42,12 +42,14 @@ export function sourceMarkup(source: DiskPlace | NetworkSource): string {
   }
 }
 
-/** As `DiskSource.name` gives it. */
+/** Returns the name in the form of `DiskSource.name`. */
 export function networkName({ protocol, host, port, path }: NetworkSource): string {
   return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}/${path.replace(/^\//, '')}`;
 }
 
-/** What a drive holds, for another one to be given it; null for an empty drive and for what is no image of any of these kinds. */
+/**
+ * Returns the medium of a drive, for use in another drive; null for an empty drive or another type.
+ */
 export function mediaSourceOf({ source, element }: Disk): MediaSource | null {
   const { type, name, pool, volume } = source;
   if (type === 'file' && name !== null) return { type, path: name };

@@ -1,9 +1,11 @@
-/** Names of disks, `vda`, and the places on their bus that libvirt derives from them. */
+/**
+ * Targets of disks, for example `vda`, and the places on their bus that libvirt derives from them.
+ */
 import { DriverError } from '../../driver.js';
 import type { Disk } from './device.js';
 import type { Domain } from './domain.js';
 
-/** What names of disks begin with, by bus, and how many places a bus has; others can not be added to. */
+/** Prefix of targets and number of places by bus. Disks can be added to these buses only. */
 const buses: Readonly<Record<string, { readonly prefix: string; readonly places: number }>> = {
   virtio: { prefix: 'vd', places: 26 },
   sata: { prefix: 'sd', places: 26 },
@@ -13,10 +15,10 @@ const buses: Readonly<Record<string, { readonly prefix: string; readonly places:
 };
 
 /**
- * The first name for a disk or a drive on a bus that none has, and whose place on the bus, which libvirt derives from the name, is
- * free.
- * @param domains the definition, and the running machine where it runs.
- * @throws {DriverError} unsupported, where there is no such bus; noPlace, where the bus is full.
+ * Returns the first free target of a bus whose place, which libvirt derives from the target, is
+ * free too.
+ * @param domains the definition, and the running machine if it runs.
+ * @throws {DriverError} unsupported, if there is no such bus; noPlace, if the bus is full.
  */
 export function freeDiskTarget(domains: readonly Domain[], bus: string): string {
   const kind = buses[bus];
@@ -36,12 +38,15 @@ function placeOf({ address }: Disk): readonly string[] {
   return address?.type === 'drive' ? [[address.controller, address.bus, address.target, address.unit].join('/')] : [];
 }
 
-/** Controller, bus, target and unit, as virDomainDiskDefAssignAddress counts them; VirtIO and USB have no such places. */
+/**
+ * Returns controller, bus, target and unit, as virDomainDiskDefAssignAddress does. VirtIO and USB
+ * have no such places.
+ */
 function derivedPlace(bus: string, index: number): string {
   if (bus === 'ide') return [0, Math.floor(index / 2), 0, index % 2].join('/');
   if (bus === 'sata') return [Math.floor(index / 6), 0, 0, index % 6].join('/');
   if (bus !== 'scsi') return '';
-  // 15 a bus: unit 7 is the controller's own.
+  // A bus has 15 units, because the controller uses unit 7.
   const unit = index % 15;
   return [Math.floor(index / 15), 0, 0, unit < 7 ? unit : unit + 1].join('/');
 }

@@ -1,4 +1,4 @@
-/** Disks that are added to a machine and taken from it, as text: what stands beside them stays byte for byte. */
+/** Adds disks to a definition and removes them. The rest of the text stays byte for byte. */
 import { DriverError } from '../../driver.js';
 import type { Disk } from './device.js';
 import { sourceMarkup, type DiskPlace } from './disk-source.js';
@@ -6,16 +6,16 @@ import { readDomain, type Domain } from './domain.js';
 import { child, childElements, parseXml, type XmlDocument } from './parse.js';
 import { applySplices, insertChild, removeElement, sourceOf, type Splice } from './splice.js';
 
-/** A disk to be added. */
+/** A disk to add. */
 export interface NewDisk {
-  /** `vdb`. */
+  /** Target, for example `vdb`. */
   readonly target: string;
   readonly bus: string;
   readonly format: 'qcow2' | 'raw';
   readonly place: DiskPlace;
 }
 
-/** A `<disk>`, a line for each element: for virDomainAttachDeviceFlags and {@link withDisk}. */
+/** Returns a `<disk>` by lines, for virDomainAttachDeviceFlags and {@link withDisk}. */
 export function diskLines({ target, bus, format, place }: NewDisk): readonly string[] {
   return [
     `<disk type='${place.type}' device='disk'>`,
@@ -26,13 +26,16 @@ export function diskLines({ target, bus, format, place }: NewDisk): readonly str
   ];
 }
 
-/** The definition with one more disk. */
+/** Returns the definition with one more disk. */
 export function withDisk(xml: string, disk: NewDisk): string {
   const document = parseXml(xml);
   return applySplices(xml, [addDisk(document, diskLines(disk))]);
 }
 
-/** Adds lines behind the last disk or drive: what `<boot dev>` counts first stays first. @throws {DriverError} internal. */
+/**
+ * Adds lines after the last disk or drive, so that `<boot dev>` still means the same first disk.
+ * @throws {DriverError} internal.
+ */
 export function addDisk(document: XmlDocument, lines: readonly string[]): Splice {
   const devices = child(document.root, 'devices');
   if (devices === undefined) throw new DriverError('internal', 'adding a disk: the definition has no <devices>');
@@ -40,21 +43,21 @@ export function addDisk(document: XmlDocument, lines: readonly string[]): Splice
   return insertChild(document, devices, [...lines], after);
 }
 
-/** The definition without a disk; as it was where there is none. */
+/** Returns the definition without a disk; the same text if there is no such disk. */
 export function withoutDisk(xml: string, target: string): string {
   const document = parseXml(xml);
   const disk = findDisk(readDomain(document), target);
   return disk === undefined ? xml : applySplices(xml, [removeElement(document, disk.element)]);
 }
 
-/** A disk's own markup: the argument of virDomainDetachDeviceFlags. Undefined where there is none. */
+/** Returns the markup of a disk for virDomainDetachDeviceFlags, or undefined. */
 export function diskMarkup(xml: string, target: string): string | undefined {
   const document = parseXml(xml);
   const disk = findDisk(readDomain(document), target);
   return disk === undefined ? undefined : sourceOf(document, disk.element);
 }
 
-/** A disk by its name; drives with removable media are none. */
+/** Returns a disk by its target, or undefined. Drives with removable media are not disks. */
 export function findDisk({ devices }: Domain, target: string): Disk | undefined {
   return devices.disks.find((disk) => disk.target === target && (disk.device === 'disk' || disk.device === 'lun'));
 }

@@ -263,7 +263,7 @@ describe('readMemoryKiB', () => {
   });
 
   it.each([`<m unit='XB'>1</m>`, '<m>-1</m>', '<m>much</m>'])('refuses %s (B4)', (xml) => {
-    expect(() => readMemoryKiB(parseXml(xml).root)).toThrow('is not one');
+    expect(() => readMemoryKiB(parseXml(xml).root)).toThrow('is not a memory size');
   });
 });
 

@@ -1,5 +1,6 @@
 /**
- * What a domain's XML says, as plain data in libvirt's words. Reads live and inactive XML alike; aliases are in live XML only.
+ * Reads a domain's XML as plain data with libvirt's names, both live and inactive XML. Only live
+ * XML has aliases.
  * @see https://libvirt.org/formatdomain.html
  */
 import { DriverError } from '../../driver.js';
@@ -15,13 +16,13 @@ import { readMemoryKiB } from './size.js';
 /** `<loader>` of `<os>`. */
 export interface Loader {
   readonly path: string | null;
-  /** `pflash`, `rom`; null where the firmware is selected by libvirt. */
+  /** `pflash`, `rom`; null if libvirt selects the firmware. */
   readonly type: string | null;
   readonly readonly: boolean;
   readonly secure: boolean;
 }
 
-/** `<os>`: the machine's type and what boots it. */
+/** `<os>`: the machine type and the firmware. */
 export interface OperatingSystem {
   /** `hvm`. */
   readonly type: string | null;
@@ -29,25 +30,25 @@ export interface OperatingSystem {
   readonly architecture: string;
   /** `pc-q35-7.2`. */
   readonly machineType: string;
-  /** `<os firmware>`: libvirt selects the firmware; null where the definition names it itself or has none. */
+  /** `<os firmware>`: libvirt selects the firmware; null if the definition names it or has none. */
   readonly firmware: string | null;
-  /** `<firmware><feature>` by name: what libvirt is to look for, or to avoid. */
+  /** `<firmware><feature>` by name: features that libvirt must select or avoid. */
   readonly firmwareFeatures: ReadonlyMap<string, boolean>;
   readonly loader: Loader | null;
   readonly nvram: { readonly path: string | null; readonly template: string | null } | null;
-  /** `<boot dev>` in their order: `hd`, `cdrom`, `network`, `fd`. */
+  /** `<boot dev>` in order: `hd`, `cdrom`, `network`, `fd`. */
   readonly bootDevices: readonly string[];
   readonly bootMenu: boolean;
-  /** A kernel is booted directly: no boot order has any effect. */
+  /** The machine boots a kernel directly, so that no boot order applies. */
   readonly directKernel: boolean;
 }
 
-/** What is read of `<domain>`. */
+/** The data of `<domain>`. */
 export interface Domain {
   /** Canonical, lower case. */
   readonly uuid: string;
   readonly name: string;
-  /** libvirt's number of the running instance; null when it is shut off. */
+  /** Domain id of libvirt; null if the machine is off. */
   readonly id: number | null;
   /** `kvm`, `qemu`. */
   readonly type: string;
@@ -58,21 +59,21 @@ export interface Domain {
   readonly emulator: string | null;
   readonly sysinfo: SysinfoSnapshot;
   readonly processors: ProcessorTopology;
-  /** `<memory>`: what the machine boots with. */
+  /** `<memory>`: memory at boot. */
   readonly memoryKiB: number;
-  /** `<currentMemory>`: what the balloon leaves of it. */
+  /** `<currentMemory>`: memory that the balloon leaves to the guest. */
   readonly currentMemoryKiB: number;
   readonly memoryDevices: readonly MemoryDeviceSnapshot[];
-  /** `<maxMemory slots>`; 0 where there are none. */
+  /** `<maxMemory slots>`; 0 if absent. */
   readonly memorySlots: number;
   readonly devices: Devices;
-  /** Null: it has none that one can connect to. */
+  /** Null if the machine has no serial port with a console. */
   readonly serialPort: SerialPort | null;
 }
 
 /**
- * Reads the id of the running instance from the start tag alone, as most machines of a large host are off.
- * @returns null where the machine is off. @throws {DriverError} internal, where it is no domain.
+ * Reads the domain id from the start tag only, because most machines of a large host are off.
+ * @returns null if the machine is off. @throws {DriverError} internal, if the XML is not a domain.
  */
 export function readInstanceId(xml: string): number | null {
   const attributes = /^<domain\b([^>]*)>/.exec(xml)?.[1];
@@ -81,10 +82,10 @@ export function readInstanceId(xml: string): number | null {
   return id === undefined ? null : Number(id);
 }
 
-/** The domains of documents that are in use. */
+/** Cache of parsed domains by document. */
 const domains = new WeakMap<XmlDocument, Domain>();
 
-/** Reads a domain's XML. @throws {DriverError} internal, where it is no domain. */
+/** Reads a domain's XML. @throws {DriverError} internal, if the XML is not a domain. */
 export function readDomain(xml: string | XmlDocument): Domain {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
   const known = domains.get(document);
@@ -156,7 +157,10 @@ function readOperatingSystem(os: XmlElement | undefined): OperatingSystem {
   };
 }
 
-/** UEFI firmware is the only kind that is mapped as flash memory; what libvirt selects itself is stated. */
+/**
+ * Returns the firmware type. Only UEFI firmware is mapped as flash memory. The definition states
+ * what libvirt selects.
+ */
 function firmwareType(os: OperatingSystem): FirmwareType {
   if (os.firmware !== null) return os.firmware === 'efi' ? 'efi' : 'bios';
   return os.loader?.type === 'pflash' ? 'efi' : 'bios';
@@ -187,7 +191,7 @@ function readProcessors(root: XmlElement): ProcessorTopology {
   const mode = attribute(cpu, 'mode');
   return {
     count: Number(attribute(vcpu, 'current') ?? maximum),
-    // Without a topology libvirt gives QEMU one socket per vCPU.
+    // Without a topology libvirt defines one socket per vCPU.
     sockets: part('sockets', maximum),
     coresPerSocket: part('dies', 1) * part('clusters', 1) * part('cores', 1),
     threadsPerCore: part('threads', 1),

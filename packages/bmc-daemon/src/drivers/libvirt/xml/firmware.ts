@@ -1,4 +1,7 @@
-/** Edits of what a machine's firmware is, for Redfish's boot mode. @see https://libvirt.org/formatdomain.html#operating-system-booting */
+/**
+ * Edits the firmware of a machine, for Redfish's boot mode. @see
+ * https://libvirt.org/formatdomain.html#operating-system-booting
+ */
 import { DriverError } from '../../driver.js';
 import type { FirmwareType } from '../../driver.js';
 import { readDomain, type OperatingSystem } from './domain.js';
@@ -8,17 +11,23 @@ import { applySplices, insertChild, removeAttribute, removeElement, setAttribute
 
 /** The files of a firmware; null: libvirt selects them. */
 export interface FirmwareChoice {
-  /** Firmware file on the host; null: libvirt selects one (UEFI), or the machine type's own (BIOS). */
+  /**
+   * Firmware file on the host; null: libvirt selects one (UEFI), or the default of the machine type
+   * (BIOS).
+   */
   readonly loaderPath: string | null;
-  /** Master copy of the variable store for a `loaderPath` that libvirt does not know; null: libvirt's own pairing. */
+  /**
+   * Template of the variables for a `loaderPath` that libvirt does not know; null: libvirt finds
+   * it.
+   */
   readonly nvramTemplate: string | null;
-  /** The image at `loaderPath` starts in System Management Mode only. */
+  /** The image at `loaderPath` requires System Management Mode. */
   readonly requiresSmm?: boolean;
 }
 
 /**
- * What the variables of a definition are made of: as long as it stays the same they need not be made anew. Null: a machine that boots
- * by BIOS has none.
+ * Returns the identity of the template of a definition's variables. While it stays the same, the
+ * variables fit. Null: a BIOS machine has none.
  */
 export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string | null {
   if (firmware !== 'efi') return null;
@@ -29,11 +38,13 @@ export function variablesOf(os: OperatingSystem, firmware: FirmwareType): string
 }
 
 /**
- * The definition with the firmware wanted; the same text where it has that already, so that a user's own choice of UEFI firmware
- * stays when UEFI is asked for. After a change the old variable store is the wrong one: start with VIR_DOMAIN_START_RESET_NVRAM.
+ * Returns the definition with the requested firmware; the same text if it has that type already, so
+ * that the user's own choice of UEFI firmware stays. After a change the old variables do not fit:
+ * start with VIR_DOMAIN_START_RESET_NVRAM.
  *
- * What libvirt selects has Secure Boot off: left to itself it takes firmware with enrolled keys, on which nothing unsigned boots.
- * @throws {DriverError} unsupported, for BIOS on a machine that has none of its own.
+ * Secure Boot is off in firmware that libvirt selects. By default libvirt would select firmware
+ * with enrolled keys, which boots nothing unsigned.
+ * @throws {DriverError} unsupported, for BIOS on a machine type without BIOS.
  */
 export function withFirmware(xml: string, firmware: FirmwareType, choice: FirmwareChoice): string {
   const document = parseXml(xml);
@@ -78,7 +89,7 @@ function isAsWanted(
 ): boolean {
   if (current !== wanted) return false;
   if (loaderPath !== null) return os.loader?.path === loaderPath;
-  // A BIOS machine with a ROM of its own has its firmware just as one without.
+  // A ROM in the definition of a BIOS machine is BIOS too.
   return true;
 }
 

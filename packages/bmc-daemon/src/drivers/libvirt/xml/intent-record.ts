@@ -1,39 +1,42 @@
 /**
- * Operations of several steps that have begun, as a machine's metadata keeps them. An operation writes its intent before its
- * first step and removes it with its last, so a daemon that starts after a crash finishes the operation.
+ * Intents in a machine's metadata: operations of several steps that have begun. An operation writes
+ * its intent before its first step and removes it with its last step. A daemon that starts after a
+ * crash finishes the operation.
  */
 import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
-/** The machine is off and has to run. */
+/** The machine must be started. */
 export interface StartIntent {
   readonly kind: 'start';
-  /** The start is a boot, and a saved state is dropped; else the machine goes on from its saved state. */
+  /**
+   * True: the machine must boot, and a saved state is removed. False: it continues its saved state.
+   */
   readonly fresh: boolean;
 }
 
-/** The machine has to run in a new process. */
+/** The machine must run in a new process. */
 export interface RestartIntent {
   readonly kind: 'restart';
-  /** libvirt's id of the process that has to end. */
+  /** libvirt's id of the process that must end. */
   readonly instance: number;
-  /** The process is destroyed; else the guest was asked to shut down. */
+  /** True: the daemon destroys the process. False: it has asked the guest to shut down. */
   readonly force: boolean;
 }
 
-/** The guest's drive has to hold what the definition's drive holds. */
+/** The drive of the guest must have the image of the definition. */
 export interface DriveIntent {
   readonly kind: 'drive';
   readonly device: MediaDevice;
 }
 
-/** libvirt's autostart has to have this value. */
+/** libvirt's autostart must have this value. */
 export interface AutostartIntent {
   readonly kind: 'autostart';
   readonly on: boolean;
 }
 
-/** The running QEMU has to know the boot order of the definition. */
+/** The running QEMU must have the boot order of the definition. */
 export interface OrderIntent {
   readonly kind: 'order';
 }
@@ -41,10 +44,10 @@ export interface OrderIntent {
 /** An operation that has begun. A machine has at most one of each kind, and one `drive` for each device. */
 export type Intent = StartIntent | RestartIntent | DriveIntent | AutostartIntent | OrderIntent;
 
-/** Intents of a machine; null where there is none. */
+/** Intents of a machine; null if there are none. */
 export type Intents = readonly Intent[] | null;
 
-/** Returns null for an element that this version does not write. */
+/** Reads an intent; null for an unknown one. */
 export function readIntent(element: XmlElement): Intent | null {
   switch (attribute(element, 'kind')) {
     case 'start':
@@ -64,7 +67,7 @@ export function readIntent(element: XmlElement): Intent | null {
   }
 }
 
-/** Reads the attribute by which version 0.1 kept a restart; null where there is none. */
+/** Reads the restart attribute of version 0.1; null if absent. */
 export function restartOf(instance: string | null, force = false): RestartIntent | null {
   if (instance === null || !/^\d+$/.test(instance)) return null;
   return { kind: 'restart', instance: Number(instance), force };
@@ -87,27 +90,27 @@ export function renderIntent(intent: Intent): Readonly<Record<string, string | n
   }
 }
 
-/** Returns the intents with one more, in the place of an earlier one about the same thing. */
+/** Returns the intents with this intent, which replaces one of the same kind. */
 export function withIntent(intents: Intents, intent: Intent): Intents {
   return [...(intents ?? []).filter((known) => !isSame(known, intent)), intent];
 }
 
-/** Returns the intents without the one about the same thing; null where none is left. */
+/** Returns the intents without one of the same kind; null if none is left. */
 export function withoutIntent(intents: Intents, intent: Intent): Intents {
   return orNull((intents ?? []).filter((known) => !isSame(known, intent)));
 }
 
-/** Returns the intents without those about power; null where none is left. */
+/** Returns the intents without start and restart; null if none is left. */
 export function withoutPowerIntent(intents: Intents): Intents {
   return orNull((intents ?? []).filter(({ kind }) => kind !== 'start' && kind !== 'restart'));
 }
 
-/** Returns the intent about power. */
+/** Returns the start or restart intent, or null. */
 export function powerIntent(intents: Intents): StartIntent | RestartIntent | null {
   return intents?.find((intent) => intent.kind === 'start' || intent.kind === 'restart') ?? null;
 }
 
-/** Power is one thing: a machine that is to start is not to restart. */
+/** Start and restart are the same kind, because a machine needs only one of them. */
 function isSame(a: Intent, b: Intent): boolean {
   const power = (kind: Intent['kind']): boolean => kind === 'start' || kind === 'restart';
   if (a.kind === 'drive' && b.kind === 'drive') return a.device === b.device;

@@ -1,4 +1,4 @@
-/** The settings of a definition that a client may change as BIOS attributes, and edits of them. */
+/** Reads and edits the settings of a definition that clients see as BIOS attributes. */
 import { DriverError } from '../../driver.js';
 import { effectiveBootOrder, deviceKeys, withOwnOrder } from './boot-order.js';
 import { readDomain } from './domain.js';
@@ -7,20 +7,23 @@ import type { XmlDocument, XmlElement } from './parse.js';
 import { readMemoryKiB } from './size.js';
 import { applySplices, removeAttribute, setAttribute, type Splice } from './splice.js';
 
-/** What a change of these may be; absent members stay. */
+/** A change of these settings; absent members stay. */
 export interface HardwareChange {
   readonly cpuCount?: number;
   readonly memoryMiB?: number;
   readonly networkBoot?: boolean;
 }
 
-/** The most that the definition allows. */
+/** Reads the maximum values that the definition allows. */
 export function readLimits({ root }: XmlDocument): { readonly cpuCount: number; readonly memoryMiB: number } {
   const maximum = Math.max(readMemoryKiB(child(root, 'maxMemory')), readMemoryKiB(child(root, 'memory')));
   return { cpuCount: Number(textOf(child(root, 'vcpu')) ?? 1), memoryMiB: Math.floor(maximum / 1024) };
 }
 
-/** Whether the machine tries its first network interface by itself; null where it has none. */
+/**
+ * Returns whether the first network interface is in the machine's boot order; null without an
+ * interface.
+ */
 export function bootsFromNetwork(xml: string | XmlDocument): boolean | null {
   const domain = readDomain(xml);
   const [first] = domain.devices.interfaces;
@@ -28,9 +31,9 @@ export function bootsFromNetwork(xml: string | XmlDocument): boolean | null {
 }
 
 /**
- * The definition with these settings.
- * @throws {DriverError} unsupported, saying why, for a definition that says in more than one place what would change; invalid above
- * the maximum.
+ * Returns the definition with these settings.
+ * @throws {DriverError} unsupported, if the definition has the value in several places; invalid,
+ *   above the maximum.
  */
 export function withHardware(xml: string, { cpuCount, memoryMiB, networkBoot }: HardwareChange): string {
   let result = xml;
@@ -62,12 +65,11 @@ function withMemory(xml: string, memoryMiB: number): string {
   if (memoryKiB === memoryMiB * 1024) return xml;
   const doing = `setting the memory of ${name}`;
   if (child(document.root, 'cpu', 'numa') !== undefined) {
-    // libvirt takes the sum of the cells, whatever <memory> says.
+    // libvirt uses the sum of the cells and ignores <memory>.
     throw new DriverError('unsupported', `${doing}: its definition has NUMA cells`);
   }
   const memory = child(document.root, 'memory');
-  if (memory === undefined)
-    throw new DriverError('unsupported', `${doing}: its definition does not tell how much it has`);
+  if (memory === undefined) throw new DriverError('unsupported', `${doing}: its definition has no memory size`);
   const current = child(document.root, 'currentMemory');
   const write = (element: XmlElement): readonly Splice[] => [
     ...(attribute(element, 'unit') === null ? [] : [setAttribute(document, element, 'unit', 'KiB')]),

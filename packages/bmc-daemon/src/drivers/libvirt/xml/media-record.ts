@@ -1,28 +1,28 @@
-/** What the daemon has put into a drive of a machine, as its metadata keeps it: one element for each kind of drive. */
+/** Records of inserted images in a machine's metadata: one element for each device. */
 import { MEDIA_DEVICES, type MediaDevice } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
-/** An image that the daemon put into a drive. */
+/** An image that the daemon has inserted. */
 export interface MediaRecord {
   readonly device: MediaDevice;
-  /** Target name of the drive. */
+  /** Target of the drive. */
   readonly drive: string;
-  /** URL that it came from, without credentials. */
+  /** URL of the image, without credentials. */
   readonly image: string;
   readonly imageName: string;
-  /** As {@link DiskSource.name}: a drive that holds something else was changed by the user since. */
+  /** As {@link DiskSource.name}. If the drive has another source, the user has changed it. */
   readonly source: string;
-  /** What was asked for, whatever the drive made of it. */
+  /** The requested protection, even if the drive is always read-only. */
   readonly writeProtected: boolean;
-  /** Whether the definition's drive was `<readonly/>` before, so that it is again when it is empty. */
+  /** Whether the drive was `<readonly/>` before, so that an eject can restore it. */
   readonly driveReadonly: boolean;
 }
 
-/** Null for what is not as this version, or the first one, writes it. */
+/** Reads a record; null for an unknown format. Version 0.1 is supported. */
 export function readMediaRecord(element: XmlElement): MediaRecord | null {
   const [drive, image] = [attribute(element, 'drive'), attribute(element, 'image')];
   const [imageName, source] = [attribute(element, 'name'), attribute(element, 'source')];
-  // The first version knew nothing but CD drives.
+  // Version 0.1 had only CD drives.
   const kind = attribute(element, 'device') ?? 'cdrom';
   const device = MEDIA_DEVICES.find((known) => known === kind);
   if (device === undefined || drive === null || image === null || imageName === null || source === null) return null;
@@ -38,7 +38,7 @@ export function readMediaRecord(element: XmlElement): MediaRecord | null {
   };
 }
 
-/** The attributes of the element. */
+/** Returns the attributes of the element. */
 export function renderMediaRecord(record: MediaRecord): Readonly<Record<string, string>> {
   const { device, drive, image, imageName, source } = record;
   return {
@@ -52,17 +52,17 @@ export function renderMediaRecord(record: MediaRecord): Readonly<Record<string, 
   };
 }
 
-/** The record of a kind of drive; undefined: nothing was put into it. */
+/** Returns the record of a device, or undefined. */
 export function mediaRecord(records: readonly MediaRecord[] | null, device: MediaDevice): MediaRecord | undefined {
   return records?.find((record) => record.device === device);
 }
 
-/** The records with this one in place of the one for its drive. */
+/** Returns the records with this record, which replaces one of the same device. */
 export function withMediaRecord(records: readonly MediaRecord[] | null, record: MediaRecord): readonly MediaRecord[] {
   return [...(records ?? []).filter(({ device }) => device !== record.device), record];
 }
 
-/** The records without that of a drive; null where none is left. */
+/** Returns the records without that of a device; null if none is left. */
 export function withoutMediaRecord(
   records: readonly MediaRecord[] | null,
   device: MediaDevice,

@@ -1,9 +1,9 @@
-/** How images of a machine's drives are to be downloaded, as its metadata keeps it: one element, with the records in JSON. */
+/** Download settings of drives in a machine's metadata: one element, with JSON. */
 import { z } from 'zod';
 import { MEDIA_DEVICES, untouchedMedia, type MediaDevice, type MediaSettings } from '../../media-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
-/** What is kept of one drive, whatever is in it. */
+/** The settings of one drive. */
 export interface MediaSettingsRecord extends MediaSettings {
   readonly device: MediaDevice;
 }
@@ -16,28 +16,28 @@ const schema = z.array(
   }),
 );
 
-/** Null: nothing; also for what is not as this version writes it. */
+/** Reads the settings; null if there are none, or the format is unknown. */
 export function readMediaSettings(element: XmlElement): readonly MediaSettingsRecord[] | null {
   try {
     return schema.parse(JSON.parse(attribute(element, 'kept') ?? '')) satisfies readonly MediaSettingsRecord[];
   } catch {
-    // A slip in hand-edited metadata must not make a machine unreadable.
+    // A mistake in edited metadata must not make a machine unreadable.
     return null;
   }
 }
 
-/** The attributes of the element. */
+/** Returns the attributes of the element. */
 export function renderMediaSettings(records: readonly MediaSettingsRecord[]): Readonly<Record<string, string>> {
   return { kept: JSON.stringify(records) };
 }
 
-/** What holds for a kind of drive. */
+/** Returns the settings of a device. */
 export function mediaSettings(records: readonly MediaSettingsRecord[] | null, device: MediaDevice): MediaSettings {
   const { verifyCertificate, certificates } = records?.find((record) => record.device === device) ?? untouchedMedia;
   return { verifyCertificate, certificates };
 }
 
-/** The records with these settings for a kind of drive; null where nothing is left to keep. */
+/** Returns the records with these settings of a device; null if none is left. */
 export function withMediaSettings(
   records: readonly MediaSettingsRecord[] | null,
   device: MediaDevice,

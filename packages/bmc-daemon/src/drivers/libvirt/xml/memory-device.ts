@@ -1,9 +1,12 @@
-/** Memory modules that are plugged into a domain, `<memory>` in `<devices>`. @see https://libvirt.org/formatdomain.html#memory-devices */
+/**
+ * Reads memory modules: `<memory>` in `<devices>`. @see
+ * https://libvirt.org/formatdomain.html#memory-devices
+ */
 import type { MemoryDeviceSnapshot } from '../../driver.js';
 import { attribute, child, childElements, type XmlElement } from './parse.js';
 import { readMemoryKiB } from './size.js';
 
-/** In their order; a device that is sized while the guest runs (`virtio-mem`) has the size that it has now. */
+/** Returns the modules in order. A resizable device (`virtio-mem`) has its present size. */
 export function readMemoryDevices(devices: XmlElement | undefined): readonly MemoryDeviceSnapshot[] {
   return childElements(devices, 'memory').map((element) => {
     const target = child(element, 'target');

@@ -1,5 +1,6 @@
 /**
- * What the daemon keeps with a machine, in the domain's own metadata: it survives restarts of the daemon and moves with the VM.
+ * The record of the daemon in a domain's metadata. It survives restarts of the daemon and moves
+ * with the machine.
  *
  * ```xml
  * <rackless:machine xmlns:rackless='https://rackless.dev/xmlns/bmc/1' indicator='lit'>
@@ -37,32 +38,32 @@ export const METADATA_URI = 'https://rackless.dev/xmlns/bmc/1';
 /** For virDomainSetMetadata: `key`. */
 export const METADATA_PREFIX = 'rackless';
 
-/** An override, with what its order has replaced. */
+/** An override, with the order that it has replaced. */
 export interface BootRecord extends BootOverride {
-  /** While the persistent definition has the override's order: the user's own, to be put back. */
+  /** The order of the user, while the persistent definition has that of the override. */
   readonly saved: SavedBootOrder | null;
 }
 
-/** Null where nothing was ever set. */
+/** The record. A member is null if no client has set it. */
 export interface MachineRecord {
   readonly indicator: IndicatorState | null;
   readonly boot: BootRecord | null;
-  /** What the daemon put into drives, one image for each kind of drive. */
+  /** Inserted images, one for each device. */
   readonly media: readonly MediaRecord[] | null;
   readonly mediaSettings: readonly MediaSettingsRecord[] | null;
   readonly settings: SettingsRecord | null;
   readonly disks: readonly DiskRecord[] | null;
   readonly unattached: readonly UnattachedRecord[] | null;
   readonly owner: OwnerRecord | null;
-  /** Operations that have begun and have to be finished. */
+  /** Operations that have begun and must be finished. */
   readonly intents: Intents;
-  /** The firmware was changed: the variable store of the old one is to be thrown away with the next start. */
+  /** The firmware has changed: the next start must reset the variables. */
   readonly resetNvram: boolean;
-  /** Children of our element that this version does not know, as markup without our prefix; written back as they are. */
+  /** Unknown child elements, as markup without prefix; written back unchanged. */
   readonly unknown: readonly string[];
 }
 
-/** A machine that no client has touched. */
+/** The record of a machine that no client has changed. */
 export const emptyRecord: MachineRecord = {
   indicator: null,
   boot: null,
@@ -82,8 +83,8 @@ const ENABLED: readonly BootOverrideEnabled[] = ['disabled', 'once', 'continuous
 const TARGETS: readonly BootTarget[] = ['network', 'cdrom', 'hd', 'fd', 'usb', 'none', 'http', 'path', 'next'];
 
 /**
- * The record in a domain's XML. What is not as this version writes it reads as never set: a slip in hand-edited metadata must
- * not make a machine unreadable.
+ * Reads the record in a domain's XML. A member with an unknown format reads as never set, because a
+ * mistake in edited metadata must not make a machine unreadable.
  */
 export function readMetadata(xml: string | XmlDocument): MachineRecord {
   const document = typeof xml === 'string' ? parseXml(xml) : xml;
@@ -91,12 +92,17 @@ export function readMetadata(xml: string | XmlDocument): MachineRecord {
   return element === undefined ? emptyRecord : readElement(document, element);
 }
 
-/** Markup for virDomainSetMetadata: without prefixes, libvirt puts the elements into the namespace itself. */
+/**
+ * Returns the markup for virDomainSetMetadata, without prefixes: libvirt sets the namespace itself.
+ */
 export function renderMetadata(record: MachineRecord): string {
   return render(record, '', '');
 }
 
-/** The definition with this record, in place of the one that it has; no `<metadata>` is added for an empty record. */
+/**
+ * Returns the definition with this record instead of its present record. Adds no `<metadata>` for
+ * an empty record.
+ */
 export function withMetadata(xml: string, record: MachineRecord): string {
   const document = parseXml(xml);
   const existing = findElement(document);
@@ -106,20 +112,20 @@ export function withMetadata(xml: string, record: MachineRecord): string {
   const metadata = child(document.root, 'metadata');
   if (metadata !== undefined) return applySplices(xml, [insertChild(document, metadata, markup)]);
   const lines = ['<metadata>', `  ${markup}`, '</metadata>'];
-  // libvirt writes <metadata> behind what names the machine.
+  // libvirt writes <metadata> after these elements.
   const names = ['description', 'title', 'genid', 'uuid', 'name'];
   const after = names.map((name) => child(document.root, name)).find((element) => element !== undefined);
   return applySplices(xml, [insertChild(document, document.root, lines, after ?? null)]);
 }
 
-/** Returns the definition with a change of its record; the same text where nothing changes. */
+/** Returns the definition with a changed record; the same text if nothing changes. */
 export function withRecord(xml: string, edit: (record: MachineRecord) => MachineRecord): string {
   const record = readMetadata(xml);
   const changed = edit(record);
   return changed === record ? xml : withMetadata(xml, changed);
 }
 
-/** Whether there is nothing to keep. */
+/** Returns whether the record is empty. */
 function isEmpty({ resetNvram, unknown, ...others }: MachineRecord): boolean {
   return !resetNvram && unknown.length === 0 && Object.values(others).every((value) => value === null);
 }
@@ -205,7 +211,7 @@ function render(record: MachineRecord, prefix: string, namespace: string): strin
     ...unknown.map((markup) => withPrefix(markup, prefix)),
   ];
   const start = `<${prefix}machine${namespace}${attributes({ indicator, resetNvram })}`;
-  // On one line: libvirt breaks it itself, and line breaks inside `unknown` are not ours to indent.
+  // On one line: libvirt adds line breaks, and line breaks inside `unknown` must stay.
   return children.length === 0 ? `${start}/>` : `${start}>${children.join('')}</${prefix}machine>`;
 }
 
@@ -225,7 +231,7 @@ function attributes(values: Readonly<Record<string, string | number | null>>): s
     .join('');
 }
 
-/** The tags inside an element, itself included, that are in our namespace, renamed by splices. */
+/** Renames the tags of an element and its descendants in our namespace, by splices. */
 function renameTags(document: XmlDocument, element: XmlElement, rename: (name: XmlElement) => string): string {
   const tags = (node: XmlElement): readonly XmlElement[] => [
     node,

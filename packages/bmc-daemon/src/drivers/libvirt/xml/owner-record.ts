@@ -1,14 +1,14 @@
-/** What a machine's owners keep with it, as attributes of one element of its metadata. */
+/** Data that clients store with a machine, as attributes of one metadata element. */
 import type { FirmwareUpdate } from '../../driver.js';
 import { attribute, type XmlElement } from './parse.js';
 
-/** Absent: never set. */
+/** A member is absent if no client has set it. */
 export interface OwnerRecord {
   readonly assetTag?: string;
   readonly firmwareUpdate?: FirmwareUpdate;
 }
 
-/** Null where nothing in it is ours. */
+/** Reads the record; null if it is empty. */
 export function readOwnerRecord(element: XmlElement): OwnerRecord | null {
   const assetTag = attribute(element, 'assetTag');
   const [installed, staged] = [attribute(element, 'firmware'), attribute(element, 'stagedFirmware')];
@@ -19,7 +19,7 @@ export function readOwnerRecord(element: XmlElement): OwnerRecord | null {
   return Object.keys(record).length === 0 ? null : record;
 }
 
-/** Attributes; null is not written. */
+/** Returns the attributes; null values are not written. */
 export function renderOwnerRecord({ assetTag, firmwareUpdate }: OwnerRecord): Readonly<Record<string, string | null>> {
   return {
     assetTag: assetTag ?? null,

@@ -1,14 +1,15 @@
 /**
- * An XML reader that says where everything stands in the text, so that an edit is a splice of that text: no library
- * gives back unchanged what it was not asked to change.
+ * An XML parser that gives the position of everything in the text, so that an edit is a splice of
+ * that text. No library returns unchanged what it was not asked to change.
  *
- * Why not a library: the trees (xmldom, fast-xml-parser, libxmljs2) know no offsets, and saxes, the one tokenizer that counts
- * positions, gives them for tags only, never for an attribute's value. What libvirt serialises is a small, already validated
- * part of XML: one document, no DOCTYPE, no entities but the five of XML 1.0 and character references.
+ * Why not a library: the tree libraries (xmldom, fast-xml-parser, libxmljs2) have no offsets.
+ * saxes, the only tokenizer with positions, has them for tags only and not for attribute values.
+ * libvirt writes a small, validated part of XML: one document, no DOCTYPE, only the five entities
+ * of XML 1.0 and character references.
  */
 import { DriverError } from '../../driver.js';
 
-/** One attribute; `valueStart` and `valueEnd` enclose what stands between its quotes. */
+/** One attribute. `valueStart` and `valueEnd` are the offsets between its quotes. */
 export interface XmlAttribute {
   /** As written, `xmlns:qemu`. */
   readonly name: string;
@@ -18,11 +19,14 @@ export interface XmlAttribute {
   readonly start: number;
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** Offset behind the closing quote. */
+  /** Offset after the closing quote. */
   readonly end: number;
 }
 
-/** A comment, CDATA section or processing instruction: never touched, but it has a place among its siblings. */
+/**
+ * A comment, CDATA section or processing instruction. It never changes, but has a place among its
+ * siblings.
+ */
 export interface XmlOther {
   readonly kind: 'other';
   readonly start: number;
@@ -36,7 +40,7 @@ export interface XmlElement {
   readonly name: string;
   /** Without the prefix. */
   readonly localName: string;
-  /** What the prefix stands for here; null for libvirt's own elements, which have none. */
+  /** Namespace of the prefix; null for libvirt's own elements, which have none. */
   readonly namespace: string | null;
   readonly attributes: readonly XmlAttribute[];
   readonly parent: XmlElement | null;
@@ -46,16 +50,16 @@ export interface XmlElement {
   readonly text: string;
   /** Offset of `<`. */
   readonly start: number;
-  /** Offset behind the start tag's `>`. */
+  /** Offset after the start tag's `>`. */
   readonly contentStart: number;
   /** Offset of the end tag's `<`; for `<a/>` the same as `contentStart`. */
   readonly contentEnd: number;
-  /** Offset behind the element. */
+  /** Offset after the element. */
   readonly end: number;
   readonly selfClosing: boolean;
 }
 
-/** A text and its root. */
+/** A text and its root element. */
 export interface XmlDocument {
   readonly source: string;
   readonly root: XmlElement;
@@ -81,13 +85,13 @@ const SPACE = /\s*/y;
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
 
 function fault(source: string, offset: number, why: string): DriverError {
-  // Never the text itself: it holds passwords.
+  // The text itself has passwords and must not be in the error.
   const line = source.slice(0, offset).split('\n').length;
   return new DriverError('internal', `reading domain xml on line ${line}: ${why}`);
 }
 
 /**
- * Character data or an attribute's raw value as the characters it stands for.
+ * Decodes character data or a raw attribute value.
  * @throws {DriverError} internal, for an entity that XML 1.0 does not define.
  */
 export function decodeText(raw: string): string {
@@ -105,31 +109,35 @@ export function decodeText(raw: string): string {
   });
 }
 
-/** Text for between two tags. */
+/** Encodes text for use between tags. */
 export function encodeText(text: string): string {
-  // A raw carriage return would come back as a line feed (XML 1.0 §2.11).
+  // A parser would read a raw carriage return as a line feed (XML 1.0 §2.11).
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/\r/g, '&#13;');
 }
 
-/** Text for between two quotes of the kind given; the other kind stays as it is. */
+/** Encodes text for use between these quotes. The other kind of quote stays. */
 export function encodeAttribute(text: string, quote: '"' | "'" = "'"): string {
   return (
     encodeText(text)
       .replace(quote === "'" ? /'/g : /"/g, quote === "'" ? '&apos;' : '&quot;')
-      // Attribute values are normalised: a raw tab or line feed would come back as a space (XML 1.0 §3.3.3).
+      // A parser normalizes attribute values: it would read a raw tab or line feed as a space (XML
+      // 1.0 §3.3.3).
       .replace(/\t/g, '&#9;')
       .replace(/\n/g, '&#10;')
   );
 }
 
-/** Documents that were parsed last, the newest first: one operation reads the same text in several ways. */
+/** The latest documents, newest first, because an operation reads the same text several times. */
 const recent: XmlDocument[] = [];
-/** As many machines as are read at the same time, each with a definition and a running instance. */
+/** Machines that are read at the same time, each with a definition and a running instance. */
 const MOST_RECENT = 16;
 
-/** Reads one domain (or metadata) document. @throws {DriverError} internal, with a line number, where it is not well-formed. */
+/**
+ * Parses one domain or metadata document. @throws {DriverError} internal, with a line number, if it
+ * is not well-formed.
+ */
 export function parseXml(source: string): XmlDocument {
-  // Texts of different machines differ within their first lines, so a comparison costs little.
+  // Texts of different machines differ in their first lines, so that the comparison is fast.
   const known = recent.find((document) => document.source === source);
   if (known !== undefined) return known;
   const document = parse(source);
@@ -172,7 +180,7 @@ function parse(source: string): XmlDocument {
     const valueStart = at + 1;
     const valueEnd = find(quote, valueStart);
     at = valueEnd + 1;
-    // Raw white space in a value reads as a space each (XML 1.0 §3.3.3).
+    // Each raw white-space character in a value is a space (XML 1.0 §3.3.3).
     const value = decodeText(source.slice(valueStart, valueEnd).replace(/\r\n|[\t\r\n]/g, ' '));
     return { name, value, start, valueStart, valueEnd, end: at };
   };
@@ -248,7 +256,7 @@ function parse(source: string): XmlDocument {
     } else if (source.startsWith('<?', at)) {
       at = skipOther(tree.open, at, find('?>', at) + 2);
     } else if (source.startsWith('<!', at)) {
-      // A DOCTYPE can define entities, external and recursive ones too; libvirt never writes one.
+      // A DOCTYPE can define external and recursive entities. libvirt never writes one.
       throw fault(source, at, 'a declaration that libvirt does not write');
     } else {
       readStartTag();
@@ -264,7 +272,10 @@ function skipOther(parent: OpenElement | null, start: number, end: number): numb
   return end;
 }
 
-/** The namespace URI that a prefix (`''` is the default one) stands for at an element; null where it is not declared. */
+/**
+ * Returns the namespace URI of a prefix (`''` is the default) at an element; null if it is not
+ * declared.
+ */
 function resolvePrefix(element: XmlElement | null, prefix: string): string | null {
   if (prefix === 'xml') return XML_NAMESPACE;
   const declaration = prefix === '' ? 'xmlns' : `xmlns:${prefix}`;
@@ -275,7 +286,7 @@ function resolvePrefix(element: XmlElement | null, prefix: string): string | nul
   return null;
 }
 
-/** Child elements of libvirt's own vocabulary (no namespace), all or those of one name. */
+/** Returns child elements without a namespace (libvirt's own), all or those with one name. */
 export function childElements(element: XmlElement | undefined, name?: string): readonly XmlElement[] {
   if (element === undefined) return [];
   return element.nodes.filter(
@@ -284,7 +295,9 @@ export function childElements(element: XmlElement | undefined, name?: string): r
   );
 }
 
-/** The first element down a path of libvirt's own names: `child(domain, 'cpu', 'topology')`. */
+/**
+ * Returns the first element of a path of libvirt's own names: `child(domain, 'cpu', 'topology')`.
+ */
 export function child(element: XmlElement | undefined, ...path: readonly string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) {
@@ -295,17 +308,17 @@ export function child(element: XmlElement | undefined, ...path: readonly string[
   return found;
 }
 
-/** The attribute of that name as written. */
+/** Returns the attribute with that name as written. */
 export function attributeNode(element: XmlElement | undefined, name: string): XmlAttribute | undefined {
   return element?.attributes.find((candidate) => candidate.name === name);
 }
 
-/** An attribute's decoded value; null where the element or the attribute is absent. */
+/** Returns the decoded value of an attribute; null if the element or the attribute is absent. */
 export function attribute(element: XmlElement | undefined, name: string): string | null {
   return attributeNode(element, name)?.value ?? null;
 }
 
-/** An element's trimmed text; null where the element is absent or has none. */
+/** Returns the trimmed text of an element; null if the element is absent or empty. */
 export function textOf(element: XmlElement | undefined): string | null {
   const text = element?.text.trim() ?? '';
   return text === '' ? null : text;

@@ -114,7 +114,7 @@ describe('a floppy drive', () => {
   it('is a matter of PCs (S7)', () => {
     const arm = q35Xml.replace(`arch='x86_64'`, `arch='aarch64'`);
     expect(canHaveDrive(readDomain(arm), 'floppy')).toBe(false);
-    expect(() => withImage(arm, 'floppy', image, { readonly: true, stick: '' })).toThrow('it is no PC');
+    expect(() => withImage(arm, 'floppy', image, { readonly: true, stick: '' })).toThrow('it is not a PC');
     expect(readSnapshot(arm, null, off).media.map(({ device }) => device)).toEqual(['cdrom', 'usb']);
   });
 

@@ -1,4 +1,4 @@
-/** Which of a machine's devices virtual media goes into, and the definition with an image in it or without. */
+/** Finds the drives for virtual media, inserts images into a definition, and removes them. */
 import { DriverError } from '../../driver.js';
 import type { MediaDevice } from '../../media-snapshot.js';
 import { firstCdrom, newCdromMarkup, withCdrom, withDriveMedia } from './cdrom.js';
@@ -11,17 +11,21 @@ import type { MediaRecord } from './media-record.js';
 import { attribute, child, childElements, parseXml, type XmlDocument } from './parse.js';
 import { applySplices, setAttribute, type Splice } from './splice.js';
 
-/** A 2.88 MB floppy disk, the largest that there is; QEMU would show the guest the beginning of a larger image. */
+/**
+ * Size of the largest floppy disk, 2.88 MB. QEMU would show the guest only the beginning of a
+ * larger image.
+ */
 export const FLOPPY_BYTES = 2_949_120;
 
-/** Whether a machine can have such a drive: floppy controllers are a matter of PCs. */
+/** Returns whether a machine supports this device. Only PCs have floppy controllers. */
 export function canHaveDrive({ os }: Domain, device: MediaDevice): boolean {
   return device !== 'floppy' || /^x86_64$|^i686$/.test(os.architecture);
 }
 
 /**
- * The drive of a definition or a running machine; null where it has none.
- * @param record what was put into it. A USB stick is there only with its image, and all others are the user's own disks.
+ * Returns the drive of a definition or a running machine; null if it has none.
+ * @param record the inserted image. A USB stick exists only with its image; every other stick is a
+ *   disk of the user.
  */
 export function findDrive(domain: Domain, device: MediaDevice, record: MediaRecord | undefined): Disk | null {
   const { disks } = domain.devices;
@@ -35,7 +39,7 @@ export function findDrive(domain: Domain, device: MediaDevice, record: MediaReco
   }
 }
 
-/** Whether it is a USB stick of ours, with what a record says that was put into a drive. */
+/** Returns whether a disk is the USB stick of this record. */
 export function isStick({ device, bus, source }: Disk, record: MediaRecord | undefined): boolean {
   return record !== undefined && device === 'disk' && bus === 'usb' && source.name === record.source;
 }
@@ -48,17 +52,17 @@ export interface InsertedDrive {
   readonly wasReadonly: boolean;
 }
 
-/** How an image goes into a drive. */
+/** Options of {@link withImage}. */
 export interface ImageOptions {
-  /** Whether the guest is kept from writing to it. CD drives are read-only by their nature. */
+  /** Whether the guest cannot write to the image. CD drives are always read-only. */
   readonly readonly: boolean;
-  /** Name of a USB stick, see {@link stickTarget}. */
+  /** Target of a USB stick, see {@link stickTarget}. */
   readonly stick: string;
 }
 
 /**
- * The definition with an image in a drive, which is added where there is none.
- * @throws {DriverError} unsupported, where there is no place for a drive.
+ * Returns the definition with an image in a drive, and adds a drive if there is none.
+ * @throws {DriverError} unsupported, if there is no place for a drive.
  */
 export function withImage(xml: string, device: MediaDevice, media: MediaSource, options: ImageOptions): InsertedDrive {
   const document = parseXml(xml);
@@ -83,7 +87,7 @@ export function withImage(xml: string, device: MediaDevice, media: MediaSource, 
   return { target, xml: applySplices(xml, [addDisk(document, lines)]), wasReadonly: readonly };
 }
 
-/** The definition without what was put into a drive: the drive stays, empty, but for a USB stick. */
+/** Returns the definition without the image. The empty drive stays, except for a USB stick. */
 export function withoutImage(xml: string, device: MediaDevice, record: MediaRecord | undefined): string {
   const drive = findDrive(readDomain(xml), device, record);
   const name = drive?.source.name ?? null;
@@ -94,10 +98,10 @@ export function withoutImage(xml: string, device: MediaDevice, record: MediaReco
 }
 
 /**
- * What to plug into a running machine whose drive of this kind is not there: a CD drive, or a USB stick in the place of a floppy
- * drive, which can not be plugged in.
- * @param target name of the drive in the definition.
- * @throws {DriverError} unsupported, where the machine has no bus to plug it into.
+ * Returns a drive to plug into a running machine: a CD drive, or a USB stick. The USB stick also
+ * replaces a floppy drive, which does not support hot-plug.
+ * @param target target of the drive in the definition.
+ * @throws {DriverError} unsupported, if the machine has no bus for it.
  */
 export function hotplugMarkup(
   running: Domain,
@@ -113,20 +117,20 @@ export function hotplugMarkup(
   return { target, markup: stickLines(target, media, options.readonly).join('\n') };
 }
 
-/** Name of a floppy drive that a machine without one would get. @throws {DriverError} unsupported. */
+/** Returns the target of a new floppy drive. @throws {DriverError} unsupported. */
 function floppyTarget(domain: Domain): string {
   if (!canHaveDrive(domain, 'floppy')) {
-    throw new DriverError('unsupported', `adding a floppy drive to ${domain.name}: it is no PC`);
+    throw new DriverError('unsupported', `adding a floppy drive to ${domain.name}: it is not a PC`);
   }
   return 'fda';
 }
 
-/** Name for the next USB stick of a definition and its running machine. @throws {DriverError} unsupported. */
+/** Returns the target of a new USB stick. @throws {DriverError} unsupported. */
 export function stickTarget(domains: readonly Domain[]): string {
   return freeDiskTarget(domains, 'usb');
 }
 
-/** A machine whose USB was switched off gets a controller in the place of that word. */
+/** Adds a USB controller to a machine that has USB disabled. */
 function enableUsb(document: XmlDocument): readonly Splice[] {
   const controllers = childElements(child(document.root, 'devices'), 'controller').filter(
     (controller) => attribute(controller, 'type') === 'usb',

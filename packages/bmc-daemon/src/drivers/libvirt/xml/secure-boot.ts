@@ -1,4 +1,4 @@
-/** What a definition says of Secure Boot, and edits of it. */
+/** Reads and edits Secure Boot in a definition. */
 import { DriverError } from '../../driver.js';
 import type { SecureBootMode } from '../../system-change.js';
 import type { FirmwareKnowledge } from '../firmware-catalogue.js';
@@ -7,13 +7,13 @@ import { attribute, child, childElements, encodeAttribute, encodeText, parseXml 
 import type { XmlDocument, XmlElement } from './parse.js';
 import { applySplices, insertChild, removeAttribute, removeElement, setAttribute, type Splice } from './splice.js';
 
-/** Null: the definition does not tell. */
+/** State of Secure Boot. Null: unknown from the definition. */
 export interface SecureBootState {
   readonly enabled: boolean | null;
   readonly enrolled: boolean | null;
 }
 
-/** The files of firmware that a definition names itself; null: libvirt selects them. */
+/** Firmware files that a definition names; null: libvirt selects them. */
 export interface SecureBootFiles {
   readonly loaderPath: string;
   readonly template: string;
@@ -30,14 +30,17 @@ export const KEEPS_VARIABLES: readonly string[] = [`<loader stateless='no'/>`];
 const unknown: SecureBootState = { enabled: null, enrolled: null };
 const both = (value: boolean | null): SecureBootState => ({ enabled: value, enrolled: value });
 
-/** Of UEFI: with keys in its variables the firmware enforces, without them it is in setup mode. */
+/**
+ * Returns the state for UEFI. With keys in its variables the firmware enforces Secure Boot; without
+ * keys it is in setup mode.
+ */
 export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
   const { template } = os.nvram ?? { template: null };
   if (template !== null) return ofTemplate(template, os, knowledge);
   if (os.firmware === null) {
     const path = os.loader?.path ?? null;
     if (path === null) return unknown;
-    // libvirt finds the variables that belong to an image by its own list.
+    // libvirt finds the template of an image in its own list.
     const without = knowledge.templateOf(path, { keys: false });
     const withKeys = knowledge.templateOf(path, { keys: true });
     if (without !== null && withKeys === null) return both(false);
@@ -55,16 +58,16 @@ export function secureBootState(os: OperatingSystem, knowledge: FirmwareKnowledg
 function ofTemplate(template: string, os: OperatingSystem, knowledge: FirmwareKnowledge): SecureBootState {
   const enrolled = knowledge.hasKeys(template);
   const path = os.loader?.path ?? null;
-  // On x86 whatever enforces needs SMM; an image that does not is one without Secure Boot.
+  // On x86, enforcement requires SMM. An image that does not require it has no Secure Boot.
   const can = !/^(x86_64|i686)$/.test(os.architecture) || path === null || knowledge.requiresSmm(path);
   return { enabled: can ? enrolled : false, enrolled };
 }
 
 /**
- * The definition with Secure Boot as wanted; the same text where it reads so already. Its variables have to be made anew from
- * their master copy: keys are in there.
- * @param files null: libvirt selects the firmware, also of a definition that named it itself before.
- * @throws {DriverError} unsupported, for a machine that boots by BIOS.
+ * Returns the definition with this mode of Secure Boot; the same text if it has it already. The
+ * variables must be made again from their template, which has the keys.
+ * @param files null: libvirt selects the firmware, even if the definition names it now.
+ * @throws {DriverError} unsupported, for a BIOS machine.
  */
 export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureBootFiles | null): string {
   const document = parseXml(xml);
@@ -81,7 +84,7 @@ export function withSecureBoot(xml: string, mode: SecureBootMode, files: SecureB
     );
   }
   const old = ['loader', 'nvram', 'firmware', 'varstore'].flatMap((name) => childElements(os, name));
-  // Where the user keeps the variables is his affair.
+  // The path of the variables is the choice of the user.
   const path = domain.os.nvram?.path ?? null;
   const markup = files === null ? selectedMarkup(mode, path) : namedMarkup(files, path);
   const result = applySplices(xml, [
@@ -116,7 +119,10 @@ function namedMarkup({ loaderPath, template, requiresSmm }: SecureBootFiles, pat
   ];
 }
 
-/** Firmware that keeps its variables to itself does so in System Management Mode; libvirt refuses to define it without. */
+/**
+ * Enables System Management Mode, which firmware needs to protect its variables. libvirt rejects a
+ * definition without it.
+ */
 export function smmOn(document: XmlDocument): Splice {
   const features = child(document.root, 'features');
   if (features === undefined)
@@ -127,7 +133,10 @@ export function smmOn(document: XmlDocument): Splice {
     : setAttribute(document, smm, 'state', 'on');
 }
 
-/** libvirt switches it on by itself for the firmware that it selects, unless it is told not to. */
+/**
+ * Removes a disabled SMM. libvirt enables SMM for firmware that it selects, unless the definition
+ * disables it.
+ */
 function smmNotOff(document: XmlDocument): readonly Splice[] {
   const smm: XmlElement | undefined = child(document.root, 'features', 'smm');
   return smm !== undefined && attribute(smm, 'state') === 'off' ? [setAttribute(document, smm, 'state', 'on')] : [];

@@ -1,21 +1,21 @@
-/** The firmware settings that are kept in a machine's metadata: one element, its attributes in JSON where they hold several values. */
+/** Firmware settings in a machine's metadata: one element, with JSON in some attributes. */
 import { z } from 'zod';
 import type { KeptValue, SettingsChange, SettingsFailure } from '../../firmware-snapshot.js';
 import { attribute, type XmlElement } from './parse.js';
 
-/** Firmware settings that are kept or wait. */
+/** Firmware settings that are stored or pending. */
 export interface SettingsRecord {
-  /** What means nothing to the machine. */
+  /** Values without an effect on the machine. */
   readonly kept: Readonly<Record<string, KeptValue>>;
   readonly pending: SettingsChange;
   readonly failure: SettingsFailure | null;
-  /** What the settings that clients have changed were before: `ResetBios` goes back to it. */
+  /** Values before the first change by a client: `ResetBios` restores them. */
   readonly original: SettingsChange;
-  /** Master copy that the machine's UEFI variables were last known to be made of, kept while it boots by BIOS. */
+  /** The last known template of the machine's UEFI variables, stored while it boots by BIOS. */
   readonly variables: string | null;
 }
 
-/** Of a machine whose settings nobody has touched. */
+/** The record of a machine whose settings no client has changed. */
 export const noSettings: SettingsRecord = { kept: {}, pending: {}, failure: null, original: {}, variables: null };
 
 const keptSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
@@ -29,7 +29,7 @@ const changeSchema = z.strictObject({
   kept: keptSchema.optional(),
 });
 
-/** What is not as this version writes it reads as never set, as all of the metadata does. */
+/** Reads the record. A value with an unknown format reads as never set. */
 export function readSettingsRecord(element: XmlElement): SettingsRecord {
   const [reason, time] = [attribute(element, 'failure'), attribute(element, 'failedAt')];
   return {
@@ -41,7 +41,7 @@ export function readSettingsRecord(element: XmlElement): SettingsRecord {
   };
 }
 
-/** The attributes of the element; null: it is left out. */
+/** Returns the attributes of the element; null: omitted. */
 export function renderSettingsRecord(record: SettingsRecord): Readonly<Record<string, string | null>> {
   const { kept, pending, failure, original, variables } = record;
   const json = (value: object): string | null => (Object.keys(value).length === 0 ? null : JSON.stringify(value));
@@ -55,7 +55,7 @@ export function renderSettingsRecord(record: SettingsRecord): Readonly<Record<st
   };
 }
 
-/** Null where there is nothing to keep. */
+/** Returns the record, or null if it is empty. */
 export function settingsOrNull(record: SettingsRecord): SettingsRecord | null {
   return Object.values(renderSettingsRecord(record)).every((value) => value === null) ? null : record;
 }
@@ -67,12 +67,15 @@ function readJson<T>(element: XmlElement, name: string, schema: z.ZodType<T>): T
     const parsed = schema.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data : null;
   } catch {
-    // Edited by hand, and no JSON any more.
+    // Edited by hand and not valid JSON.
     return null;
   }
 }
 
-/** `optional()` allows what exactOptionalPropertyTypes tells apart: a member that is there and undefined. */
+/**
+ * Removes members with the value undefined, which `optional()` allows and
+ * exactOptionalPropertyTypes does not.
+ */
 function withoutUndefined(change: z.output<typeof changeSchema>): SettingsChange {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

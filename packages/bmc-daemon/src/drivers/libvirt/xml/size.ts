@@ -1,9 +1,9 @@
-/** Sizes with a unit, as libvirt's XML gives them. */
+/** Reads sizes with a unit from libvirt's XML. */
 import { DriverError } from '../../driver.js';
 import { attribute, textOf } from './parse.js';
 import type { XmlElement } from './parse.js';
 
-/** Bytes of each unit that libvirt reads (virScaleInteger); the names are not case-sensitive there. */
+/** Bytes by unit (virScaleInteger). libvirt ignores the case of the names. */
 const UNIT_BYTES: Readonly<Record<string, number>> = {
   b: 1,
   byte: 1,
@@ -29,8 +29,9 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
 };
 
 /**
- * `<memory unit='MiB'>512</memory>` in KiB, rounded up as libvirt does; without a unit the number is KiB. 0 where absent.
- * @throws {DriverError} internal, for a unit or a number that libvirt would not accept either.
+ * Reads a memory size, `<memory unit='MiB'>512</memory>`, in KiB, rounded up as libvirt does.
+ * Without a unit the number is KiB. Returns 0 for an absent element.
+ * @throws {DriverError} internal, for a unit or a number that libvirt would reject too.
  */
 export function readMemoryKiB(element: XmlElement | undefined): number {
   const text = textOf(element);
@@ -38,7 +39,7 @@ export function readMemoryKiB(element: XmlElement | undefined): number {
   const unit = attribute(element, 'unit') ?? 'KiB';
   const bytes = UNIT_BYTES[unit.toLowerCase()];
   if (bytes === undefined || !/^\d+$/.test(text)) {
-    throw new DriverError('internal', `reading domain xml: memory size ${text} ${unit} is not one`);
+    throw new DriverError('internal', `reading domain xml: ${text} ${unit} is not a memory size`);
   }
   return Math.ceil((Number(text) * bytes) / 1024);
 }

@@ -1,4 +1,4 @@
-/** A machine's XML, inactive and live, as the snapshot that the resources render. */
+/** Converts a machine's inactive and live XML to the snapshot that resources render. */
 import type {
   BootSnapshot,
   DiskSnapshot,
@@ -35,29 +35,29 @@ import { parseXml, type XmlDocument } from './parse.js';
 import { secureBootState } from './secure-boot.js';
 import { noSettings } from './settings-record.js';
 
-/** What the XML does not say. */
+/** Data that the XML does not contain. */
 export interface SnapshotExtras {
   readonly state: DomainState;
-  /** Default: nothing went wrong. */
+  /** Default: no failure. */
   readonly failure?: SystemSnapshot['failure'];
   readonly persistent: boolean;
-  /** Null and absent: libvirt says nothing of it. */
+  /** Null or absent: libvirt does not report it. */
   readonly autostart?: boolean | null;
-  /** Virtual sizes by disk target, as far as the host has told them. */
+  /** Known virtual sizes by disk target. */
   readonly capacityBytes: ReadonlyMap<string, number>;
-  /** What the definition leaves open about firmware. Default: the names of files say it. */
+  /** Knowledge about firmware files. Default: from file names. */
   readonly knowledge?: FirmwareKnowledge;
-  /** CPU model of the host, for machines that it is passed through to. Default: not known. */
+  /** CPU model of the host, for machines with CPU passthrough. Default: unknown. */
   readonly hostCpuModel?: string | null;
-  /** Whether QEMU of this host reads images from their servers. Default false. */
+  /** Whether QEMU of this host can stream images. Default: false. */
   readonly streams?: boolean;
 }
 
 /**
- * Boot, firmware and metadata are those of the definition, which the next boot uses; processors, memory, disks and interfaces
- * those of the running machine where it runs.
+ * Returns the snapshot. Boot, firmware and metadata are from the definition, which the next boot
+ * uses. Processors, memory, disks and interfaces are from the running machine if it runs.
  * @param inactiveXml the persistent definition; for a transient machine its live XML.
- * @param liveXml null when the machine is shut off.
+ * @param liveXml null if the machine is off.
  */
 export function readSnapshot(inactiveXml: string, liveXml: string | null, extras: SnapshotExtras): SystemSnapshot {
   const document = parseXml(inactiveXml);
@@ -102,7 +102,7 @@ export function readSnapshot(inactiveXml: string, liveXml: string | null, extras
   };
 }
 
-/** What nobody has set is left out. */
+/** Returns the members that a client has set. */
 function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExtras): Partial<SystemSnapshot> {
   return {
     ...(failure === undefined || failure === null ? {} : { failure }),
@@ -112,7 +112,7 @@ function ownership({ owner }: MachineRecord, { failure, autostart }: SnapshotExt
   };
 }
 
-/** A definition as the user has it, without the order of an override, and as it stands. */
+/** The definition of the user, without the order of an override, and the present definition. */
 interface OwnDefinition {
   readonly document: XmlDocument;
   readonly own: Domain;
@@ -131,7 +131,7 @@ function bootSnapshot({ own, defined }: OwnDefinition, { boot }: MachineRecord):
   const { enabled, target, option, httpUri } = override;
   const first = option ?? effectiveBootOrder(defined)[0]?.device.key;
   return {
-    // As on a server without a network card: Ironic asks every machine for all three.
+    // A server offers network boot even without a network card, and Ironic expects all three kinds.
     available: ['network', 'cdrom', 'hd', ...(['fd', 'usb'] as const).filter((kind) => kinds.has(kind))],
     enabled,
     target,
@@ -173,15 +173,15 @@ function firmwareSnapshot(
     },
     pending,
     failure,
-    // What the machine had before a client made it smaller is its maximum still.
+    // The memory before a client reduced it is still the maximum.
     limits: { ...limits, memoryMiB: Math.max(limits.memoryMiB, original.memoryMiB ?? 0) },
   };
 }
 
-/** Modes of `<cpu>` that give a machine the host's CPU and do not name it. */
+/** Modes of `<cpu>` that use the CPU of the host without naming it. */
 const HOST_MODES: ReadonlySet<string | null> = new Set(['host-passthrough', 'host-model']);
 
-/** Whether a machine's CPU is the host's, whose name its XML does not say. */
+/** Returns whether a machine has the CPU of the host, which its XML does not name. */
 export function hasHostCpu({ processors }: Pick<SystemSnapshot, 'processors'>): boolean {
   return HOST_MODES.has(processors.model);
 }
@@ -196,7 +196,7 @@ function diskSnapshots(
   { disks: records, media }: MachineRecord,
   capacities: ReadonlyMap<string, number>,
 ): readonly DiskSnapshot[] {
-  // A USB stick with an image in it is no disk to install to, and its image is not its machine's alone.
+  // The USB stick of virtual media is not a disk of the machine.
   const stick = mediaRecord(media, 'usb');
   const substitute = mediaRecord(media, 'floppy');
   const isMedia = (disk: Disk): boolean => isStick(disk, stick) || isStick(disk, substitute);
@@ -235,7 +235,7 @@ function mediaSnapshots(
     return {
       device,
       ...mediaSettings(record.mediaSettings, device),
-      // A floppy controller reads what it likes, and QEMU would ask the server for each sector.
+      // QEMU would request each sector of a floppy from the server.
       transferMethods: streams && device !== 'floppy' ? ['upload', 'stream'] : ['upload'],
       ...held,
       writeProtected: device === 'cdrom' || !held.inserted || drive?.readonly === true,
@@ -243,7 +243,10 @@ function mediaSnapshots(
   });
 }
 
-/** The drive of the running machine, by the name that its definition has for it; else that of the definition. */
+/**
+ * Returns the drive of the running machine with the target of its definition, or else that of the
+ * definition.
+ */
 function shownDrive(
   defined: Domain,
   present: Domain,

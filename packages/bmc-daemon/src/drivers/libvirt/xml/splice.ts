@@ -1,11 +1,11 @@
 /**
- * Edits of XML text as splices. Functions here give {@link Splice}s, plain replacements of a stretch of the text;
- * {@link applySplices} carries out any number of them at once. What no splice covers stays byte for byte.
+ * Edits XML text by splices. Functions here return {@link Splice}s, which replace a part of the
+ * text. {@link applySplices} applies them all at once. The rest of the text stays byte for byte.
  */
 import { attributeNode, encodeAttribute } from './parse.js';
 import type { XmlDocument, XmlElement, XmlOther } from './parse.js';
 
-/** Put `text` in the place of `source[start, end)`; an insertion where both are the same. */
+/** Replaces `source[start, end)` by `text`; inserts it if both offsets are equal. */
 export interface Splice {
   readonly start: number;
   readonly end: number;
@@ -13,8 +13,8 @@ export interface Splice {
 }
 
 /**
- * The text with all splices carried out. Insertions at one offset keep the order in which they are given.
- * @throws {RangeError} where two splices overlap: an edit that was computed wrongly must not reach a machine.
+ * Returns the text with all splices. Insertions at one offset keep their order.
+ * @throws {RangeError} if two splices overlap, because a wrong edit must not reach a machine.
  */
 export function applySplices(source: string, splices: readonly Splice[]): string {
   const ordered = [...splices].sort((a, b) => a.start - b.start || a.end - b.end);
@@ -30,12 +30,15 @@ export function applySplices(source: string, splices: readonly Splice[]): string
   return result + source.slice(at);
 }
 
-/** The white space from the line break before a node to the node; `''` where something else stands before it on its line. */
+/** Returns the indentation of a node; `''` if the node is not the first on its line. */
 function indentOf(document: XmlDocument, node: XmlElement | XmlOther): string {
   return /\n[ \t]*$/.exec(document.source.slice(0, node.start))?.[0] ?? '';
 }
 
-/** Sets an attribute, in the quotes that it has; a new one goes behind the last, in the quotes of that one. */
+/**
+ * Sets an attribute with its present quotes. A new attribute goes after the last one, with the
+ * quotes of that one.
+ */
 export function setAttribute(document: XmlDocument, element: XmlElement, name: string, value: string): Splice {
   const existing = attributeNode(element, name);
   if (existing !== undefined) {
@@ -48,28 +51,32 @@ export function setAttribute(document: XmlDocument, element: XmlElement, name: s
   return { start: at, end: at, text: ` ${name}=${quote}${encodeAttribute(value, quote)}${quote}` };
 }
 
-/** Removes an attribute together with the white space before it; nothing where it is absent. */
+/** Removes an attribute with the white space before it. Ignores an absent one. */
 export function removeAttribute(document: XmlDocument, element: XmlElement, name: string): readonly Splice[] {
   const existing = attributeNode(element, name);
   if (existing === undefined) return [];
   return [{ start: spaceBefore(document.source, existing.start), end: existing.end, text: '' }];
 }
 
-/** Removes an element together with the white space before it, so that no blank line stays: undoes {@link insertChild}. */
+/**
+ * Removes an element with the white space before it, so that no blank line stays. Reverts {@link
+ * insertChild}.
+ */
 export function removeElement(document: XmlDocument, element: XmlElement): Splice {
   return { start: spaceBefore(document.source, element.start), end: element.end, text: '' };
 }
 
-/** Puts markup in the place of an element. */
+/** Replaces an element by markup. */
 export function replaceElement(element: XmlElement, markup: string): Splice {
   return { start: element.start, end: element.end, text: markup };
 }
 
 /**
- * Inserts markup as a child, on a line of its own with the indentation of its siblings where they have lines of their own.
- * {@link removeElement} takes it back exactly, save that `<a/>` is then a pair of tags.
- * @param markup where it is to be indented as a whole, its lines; a string is inserted as it is, line breaks in it too.
- * @param after the child to stand behind; null: before all others; absent: behind the last.
+ * Inserts markup as a child. It gets its own line, with the indentation of its siblings, if they
+ * have their own lines. {@link removeElement} reverts this exactly, except that `<a/>` becomes a
+ * pair of tags.
+ * @param markup an array of lines is indented; a string is inserted unchanged.
+ * @param after the preceding child; null: insert as the first; absent: as the last.
  */
 export function insertChild(
   document: XmlDocument,
@@ -82,7 +89,7 @@ export function insertChild(
   const lines = typeof markup === 'string' ? [markup] : markup;
   const text = (before: string): string => lines.map((line) => before + line).join('');
   if (parent.selfClosing) {
-    // White space before the child marks an element that had no end tag: `<a></a>` gets none.
+    // White space before the child shows that the element had no end tag. `<a></a>` gets none.
     const start = parent.end - '/>'.length;
     return { start, end: parent.end, text: `>${text(lead === '' ? ' ' : lead)}</${parent.name}>` };
   }
@@ -91,19 +98,19 @@ export function insertChild(
   return { start: at, end: at, text: text(parent.contentStart === parent.contentEnd ? '' : lead) };
 }
 
-/** The elements' own text, as it stands in the document. */
+/** Returns the text of an element in the document. */
 export function sourceOf(document: XmlDocument, element: XmlElement): string {
   return document.source.slice(element.start, element.end);
 }
 
-/** Where an element has no children to learn from: two spaces more than itself, libvirt's own step. */
+/** Returns the indentation of a first child: two spaces more than its parent, as libvirt does. */
 function childIndent(document: XmlDocument, parent: XmlElement): string {
   const own = indentOf(document, parent);
   if (own !== '') return `${own}  `;
   return parent.parent === null ? '\n  ' : '';
 }
 
-/** Offset of the white space that ends at `at`. */
+/** Returns the offset of the white space that ends at `at`. */
 export function spaceBefore(source: string, at: number): number {
   let start = at;
   while (start > 0 && /\s/.test(source.charAt(start - 1))) start -= 1;

@@ -1,12 +1,16 @@
-/** Volumes on their way into a machine or out of it, as its metadata keeps them: one element, in JSON. */
+/**
+ * Records of volumes that are being attached or removed, in a machine's metadata: one element, with
+ * JSON.
+ */
 import { z } from 'zod';
 import { attribute, type XmlElement } from './parse.js';
 
 /**
- * A volume that is on its way into a machine or out of it.
- * - Without `step` it is being made and no definition names it.
- * - `attach`: the definition names it, and the guest has to get it.
- * - `detach`: the definition names it no longer, the guest has to lose it, and the volume has to be deleted.
+ * A volume that is being attached or removed.
+ * - Without `step`, the daemon creates it and no definition names it.
+ * - `attach`: the definition names it, and the guest must get it.
+ * - `detach`: the definition does not name it any more. The guest must release it, and the volume
+ *   must be deleted.
  */
 export interface UnattachedRecord {
   readonly pool: string;
@@ -22,22 +26,22 @@ const schema = z.array(
   }),
 );
 
-/** Null: none; also for what is not as this version writes it. */
+/** Reads the records; null if there are none, or the format is unknown. */
 export function readUnattachedRecords(element: XmlElement): readonly UnattachedRecord[] | null {
   try {
     return schema.parse(JSON.parse(attribute(element, 'kept') ?? '')) satisfies readonly UnattachedRecord[];
   } catch {
-    // A slip in hand-edited metadata must not make a machine unreadable.
+    // A mistake in edited metadata must not make a machine unreadable.
     return null;
   }
 }
 
-/** The attributes of the element. */
+/** Returns the attributes of the element. */
 export function renderUnattachedRecords(records: readonly UnattachedRecord[]): Readonly<Record<string, string>> {
   return { kept: JSON.stringify(records) };
 }
 
-/** Returns the records with one more, in the place of an earlier one of the same volume. */
+/** Returns the records with this record, which replaces one of the same volume. */
 export function withUnattached(
   records: readonly UnattachedRecord[] | null,
   record: UnattachedRecord,
@@ -45,7 +49,7 @@ export function withUnattached(
   return [...(withoutUnattached(records, record) ?? []), record];
 }
 
-/** The records without one; null where none is left. */
+/** Returns the records without this one; null if none is left. */
 export function withoutUnattached(
   records: readonly UnattachedRecord[] | null,
   { pool, volume }: Pick<UnattachedRecord, 'pool' | 'volume'>,
