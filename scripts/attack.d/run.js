@@ -10,6 +10,7 @@ import { files } from './bmc-files.js';
 import { images } from './bmc-images.js';
 import { loads } from './bmc-loads.js';
 import { certificates } from './bmc-certificates.js';
+import { consoles } from './bmc-consoles.js';
 import { hostileNames } from './bmc-names.js';
 import { network } from './bmc-network.js';
 import { services } from './bmc-services.js';
@@ -34,6 +35,7 @@ const attacks = {
     ...images,
     ...rights,
     ...services,
+    ...consoles,
     ...certificates,
     ...network,
     ...hostileNames,

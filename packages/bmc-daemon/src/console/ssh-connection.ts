@@ -1,6 +1,7 @@
 /** One SSH client: its way in, its channels, and the end of both. */
 import type { Socket } from 'node:net';
 import type { AuthContext, Connection, ServerChannel, Session } from 'ssh2';
+import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import type { Access } from '../auth/access.js';
 import type { SystemRef } from '../drivers/driver.js';
@@ -33,6 +34,15 @@ const IDLE_MS = 60_000;
 const GOODBYE_MS = 300;
 /** Of a client that has no use for so many. */
 const MOST_CHANNELS = 16;
+/**
+ * The least that a client has to take in one packet; OpenSSH takes 32 KiB. The library splits everything into packets of the size that
+ * the client has chosen: with 0 it never comes to an end, and with a few bytes each of them costs a packet.
+ */
+const LEAST_PACKET_BYTES = 1024;
+/** The library's own record of a channel's other end, of which its types say nothing. */
+const otherEnd = z.object({ packetSize: z.number().min(LEAST_PACKET_BYTES) });
+/** What may wait in the socket. Consoles keep to less: a client beyond it asks without end, and reads no answer. */
+const MOST_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Machines that are named to who names none. */
 const MOST_NAMED = 50;
 
@@ -69,7 +79,6 @@ export class SshConnection {
     });
     client.on('ready', () => {
       options.onReady();
-      this.#look = setInterval(() => this.#lookAgain(), LOOK_MS).unref();
       this.#startIdling();
     });
     client.on('session', (accept, reject) => {
@@ -83,6 +92,10 @@ export class SshConnection {
     // Of the protocol or the socket; both are closed by then.
     client.on('error', (error: Error) => log.debug('an SSH connection failed', { address, error: error.message }));
     socket.once('close', () => this.#cleanUp());
+    socket.on('drain', () => {
+      for (const console of this.#consoles) console.caughtUp();
+    });
+    this.#look = setInterval(() => this.#lookAgain(), LOOK_MS).unref();
   }
 
   /** Ends its consoles, which are told why, and then itself. */
@@ -116,6 +129,12 @@ export class SshConnection {
     const channel = accept();
     if (channel === undefined) {
       reject();
+      return;
+    }
+    if (!otherEnd.safeParse(channel.outgoing).success) {
+      const { log, socket } = this.#options;
+      log.debug('an SSH channel was closed: its packets are too small', { address: socket.remoteAddress });
+      channel.close();
       return;
     }
     this.#open(channel, command, terminal).catch((error: unknown) => {
@@ -184,6 +203,7 @@ export class SshConnection {
     log.info('console opened', about);
     const console: SshConsole = new SshConsole({
       channel,
+      unsentBytes: () => socket.writableLength,
       hub,
       machine,
       terminal,
@@ -197,9 +217,14 @@ export class SshConnection {
     this.#consoles.add(console);
   }
 
-  /** Whoever was logged out over Redfish, or is not what it was, is out. */
+  /** Whoever was logged out over Redfish, or is not what it was, is out. So is a client that never reads. */
   #lookAgain(): void {
-    const { access } = this.#options;
+    const { access, socket, log } = this.#options;
+    if (socket.writableLength > MOST_UNSENT_BYTES) {
+      log.info('an SSH connection was closed: the client does not read', { address: socket.remoteAddress });
+      socket.destroy();
+      return;
+    }
     const user = this.#user;
     if (user === undefined) return;
     if (access.sessions.find(user.session) === undefined) this.close('the session was ended');

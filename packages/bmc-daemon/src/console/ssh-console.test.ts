@@ -24,6 +24,7 @@ function open(options: { readonly terminal: boolean; readonly sendBreak: () => P
   let listener: ConsoleListener | undefined;
   new SshConsole({
     channel,
+    unsentBytes: () => 0,
     machine: { uuid: 'c7a5fdbd-cdaf-9455-926a-d65c16db1809', name: 'node-1' },
     terminal: options.terminal,
     hub: {

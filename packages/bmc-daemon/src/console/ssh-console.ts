@@ -5,6 +5,8 @@ import { EscapeReader, type EscapeAction } from './ssh-escape.js';
 
 export interface SshConsoleOptions {
   readonly channel: ServerChannel;
+  /** What waits in the socket of the connection. The client chooses what the channel takes, up to 4 GiB, so the socket counts, too. */
+  readonly unsentBytes: () => number;
   readonly hub: Pick<ConsoleHub, 'attach' | 'sendBreak'>;
   readonly machine: { readonly uuid: string; readonly name: string };
   /** Whether the client has a terminal, in raw mode: it sends Enter as it is, and needs both characters at the end of a line. */
@@ -15,6 +17,8 @@ export interface SshConsoleOptions {
 
 /** What a client that is too slow may be behind; an OpenSSH client takes up to 2 MiB before this counts at all. */
 const MOST_BEHIND_BYTES = 1024 * 1024;
+/** A client that is this little behind has caught up. More than a socket takes at once, so that its `drain` comes for what is beyond. */
+const CAUGHT_UP_BYTES = 64 * 1024;
 /** What may be typed ahead of the guest. */
 const MOST_TYPED_BYTES = 64 * 1024;
 /** Who has sent something and closed its end wants the answer: the guest has had its say when it is silent for so long. */
@@ -95,15 +99,21 @@ export class SshConsole {
     const { channel } = this.#options;
     if (this.#ended) return;
     this.#silence?.refresh();
-    if (channel.writableLength > MOST_BEHIND_BYTES) {
+    if (this.#leftOut > 0 || this.#behindBytes() > MOST_BEHIND_BYTES) {
       this.#leftOut += bytes.length;
       return;
     }
-    channel.write(bytes, () => this.#caughtUp());
+    channel.write(bytes, () => this.caughtUp());
   }
 
-  #caughtUp(): void {
-    if (this.#leftOut === 0 || this.#options.channel.writableLength > 0) return;
+  #behindBytes(): number {
+    const { channel, unsentBytes } = this.#options;
+    return channel.writableLength + channel.stderr.writableLength + unsentBytes();
+  }
+
+  /** Says what was left out once the client has taken the rest; also called when the socket is empty. */
+  caughtUp(): void {
+    if (this.#leftOut === 0 || this.#behindBytes() > CAUGHT_UP_BYTES) return;
     const leftOut = this.#leftOut;
     this.#leftOut = 0;
     this.#notice(`${leftOut} bytes are missing here: this connection is too slow`);
@@ -186,7 +196,7 @@ export class SshConsole {
     const { channel, terminal } = this.#options;
     if (this.#ended || !channel.writable || !channel.stderr.writable) return;
     // Who asks for help without end and reads none of it is behind, too.
-    if (channel.writableLength + channel.stderr.writableLength > MOST_BEHIND_BYTES) return;
+    if (this.#behindBytes() > MOST_BEHIND_BYTES) return;
     if (terminal) channel.write(`\r\n[${lines.join('\r\n ')}]\r\n`);
     // Standard output is the guest's alone.
     else channel.stderr.write(`${lines.join('\n')}\n`);

@@ -65,6 +65,21 @@ async function client(options: ConnectConfig = {}): Promise<ssh2.Client> {
   return connection;
 }
 
+/** What the library's own client speaks with: it asks for what the client would not. */
+interface RawProtocol {
+  readonly _handlers: Record<string, ((...args: readonly unknown[]) => void) | undefined>;
+  session(channel: number, window: number, packetSize: number): void;
+  shell(channel: number, wantReply: boolean): void;
+}
+
+async function rawClient(): Promise<{
+  readonly connection: ssh2.Client & { readonly _sock: Socket };
+  readonly protocol: RawProtocol;
+}> {
+  const connection = (await client()) as ssh2.Client & { readonly _sock: Socket; readonly _protocol: RawProtocol };
+  return { connection, protocol: connection._protocol };
+}
+
 function shell(connection: ssh2.Client): Promise<ClientChannel> {
   return new Promise((resolve, reject) => {
     connection.shell((error, channel) => {
@@ -136,6 +151,45 @@ describe('a client of the SSH server that means no good', () => {
       }),
     );
     expect(await greeting(await shell(connection))).toContain('Connected');
+  });
+
+  it('is closed where its packets are too small to carry a console', async () => {
+    const { connection, protocol } = await rawClient();
+    const closed = new Promise((resolve) => (protocol._handlers['CHANNEL_CLOSE'] = resolve));
+    protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
+    protocol.session(7, 1024 * 1024, 1);
+    await closed;
+    expect(await greeting(await shell(await client()))).toContain('Connected to node-2');
+    connection.end();
+  });
+
+  it('has gaps where it allows 4 GiB to be sent and reads nothing', async () => {
+    const { connection, protocol } = await rawClient();
+    let said = '';
+    const gap = new Promise((resolve) => {
+      protocol._handlers['CHANNEL_DATA'] = (_protocol, _channel, bytes) => {
+        said = `${said}${String(bytes)}`.slice(-200);
+        if (/\d+ bytes are missing here: this connection is too slow/.test(said)) resolve(undefined);
+      };
+    });
+    protocol._handlers['CHANNEL_OPEN_CONFIRMATION'] = () => protocol.shell(0, false);
+    protocol._handlers['CHANNEL_EXTENDED_DATA'] = (_protocol, _channel, bytes) => {
+      protocol._handlers['CHANNEL_DATA']?.(_protocol, _channel, bytes);
+    };
+    protocol.session(7, 2 ** 32 - 1, 32 * 1024);
+    const quick = await shell(await client());
+    let echoed = 0;
+    quick.on('data', (bytes: Buffer) => (echoed += bytes.length));
+    await once(quick, 'data');
+    connection._sock.pause();
+    // The machine echoes it to both. More than the sockets of both sides hold.
+    const typed = Buffer.alloc(64 * 1024, 'x');
+    for (let count = 1; count <= 256; count += 1) {
+      quick.write(typed);
+      while (echoed < count * typed.length) await once(quick, 'data');
+    }
+    connection._sock.resume();
+    await gap;
   });
 
   it('is not let compute with the largest groups before anybody knows it', async () => {
