@@ -79,7 +79,7 @@ class Machine:
         return {
             'power-on': lambda _: (node.wait_for_power('power on'), expect('power', machine.power, 'On'), self.console.expect_boot('DISK')),
             'boot-from-the-CD-once': lambda _: expect('the override', machine.boot, ('Once', 'Cd')),
-            'boot-from-the-disk-for-good': lambda _: expect('the override', machine.boot, ('Continuous', 'Hdd')),
+            'boot-from-the-disk-always': lambda _: expect('the override', machine.boot, ('Continuous', 'Hdd')),
             'show-the-boot-device': lambda said: (expect_in('the boot device', said, 'disk'), expect_in('persistent', said, 'True')),
             'show-the-boot-devices': lambda said: [expect_in('the boot devices', said, device) for device in ('pxe', 'cdrom', 'disk')],
             'list-the-BIOS-settings': lambda said: expect_in('the settings', said, 'BootMode'),
@@ -114,13 +114,13 @@ class Machine:
     def step_boot_device_disk_once(self):
         self.set_boot_device('disk', False, ('Once', 'Hdd'))
 
-    def step_boot_device_network_for_good(self):
+    def step_boot_device_network_always(self):
         self.set_boot_device('pxe', True, ('Continuous', 'Pxe'))
 
-    def step_boot_device_cd_for_good(self):
+    def step_boot_device_cd_always(self):
         self.set_boot_device('cdrom', True, ('Continuous', 'Cd'))
 
-    def step_boot_device_disk_for_good(self):
+    def step_boot_device_disk_always(self):
         self.set_boot_device('disk', True, ('Continuous', 'Hdd'))
 
     def step_boot_mode(self):

@@ -30,7 +30,7 @@ def checks(lab, machine):
         'restart': lambda _: machine.wait_for_power('On'),
         'switch-off': lambda _: machine.wait_for_power('Off'),
         'boot-from-the-CD-once': lambda _: expect('the override', machine.boot, ('Once', 'Cd')),
-        'boot-from-the-network-for-good': lambda _: expect('the override', machine.boot, ('Continuous', 'Pxe')),
+        'boot-from-the-network-always': lambda _: expect('the override', machine.boot, ('Continuous', 'Pxe')),
         'boot-as-defined': lambda _: expect('the override', machine.boot[0], 'Disabled'),
         'blink': lambda _: expect('IndicatorLED', machine.body()['IndicatorLED'], 'Blinking'),
         'set-the-asset-tag': lambda _: expect('AssetTag', machine.body()['AssetTag'], 'rack-1-slot-7'),

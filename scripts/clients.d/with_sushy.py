@@ -212,7 +212,7 @@ class Session:
     def step_override_by_network_once(self):
         self.override('Pxe', 'Once')
 
-    def step_override_by_disk_for_good(self):
+    def step_override_by_disk_always(self):
         self.override('Hdd', 'Continuous')
 
     @uefi_only
@@ -369,7 +369,7 @@ class Session:
     def step_push_the_power_button(self):
         self.reset('PUSH_POWER_BUTTON', 'Off')
 
-    def step_boot_from_it_for_good(self):
+    def step_boot_from_it_always(self):
         self.override('Cd', 'Continuous')
         self.console.forget()
         self.reset('ON', 'On')
