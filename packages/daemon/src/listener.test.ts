@@ -6,6 +6,7 @@ import {
   request as httpRequest,
   type IncomingMessage,
   type RequestListener,
+  type Server,
   type ServerResponse,
 } from 'node:http';
 import { connect, createServer } from 'node:net';
@@ -322,6 +323,18 @@ describe('the server options', () => {
       () => 'refused',
     );
     expect(big).toBe('refused');
+  });
+
+  it('keep the deadline for heads if requests have none', async () => {
+    let server: Partial<Server> = {};
+    const handle: RequestListener = ({ socket }, response) => {
+      // Node's socket has its server, which the types do not know.
+      ({ server } = socket as typeof socket & { readonly server: Server });
+      response.end();
+    };
+    const listener = await listen(handle, '127.0.0.1', 0, { server: { requestTimeout: 0 } });
+    await fetch(listener.addresses[0] ?? '');
+    expect([server.requestTimeout, server.headersTimeout]).toEqual([0, 60_000]);
   });
 });
 

@@ -66,7 +66,7 @@ export interface ListenOptions {
 /**
  * Node's own server options; times in milliseconds. `requestTimeout` (300 s) limits the whole
  * request with its body. A service with long uploads sets it to 0 and limits the wait for each
- * chunk itself. `headersTimeout` (60 s) still applies.
+ * chunk itself. `headersTimeout` (60 s) still applies, also to connections without a request.
  */
 export type ServerTuning = Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize' | 'highWaterMark'>;
 
@@ -116,6 +116,11 @@ const SILENT_MS = 1000;
 
 /** Deadline for the first byte of a connection on a TLS port. */
 const FIRST_BYTE_MS = 60_000;
+/**
+ * Deadline for the head of a request. Node's own default is 0, no deadline, if `requestTimeout` is
+ * 0.
+ */
+const HEADERS_MS = 60_000;
 /** Deadline for a whole plain HTTP request on a TLS port. */
 const PLAIN_REQUEST_MS = 10_000;
 /** First byte of a TLS handshake record (RFC 8446 §5.1). No HTTP method begins with it. */
@@ -130,7 +135,7 @@ export async function openListener(options: ListenOptions): Promise<Listener> {
   const serialize = serializeRequests();
   const handle = serialize(limitUnreadBodies(options.handle));
   // Without this option Node answers a request without a Host header itself: no body, no log line.
-  const common = { ...options.server, requireHostHeader: false };
+  const common = { headersTimeout: HEADERS_MS, ...options.server, requireHostHeader: false };
   const secure = tls === undefined ? undefined : createHttpsServer({ ...tls, ...common }, handle);
   const server: Server = secure ?? createHttpServer(common, handle);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
