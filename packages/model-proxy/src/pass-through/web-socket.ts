@@ -43,7 +43,7 @@ export class WebSocketCall implements UpstreamCall {
   readonly #options: WebSocketOptions;
   readonly #startedAt = performance.now();
   readonly #handshake: Deadline | undefined;
-  /** Runs while both are open. */
+  /** Runs while both are open, and while a refusal comes. */
   #idle: Deadline | undefined;
   #outgoing: ClientRequest | undefined;
   /** The upstream's, when both are open. */
@@ -152,12 +152,11 @@ export class WebSocketCall implements UpstreamCall {
       return;
     }
     const { exchange, traced } = this.#options;
-    this.#handshake?.stop();
     exchange.firstByteAt = performance.now();
-    const nothing = () => undefined;
+    const idle = this.#limitRefusal();
     passAnswer(exchange, answer, traced, {
-      onProgress: nothing,
-      onHeld: nothing,
+      onProgress: idle,
+      onHeld: () => this.#idle?.stop(),
       onEnd: () => {
         this.#leave();
         traced?.end();
@@ -165,6 +164,22 @@ export class WebSocketCall implements UpstreamCall {
       },
       onBroken: (error) => this.#failed(error),
     });
+  }
+
+  /**
+   * Limits a refusal like every other answer: an upstream could otherwise send a head and then nothing.
+   * @returns what to call for each chunk.
+   */
+  #limitRefusal(): () => void {
+    const { timeouts, plan } = this.#options;
+    const { idleMs } = timeouts;
+    this.#handshake?.stop();
+    const idle = () => {
+      this.#idle?.stop();
+      if (!this.#over) this.#idle = deadline(plan.way.clock, idleMs, () => this.#timeOut('idle', idleMs ?? 0));
+    };
+    idle();
+    return idle;
   }
 
   /** @param behind what has come behind the head of the answer. */

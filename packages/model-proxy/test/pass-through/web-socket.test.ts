@@ -358,6 +358,38 @@ describe('a WebSocket', () => {
     expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
   });
 
+  it('is cut after idle_timeout if its upstream refuses it with a body that has no end', async () => {
+    const { upstream } = fixture();
+    const proxy = await startTestProxy(
+      configOf(upstream, [entry('slow', 'openai/x', upstream, ['idle_timeout: 0.3'])]),
+    );
+    let socket: Duplex | undefined;
+    upstream.onUpgrade = (_request, refusing) => {
+      socket = refusing.on('error', () => undefined);
+      return refusing.write('HTTP/1.1 403 Refused\r\ntransfer-encoding: chunked\r\n\r\n');
+    };
+    try {
+      const cut = expect(refused('/v1/realtime?model=slow', { port: proxy.port })).rejects.toThrow('aborted');
+      await upstream.asked();
+      const sent = await waitFor(
+        () => socket,
+        () => 'the upstream was not asked',
+      );
+      const ended = once(sent, 'close');
+      // Bytes begin the limit again.
+      for (let piece = 0; piece < 3; piece += 1) {
+        sent.write('1\r\nx\r\n');
+        await passTime(200);
+        expect(sent.destroyed).toBe(false);
+      }
+      await passTime(200);
+      await cut;
+      await ended;
+    } finally {
+      await proxy.close();
+    }
+  });
+
   it('that nobody says anything in ends after idle_timeout (C11, C13)', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
