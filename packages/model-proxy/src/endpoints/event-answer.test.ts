@@ -188,6 +188,15 @@ describe('a stream', () => {
     });
   });
 
+  it('that breaks off after [DONE] has none: the answer is complete', async () => {
+    served.answering = (_asked, response) => {
+      response.writeHead(200, events);
+      response.write(`${last}data: [DONE]\n\n`, () => response.destroy());
+    };
+    const answer = await ask();
+    expect([answer.status, answer.text]).toEqual([200, renamed(`${last}data: [DONE]\n\n`)]);
+  });
+
   it('that ends in good order but too early has one, too (C7, C11)', async () => {
     stream(chunk('1'));
     const { text } = await ask();

@@ -78,9 +78,12 @@ export class EventAnswer implements Answer {
       refuse(exchange, error);
       return;
     }
-    exchange.error = error;
     this.#readUsage();
-    response.write(renderErrorEvent(error));
+    // After `[DONE]` the client has everything. An error would deny that.
+    if (!this.#rewriter.isDone) {
+      exchange.error = error;
+      response.write(renderErrorEvent(error));
+    }
     endAnswer(exchange);
   }
 

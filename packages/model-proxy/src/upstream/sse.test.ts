@@ -14,6 +14,9 @@ function rewriter(model: (reported: string) => string = (name) => `hosted_vllm/$
       return likely === undefined ? made.push(piece) : [Buffer.from(likely, 'latin1')];
     },
     finish: () => made.finish(),
+    get isDone() {
+      return made.isDone;
+    },
     get interruption() {
       return made.interruption;
     },

@@ -42,6 +42,8 @@ export interface EventRewriter {
   push(chunk: Buffer): Buffer[];
   /** Ends the stream. @returns the last event if it lacks only its empty line. */
   finish(): Buffer[];
+  /** Whether `[DONE]` has come: the answer is complete. */
+  readonly isDone: boolean;
   /**
    * After {@link finish}: why the stream is incomplete. The caller then sends {@link
    * renderErrorEvent}. null: complete.
@@ -113,6 +115,10 @@ class Rewriter implements EventRewriter {
 
   constructor(options: EventRewriterOptions) {
     this.#options = options;
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   get interruption(): Interruption | null {
