@@ -68,6 +68,7 @@ interface Machine {
   readonly rest?: string;
 }
 
+/** VNC on a socket, because two libvirtds that start guests at the same time choose the same port. */
 const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): string => `
 <domain type='qemu' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>${name}</name>
@@ -80,7 +81,7 @@ const definition = ({ name, machine, os = '', disks, rest = '' }: Machine): stri
     ${disks}
     <interface type='user'><mac address='52:54:00:00:00:01'/><model type='virtio'/></interface>
     <interface type='user'><mac address='52:54:00:00:00:02'/><model type='e1000'/></interface>
-    <graphics type='vnc' port='-1' passwd="s&apos;3"/>
+    <graphics type='vnc' passwd="s&apos;3"><listen type='socket'/></graphics>
     ${rest}
   </devices>
   <qemu:commandline><qemu:arg value='-fw_cfg'/><qemu:arg value="name=opt/x,string=it's"/></qemu:commandline>
