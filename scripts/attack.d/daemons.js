@@ -183,12 +183,16 @@ export async function startBmc(tree, { settings = {}, users = [], folder = makeF
 }
 
 /** Starts a model-proxy; the configuration is the file's text. @returns the daemon, with `file`: the configuration's path. */
-export async function startProxy(tree, text, { env = {} } = {}) {
+export async function startProxy(tree, text, { env = {}, through = [] } = {}) {
   const file = join(makeFolder(), 'config.yaml');
   writeFileSync(file, text);
   const bin = join(tree, 'packages/model-proxy/bin/model-proxy.js');
   const command = [process.execPath, bin, '--config', file, '--host', '127.0.0.1', '--port', '0'];
-  const daemon = await new Daemon(command, { JSON_LOGS: 'true', ...env }, '/health/liveliness').serving();
+  const daemon = await new Daemon(
+    [...through, ...command],
+    { JSON_LOGS: 'true', ...env },
+    '/health/liveliness',
+  ).serving();
   daemon.file = file;
   return daemon;
 }

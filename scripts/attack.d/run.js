@@ -21,6 +21,7 @@ import { answers } from './proxy-answers.js';
 import { clients } from './proxy-clients.js';
 import { configurations } from './proxy-configurations.js';
 import { connections } from './proxy-connections.js';
+import { descriptors } from './proxy-descriptors.js';
 import { secrets } from './proxy-secrets.js';
 import { upstreams } from './proxy-upstreams.js';
 
@@ -42,7 +43,7 @@ const attacks = {
     ...files,
     ...loads,
   ],
-  proxy: [...upstreams, ...answers, ...secrets, ...clients, ...connections, ...configurations],
+  proxy: [...upstreams, ...answers, ...secrets, ...clients, ...connections, ...descriptors, ...configurations],
 };
 
 const { values: flags, positionals } = parseArgs({

@@ -1,7 +1,7 @@
 /**
  * The HTTP application: answers everything on the port, and logs one line per request. Model
  * requests run on node:http alone, because even an empty Express handler halves the throughput.
- * Express serves the home page, health and metrics, and is loaded with the first request for them.
+ * Express serves the home page, health and metrics, and is loaded after the start.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -68,6 +68,8 @@ export interface PassThrough {
   accepts(path: string): boolean;
   /** Forwards a request of an authenticated client. Reports errors with {@link refuse}. */
   handle(exchange: Exchange): void;
+  /** Loads the modules for this, as {@link App.loadModules}. */
+  loadModules(): Promise<void>;
   /**
    * Forwards the WebSocket handshake of an authenticated client, for a path that {@link accepts}
    * matches, and takes over the connection. Until it answers 101 and sets `exchange.upgraded`, the
@@ -97,6 +99,12 @@ export interface App {
    * format.
    */
   readonly clientError: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+  /**
+   * Loads the modules that only some requests need. Call it after the start: if the first such
+   * request found no free file descriptor, the import would fail, and Node fails every later import
+   * of the same module.
+   */
+  loadModules(): Promise<void>;
   /** Uses new settings for new requests. Requests in progress keep their settings. */
   replaceSettings(settings: ProxySettings): void;
   /**
@@ -238,9 +246,13 @@ export function createApp(options: AppOptions): App {
     );
   };
 
-  const showPage = (exchange: Exchange): void => {
+  const loadPages = (): Promise<Pages> => {
     pages ??= import('./pages/routes.js').then(({ createPages }) => createPages(metrics));
-    pages.then(
+    return pages;
+  };
+
+  const showPage = (exchange: Exchange): void => {
+    loadPages().then(
       (show) => show(exchange),
       (error: unknown) => refuse(exchange, toProxyError(error)),
     );
@@ -262,6 +274,9 @@ export function createApp(options: AppOptions): App {
       else socket.destroy();
     },
     clientError,
+    loadModules: async () => {
+      await Promise.all([loadPages(), metrics.loadModules(), passThrough?.loadModules()]);
+    },
     replaceSettings: (settings) => {
       serving = serve(settings);
     },

@@ -1,6 +1,6 @@
 /**
  * Metrics for Prometheus, under LiteLLM's names. Requests only add to numbers. prom-client would
- * look up labels for each request, so it is loaded with the first scrape and filled from these
+ * look up labels for each request, so only the scrapes use it: they fill it from these
  * numbers. Label values come from the configuration, never from clients.
  * @see https://docs.litellm.ai/docs/proxy/prometheus
  */
@@ -36,6 +36,8 @@ export interface Metrics {
   requestFinished(record: RequestRecord): void;
   /** Returns the text for Prometheus and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** Loads prom-client, as `App.loadModules`. */
+  loadModules(): Promise<void>;
   /** Stops collecting the metrics of the process. */
   close(): void;
 }
@@ -122,6 +124,9 @@ export function createMetrics(): Metrics {
         series.set(key, found);
       }
       found.add(record);
+    },
+    async loadModules() {
+      await import('prom-client');
     },
     async expose() {
       exposition ??= createExposition();

@@ -68,6 +68,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     await upstream.close();
     throw error;
   }
+  const modules = app.loadModules().catch((error: unknown) => log.error('loading modules', { error }));
   const models = modelNames(config);
   for (const address of listener.addresses) log.info(`serving at ${address}/v1`, { models });
 
@@ -92,6 +93,7 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     const goodbye = setTimeout(() => app.sayGoodbye(), listen.drainMs - Math.min(GOODBYE_MS, listen.drainMs / 2));
     await listener.close(listen.drainMs);
     clearTimeout(goodbye);
+    await modules;
     await upstream.close();
     app.close();
   }

@@ -1,6 +1,6 @@
 /**
- * The pages that Express serves: home page, health, configuration and metrics. Loaded with the
- * first request for them.
+ * The pages that Express serves: home page, health, configuration and metrics. Loaded after the
+ * start.
  */
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answerJson, answerText } from '../endpoints/answer-json.js';

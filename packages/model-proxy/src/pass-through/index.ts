@@ -1,4 +1,4 @@
-/** Raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. What it takes is loaded with the first such request. */
+/** Raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. Its modules are loaded after the start. */
 import type { PassThrough } from '../app.js';
 import { refuse } from '../endpoints/refusal.js';
 import type { Exchange } from '../endpoints/exchange.js';
@@ -6,6 +6,7 @@ import { toProxyError } from '../errors.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import type { Carrier } from './carrier.js';
 import { acceptsPath } from './paths.js';
+import { loadProxyMiddleware } from './proxy-middleware.js';
 
 export interface PassThroughOptions {
   /** The caller's to reload and to close. */
@@ -22,6 +23,10 @@ export function createPassThrough({ upstream }: PassThroughOptions): PassThrough
   return {
     // Where nothing was loaded there is nobody to be told.
     sayGoodbye: () => void loading?.then((carrier) => carrier.sayGoodbye()).catch(() => undefined),
+    loadModules: async () => {
+      loading ??= load();
+      await Promise.all([loading, loadProxyMiddleware()]);
+    },
     accepts: acceptsPath,
     handle: (exchange) => withCarrier(exchange, (carrier) => carrier.handle(exchange)),
     upgrade: (exchange, socket, head) => withCarrier(exchange, (carrier) => carrier.upgrade(exchange, socket, head)),

@@ -1,4 +1,4 @@
-/** http-proxy-middleware, loaded when the first raw request comes: nobody else needs it or what it brings along. */
+/** http-proxy-middleware, loaded after the start: only raw requests need it. */
 import util from 'node:util';
 
 export type { RequestHandler } from 'http-proxy-middleware';

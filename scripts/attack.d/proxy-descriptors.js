@@ -1,0 +1,88 @@
+/** Attacks that leave the proxy without file descriptors. */
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { oneModel } from './daemons.js';
+import { listen, openMany, PATIENCE } from './wire.js';
+
+const answer = '{"object":"chat.completion","model":"m","choices":[]}';
+const LIMIT = 256;
+/** Pages and raw requests: no request of theirs comes before the attack. */
+const paths = ['/metrics', '/routes', '/health', '/', '/openai/v1/x'];
+
+/** Waits until the proxy has nothing more to do: it loads modules after its start. */
+async function idle(daemon) {
+  for (let before = -1, left = PATIENCE; left > 0; left -= 1) {
+    const now = daemon.cpuMs();
+    if (now === before) return;
+    before = now;
+    await delay(1000);
+  }
+}
+
+const openFiles = (daemon) => readdirSync(`/proc/${daemon.pid}/fd`).length;
+
+async function until(holds, complaint) {
+  for (const end = Date.now() + PATIENCE * 1000; !holds(); await delay(50)) {
+    if (Date.now() > end) throw new Error(complaint());
+  }
+}
+
+/** Asks for a path. @returns what asks for another one, on the same connection. */
+async function request(port, first, second) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  const send = async (path) => {
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'data');
+  };
+  await send(first);
+  return async () => {
+    await send(second);
+    socket.destroy();
+  };
+}
+
+const descriptorAttack = {
+  name: `connections that take all of ${LIMIT} file descriptors, and requests that need another`,
+  holds: 'each request is answered, and all of them succeed when the connections are gone',
+  seconds: 120,
+  run: async (arena) => {
+    const server = await listen((socket) =>
+      socket.on('data', () =>
+        socket.write(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`,
+        ),
+      ),
+    );
+    const daemon = await arena.startProxy(oneModel(server.port, ', use_in_pass_through: true'), {
+      through: ['bash', '-c', `ulimit -n ${LIMIT}; exec "$@"`, 'bash'],
+    });
+    try {
+      await idle(daemon);
+      const open = await Promise.all(paths.map((path) => request(daemon.port, '/health/liveliness', path)));
+      const free = openFiles(daemon);
+      const end = await openMany(daemon.port, LIMIT * 2);
+      await until(
+        () => openFiles(daemon) >= LIMIT - 1,
+        () => `only ${openFiles(daemon)} files are open`,
+      );
+      // On connections that were open before, as the proxy accepts no more.
+      for (const again of open) await again();
+      end();
+      await until(
+        () => openFiles(daemon) < free + 20,
+        () => `${openFiles(daemon)} files stay open`,
+      );
+      for (const path of paths) {
+        const { status, text } = await daemon.ask({ path });
+        if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 200)}`);
+      }
+    } finally {
+      server.close();
+    }
+  },
+};
+
+export const descriptors = [descriptorAttack];
