@@ -1,39 +1,65 @@
-/** docs/reference/bmc-daemon-configuration.md, made from the table of settings (`npm run generate`; a test keeps it true). */
+/**
+ * Renders docs/reference/bmc-daemon-configuration.md from the table of settings.
+ * `npm run generate` writes the page, and a test compares it.
+ */
 import { formatLiteral } from './python-format.js';
 import { reloadableKeys } from './reloadable.js';
-import { recognisedNames, settingKeys, settingsTable, type SettingDefinition } from './settings.js';
+import { settingDetails } from './setting-details.js';
+import { recognisedNames, settingKeys, settingsTable, type SettingDefinition, type SettingKey } from './settings.js';
 
-/** Group, title, and what stands above its table. */
+/** Groups of settings: name, title, and the text above the table. */
 const GROUPS: readonly (readonly [SettingDefinition<unknown>['group'], string, string?])[] = [
-  ['spec', 'The settings of the specification'],
+  ['spec', 'Contract settings', 'These settings are rows of the [contract](contract.md#configuration).'],
   ['listen', 'The service'],
   ['backend', 'The machines'],
   [
     'inventory',
     'Chassis and storage',
-    `Where none of these is given everything is the machine's own: a chassis for each, and storage by the buses that its disks are on. What a client
-makes with \`POST\` on Volumes is a volume of the pool **and a disk of the machine**, where sushy-emulator makes the volume alone;
-[libvirt-hosts.md](../guides/libvirt-hosts.md) says how, and what \`DELETE\` deletes. Of a mapping's lists, members that sushy-tools does not know are passed over.`,
+    `Without these settings, each machine has a chassis of its own, and storage by the buses of its disks.
+
+A \`POST\` on Volumes creates a volume in the pool **and a disk of the machine**, where sushy-emulator
+creates the volume only. [Libvirt hosts](../guides/libvirt-hosts.md) describes this, and what \`DELETE\`
+deletes. The daemon ignores members of the mappings that sushy-tools does not know.`,
   ],
   ['media', 'Virtual media'],
   ['log', 'The log'],
 ];
 
-/** A cell of a Markdown table: a bar would end it. */
+/** The longest value or default, in characters, that the table shows. Longer ones are in a section below it. */
+const MAX_CELL_LENGTH = 44;
+
+/** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
-function table(group: SettingDefinition<unknown>['group']): string {
-  const rows = settingKeys
-    .map((key): SettingDefinition<unknown> => settingsTable[key])
-    .filter((row) => row.group === group)
-    .map((row) => {
-      const flag = row.flag === undefined ? '' : `\`${row.flag}\``;
-      return `| \`${row.name}\` | ${cell(row.expected)} | \`${cell(formatLiteral(row.default))}\` | ${flag} | ${cell(row.doc)} |`;
-    });
-  return ['| Name | Value | Default | Flag | Meaning |', '| --- | --- | --- | --- | --- |', ...rows].join('\n');
+const describe = (key: SettingKey): { readonly row: string; readonly section: readonly string[] } => {
+  const { name, expected, default: standard, flag, doc }: SettingDefinition<unknown> = settingsTable[key];
+  const value = `\`${formatLiteral(standard)}\``;
+  const isShort = (text: string) => text.length <= MAX_CELL_LENGTH;
+  const section = [
+    ...(isShort(expected) ? [] : [`The value is ${expected}.`]),
+    ...(isShort(value) ? [] : [`The default is ${value}.`]),
+    ...(settingDetails[key] ?? []),
+  ];
+  const cells = [`\`${name}\``, isShort(expected) ? expected : 'see below', isShort(value) ? value : 'see below'];
+  return {
+    row: `| ${[...cells, flag === undefined ? '' : `\`${flag}\``, doc].map(cell).join(' | ')} |`,
+    section: section.length === 0 ? [] : [`### \`${name}\``, [doc, ...section].join('\n')],
+  };
+};
+
+function settingsOf(group: SettingDefinition<unknown>['group']): readonly string[] {
+  const settings = settingKeys.filter((key) => settingsTable[key].group === group).map(describe);
+  return [
+    [
+      '| Name | Value | Default | Flag | Meaning |',
+      '| --- | --- | --- | --- | --- |',
+      ...settings.map(({ row }) => row),
+    ].join('\n'),
+    ...settings.flatMap(({ section }) => section),
+  ];
 }
 
-/** The whole page, with a newline at its end. */
+/** Renders the whole page, with a newline at the end. */
 export function renderConfigurationPage(): string {
   const unused = new Map<string, string[]>();
   for (const [stem, purpose] of Object.entries(recognisedNames))
@@ -46,64 +72,93 @@ export function renderConfigurationPage(): string {
 <!-- commands: installed bmc-conf -->
 
 \`\`\`sh
-bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints faults, unknown settings and the effective settings
+bmc-daemon check --strict --config /etc/bmc-daemon/bmc-daemon.conf # prints faults and effective settings
 \`\`\`
 
 \`\`\`sh service
 bmc-daemon --config /etc/bmc-daemon/bmc-daemon.conf
 \`\`\`
 
-The file is assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`, side by side they are one), numbers,
-\`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. The daemon parses the file and never executes it. Relative paths are relative to the file. An unknown name is a warning with the nearest known one, a wrong value stops the
-start with file and line.
+## The file
 
-A flag wins over the file, the file over the environment (variables of the same names; a string stands there without quotes), the
-environment over the default. \`EMULATOR_CONFIG\` in the environment names the file.
+- The file contains assignments of Python literals: strings (\`'a'\`, \`"a"\`, \`r'a'\`, \`u'a'\`, \`'''a'''\`),
+  numbers, \`None\`, \`True\`, \`False\`, lists, tuples and mappings, with comments. Adjacent strings are one string.
+- The daemon parses the file and never executes it.
+- Relative paths are relative to the file.
+- An unknown name causes a warning with the nearest known name. A wrong value stops the start, with file and line.
+
+A flag overrides the file, the file overrides the environment, and the environment overrides the default.
+Environment variables have the names of the settings; their strings need no quotes. \`EMULATOR_CONFIG\` in
+the environment names the file.
 
 ## A configuration of sushy-emulator
 
-The package also installs the command \`sushy-emulator\`, with the same flags. A configuration of sushy-emulator works unchanged:
+The package also installs the command \`sushy-emulator\` with the same flags. A configuration of
+sushy-emulator works unchanged:
 
-- Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. Where both are set, \`EMULATOR_\` wins.
-- Imports, names of earlier lines and \`__file__\` are read.
-- These functions are computed: \`os.path.join\`, \`dirname\`, \`basename\`, \`abspath\`, \`realpath\`, \`normpath\` and \`expanduser\`;
-  \`os.getcwd\`, \`os.getenv\`, \`os.environ\`; \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and
-  \`joinpath\`; \`str\`; \`+\` between strings or lists.
-- Any other code in a setting stops the start. The message shows the line to write instead. Code in a name that no setting uses is ignored.
-- A port in quotes is read as a number. \`'Uefi'\` in the map of boot loaders is read as \`'UEFI'\`, with a warning.
-- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` makes those machines in memory. A system with \`external_notifier\` is reported to
-  \`EXTERNAL_NOTIFICATION_URL\` at each change, as sushy-tools does it: PUT, the system as JSON. A power action is reported twice, first with
-  \`pending_power\`, then with the new \`power_state\`. The fake machines obey at once, where those of sushy-tools take up to 11 seconds.
-- \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. They are ignored.
+- Every name may begin with \`SUSHY_EMULATOR_\` instead of \`EMULATOR_\`. If both are set, \`EMULATOR_\` wins.
+- The file may contain imports, names of earlier lines and \`__file__\`.
+- The daemon evaluates these functions:
+  - \`os.path.join\`, \`dirname\`, \`basename\`, \`abspath\`, \`realpath\`, \`normpath\` and \`expanduser\`
+  - \`os.getcwd\`, \`os.getenv\`, \`os.environ\`
+  - \`pathlib.Path\` with \`/\`, \`parent\`, \`name\`, \`resolve\`, \`absolute\`, \`expanduser\` and \`joinpath\`
+  - \`str\`, and \`+\` between strings or lists
+- Any other code in a setting stops the start. The message shows the line to write instead. The daemon ignores
+  code in a name that no setting uses.
+- The daemon reads a port in quotes as a number. It reads \`'Uefi'\` in the map of boot loaders as \`'UEFI'\`, with a
+  warning.
+- \`SUSHY_EMULATOR_FAKE_SYSTEMS\` creates those machines in memory.
+- \`FAKE_IPA_*\` and \`SUSHY_FAKE_IPA_*\` are settings of a fake deploy agent that reads the same file. The daemon
+  ignores them.
 
-${GROUPS.map(([group, title, text]) => [`## ${title}`, ...(text === undefined ? [] : [text]), table(group)].join('\n\n')).join('\n\n')}
+The daemon reports each change of a fake system with \`external_notifier\` to \`EXTERNAL_NOTIFICATION_URL\`, as
+sushy-tools does: PUT, with the system as JSON. It reports a power action twice: first with \`pending_power\`, then
+with the new \`power_state\`. The fake machines change at once; those of sushy-tools take up to 11 seconds.
 
-## Names of sushy-tools without a use yet
+${GROUPS.map(([group, title, text]) => [`## ${title}`, ...(text === undefined ? [] : [text]), ...settingsOf(group)].join('\n\n')).join('\n\n')}
 
-They are accepted with a warning.
+## Unused names of sushy-tools
 
-${[...unused].map(([purpose, names]) => `- ${purpose}: ${names.join(', ')}`).join('\n')}
+The daemon accepts these names with a warning.
+
+${[...unused].map(([purpose, names]) => [`- ${purpose}:`, ...names.map((name) => `  - ${name}`)].join('\n')).join('\n')}
 
 ## The password file
 
-A line \`user:hash\` for each user, with bcrypt hashes (\`$2a$\`, \`$2b$\`, \`$2y$\`) of a cost from 4 to 17; make it with
-\`bmc-daemon htpasswd FILE USER\` or \`htpasswd -B\`. Anything else in it stops the start, and so does a missing file.
+Each line is \`user:hash\` with a bcrypt hash (\`$2a$\`, \`$2b$\`, \`$2y$\`) of a cost from 4 to 17.
+\`bmc-daemon htpasswd FILE USER\` or \`htpasswd -B\` makes it. Any other line and a missing file stop the start.
 
-The file is looked at once a second while requests come in, and the file as it is then decides: a user who was taken out is out, a line that
-was damaged lets nobody in (and is logged), a file that is gone lets nobody in until it is back. Where a user has two lines the first holds.
+**Changes.** While requests arrive, the daemon checks the file once a second:
 
-bcrypt looks at the first 72 bytes of a password, so longer ones are equal to their beginning; \`bmc-daemon htpasswd\` refuses them. Names and
-passwords are UTF-8; what is no UTF-8 is taken as Latin-1, which python-requests sends.
+- A removed user has no access any more.
+- A damaged line gives no access; the log names it.
+- While the file is missing, no user has access.
+- If a user has two lines, the first line counts.
 
-A password that was right is remembered in memory, as a keyed digest, until its line changes. So bcrypt
-runs once for each user and not for each request. Wrong ones are slowed down, and correct ones get in
+**Passwords.** bcrypt uses the first 72 bytes of a password. \`bmc-daemon htpasswd\` rejects longer passwords. Names
+and passwords are UTF-8. The daemon reads other bytes as Latin-1, which python-requests sends.
+
+**Cache.** The daemon keeps a correct password in memory, as a keyed digest, until its line changes. bcrypt
+therefore runs once for each user, not for each request. Wrong passwords are delayed, and correct ones work
 during an attack: see [accounts](../guides/accounts.md#log-ins-during-password-guessing).
 
 ## Signals
 
-| Signal | What happens |
+| Signal | Effect |
 | --- | --- |
-| SIGTERM, SIGINT | No more connections; requests under way may end (\`${settingsTable.shutdownWaitSeconds.name}\`); exit code 0. A second one ends at once. |
-| SIGHUP | The configuration is read again; sessions, tasks and subscriptions stay. Taken at once: ${reloadableKeys.map((key) => `\`${settingsTable[key].name}\``).join(', ')}. Of other settings that have changed the log says that they wait for the next start. A configuration with a fault is not taken, and a certificate and key that can not be used are not. \`Manager.Reset\` of any manager does the same. |
+| SIGTERM, SIGINT | The daemon shuts down with exit code 0. |
+| A second SIGTERM or SIGINT | The daemon ends at once. |
+| SIGHUP | The daemon reloads the configuration. |
+
+**Shutdown.** The daemon accepts no more connections. Running requests may finish within
+\`${settingsTable.shutdownWaitSeconds.name}\`.
+
+**Reload.** Sessions, tasks and subscriptions continue. \`Manager.Reset\` of any manager does the same. These
+settings change at once:
+
+${reloadableKeys.map((key) => `- \`${settingsTable[key].name}\``).join('\n')}
+
+The log names other changed settings; they need a restart. The daemon ignores a configuration with a fault,
+and a certificate and key that it cannot use, and logs the reason.
 `;
 }

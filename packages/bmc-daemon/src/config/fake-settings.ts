@@ -39,7 +39,7 @@ export const fakeSystems = {
   default: null,
   form: 'literal',
   group: 'backend',
-  doc: 'The machines in memory, in the form of sushy-tools: `uuid`, `name`, `power_state`, `nics`, `boot_device`, `boot_mode`, `secure_boot`, `external_notifier`. Holds with `EMULATOR_FAKE_DRIVER` or `--fake`. None: three sample machines. What clients change is lost at a restart.',
+  doc: 'The machines in memory.',
 } satisfies SettingDefinition<readonly FakeSystem[] | null>;
 
 export const notificationUrl = {
@@ -49,21 +49,21 @@ export const notificationUrl = {
   default: 'http://localhost:9999',
   form: 'text',
   group: 'backend',
-  doc: 'Where a change of a fake system with `external_notifier` is sent: PUT, the system as JSON. A fake deploy agent (metal3 `fake-ipa`) listens there. Also read as `EXTERNAL_NOTIFICATION_URL`, like the next three.',
+  doc: 'Where changes of fake systems are sent.',
 } satisfies SettingDefinition<string>;
 
 export const notificationCaFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CAFILE',
   default: null,
   group: 'backend',
-  doc: 'PEM file with the authorities of an https URL. None: the certificate is not verified, unless a client certificate is set.',
+  doc: 'PEM file with the authorities of an https URL.',
 });
 
 export const notificationCertFile = optionalPath({
   name: 'EMULATOR_EXTERNAL_NOTIFICATION_CERTFILE',
   default: null,
   group: 'backend',
-  doc: 'PEM file with a client certificate for the URL. It needs the key beside it.',
+  doc: 'PEM file with a client certificate for the URL. It needs the key.',
 });
 
 export const notificationKeyFile = optionalPath({

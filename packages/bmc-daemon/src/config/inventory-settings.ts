@@ -55,7 +55,7 @@ export const chassis: SettingDefinition<readonly ConfiguredChassis[]> = {
   default: [],
   form: 'literal',
   group: 'inventory',
-  doc: 'Chassis to serve; the machines stand in the first. An empty list: a chassis for each machine.',
+  doc: 'Chassis to serve.',
 };
 
 export const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorLed>>> = {
@@ -66,7 +66,7 @@ export const indicatorLeds: SettingDefinition<Readonly<Record<string, IndicatorL
   default: {},
   form: 'literal',
   group: 'inventory',
-  doc: 'Indicators of machines and chassis, by UUID, until a client sets them. All others are lit.',
+  doc: 'Initial indicators of machines and chassis, by UUID.',
 };
 
 export const storage: SettingDefinition<Readonly<Record<string, readonly ConfiguredStorage[]>>> = {
@@ -93,7 +93,7 @@ export const storage: SettingDefinition<Readonly<Record<string, readonly Configu
   default: {},
   form: 'literal',
   group: 'inventory',
-  doc: 'Storage of a machine, by its UUID, in the place of the buses that its disks are on.',
+  doc: 'Storage of a machine, by its UUID.',
 };
 
 export const drives: SettingDefinition<Readonly<Record<string, readonly ConfiguredDrive[]>>> = {
@@ -116,7 +116,7 @@ export const drives: SettingDefinition<Readonly<Record<string, readonly Configur
   default: {},
   form: 'literal',
   group: 'inventory',
-  doc: 'Drives of a storage that `EMULATOR_STORAGE` names. They are shown and no more.',
+  doc: 'Drives to show in a storage of `EMULATOR_STORAGE`.',
 };
 
 export const volumes: SettingDefinition<Readonly<Record<string, readonly ConfiguredVolume[]>>> = {
@@ -141,5 +141,5 @@ export const volumes: SettingDefinition<Readonly<Record<string, readonly Configu
   default: {},
   form: 'literal',
   group: 'inventory',
-  doc: 'Volumes of a storage that `EMULATOR_STORAGE` names. A libvirt volume that is named and not there is made, in `libvirtPoolName` or else in `EMULATOR_STORAGE_POOL`.',
+  doc: 'Volumes of a storage of `EMULATOR_STORAGE`.',
 };

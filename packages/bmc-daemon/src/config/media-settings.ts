@@ -26,7 +26,7 @@ export const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {
   },
   form: 'literal',
   group: 'media',
-  doc: "The virtual media drives of each machine, by the id in their path. `CD` or `DVD` make a CD drive, `USBStick` a USB stick (also beside `Floppy`, as in sushy-tools' own default), `Floppy` alone a floppy drive.",
+  doc: 'The virtual media drives of each machine, by the id in their path.',
 };
 
 export const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
@@ -37,7 +37,7 @@ export const vmediaAllowedHosts: SettingDefinition<readonly string[] | null> = {
   default: null,
   form: 'literal',
   group: 'media',
-  doc: "Hosts that images may come from, redirections included: names, everything below a domain, addresses, networks (a name is also allowed where it resolves into one of them). With it images come by `Upload` only. None: every host. An empty list: no host, with a warning. Link-local and multicast addresses, and the addresses where clouds serve credentials, are rejected in every notation of IPv6 too. An entry for such an address or network opens it; a wider one such as `'0.0.0.0/0'` does not.",
+  doc: 'Hosts that images may come from.',
 };
 
 export const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {
@@ -47,5 +47,5 @@ export const virtualMediaIpFamily: SettingDefinition<'4' | '6' | null> = {
   default: null,
   form: 'text',
   group: 'media',
-  doc: "`'4'` or `'6'`: images come over that version of IP alone, whether their servers are given by address or by name. None: over both.",
+  doc: 'The IP version of connections to image servers.',
 };

@@ -21,7 +21,7 @@ export interface SettingDefinition<T> {
   readonly flag?: string;
   /** For the documentation: which table it stands in. */
   readonly group: 'spec' | 'listen' | 'backend' | 'inventory' | 'media' | 'log';
-  /** One or two sentences. */
+  /** A short sentence for the table of settings. `setting-details.ts` has the rest. */
   readonly doc: string;
 }
 

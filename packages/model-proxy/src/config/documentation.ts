@@ -12,20 +12,43 @@ import { credentialTable, entryTable, generalTable, paramsTable, routerTable, se
 /** Escapes a cell of a Markdown table. */
 const cell = (text: string) => text.replaceAll('|', '\\|');
 
+/** The longest text, in words, of a cell. A longer text is in a section below the table. */
+const MAX_CELL_WORDS = 15;
+
+const isShort = (text: string) => text.split(/\s+/).length <= MAX_CELL_WORDS;
+const firstSentence = (text: string) => /^.*?[.:;](?= )/.exec(text)?.[0].replace(/[:;]$/, '.') ?? text;
+const sentences = (text: string) => text.replaceAll(/\. (?=\S)/g, '.\n');
+
+/** A table with a row for each item, and a section for each long text. */
+function withSections(head: readonly string[], items: readonly { cells: readonly string[]; doc: string }[]): string {
+  return [
+    [
+      `| ${head.join(' | ')} |`,
+      `|${' --- |'.repeat(head.length)}`,
+      ...items.map(
+        ({ cells, doc }) => `| ${[...cells, isShort(doc) ? doc : firstSentence(doc)].map(cell).join(' | ')} |`,
+      ),
+    ].join('\n'),
+    ...items
+      .filter(({ doc }) => !isShort(doc) && firstSentence(doc) !== doc)
+      .flatMap(({ cells: [title], doc }) => [`### ${title ?? ''}`, sentences(doc)]),
+  ].join('\n\n');
+}
+
 function settings(table: Table): string {
-  const rows = Object.values(table).map(({ name, aliases, expected, default: standard, doc }) => {
-    const names = [name, ...aliases].map((one) => `\`${one}\``).join(', ');
-    return `| ${names} | ${cell(expected)} | ${cell(standard)} | ${cell(doc)} |`;
-  });
-  return ['| Key | Value | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  const items = Object.values(table).map(({ name, aliases, expected, default: standard, doc }) => ({
+    cells: [[name, ...aliases].map((one) => `\`${one}\``).join(', '), expected, standard],
+    doc,
+  }));
+  return withSections(['Key', 'Value', 'Default', 'Meaning'], items);
 }
 
 function flags(): string {
-  const rows = flagsTable.map(({ flags: names, environment, default: standard, doc }) => {
-    const variable = environment === undefined ? '' : `\`${environment}\``;
-    return `| \`${cell(names)}\` | ${variable} | ${standard ?? ''} | ${cell(doc)} |`;
-  });
-  return ['| Flag | Environment | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  const items = flagsTable.map(({ flags: names, environment, default: standard, doc }) => ({
+    cells: [`\`${names}\``, environment === undefined ? '' : `\`${environment}\``, standard ?? ''],
+    doc,
+  }));
+  return withSections(['Flag', 'Environment', 'Default', 'Meaning'], items);
 }
 
 const blockNames: Readonly<Record<keyof typeof unimplemented, string>> = {
@@ -38,19 +61,31 @@ const blockNames: Readonly<Record<keyof typeof unimplemented, string>> = {
   environment: 'environment',
 };
 
-function settingsThatAre(treatment: Treatment, heading: string): string {
-  const rows = Object.entries(unimplemented).flatMap(([block, groups]) =>
-    groups
-      .filter((group) => group.treatment === treatment)
-      .map(({ what, names }) => {
-        const list = [...names].map((name) => `\`${name}\``).join(', ');
-        return `| ${blockNames[block as keyof typeof unimplemented]} | ${cell(what)} | ${list} |`; // a key of the table
-      }),
-  );
-  return [`| Block | ${heading} | Settings |`, '| --- | --- | --- |', ...rows].join('\n');
+/** Wraps a list at 100 columns. Lines after the first begin with the indent. */
+function wrap(text: string, indent: string): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && line.length + word.length >= 100) lines.push(`${indent}${word}`);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join('\n');
 }
 
-const servedPaths = () => endpoints.map(({ path }) => `\`/v1/${path}\``).join(', ');
+function settingsThatAre(treatment: Treatment): string {
+  return Object.entries(unimplemented)
+    .flatMap(([block, groups]) =>
+      groups
+        .filter((group) => group.treatment === treatment)
+        .map(({ what, names }) => {
+          const list = [...names].map((name) => `\`${name}\``).join(', ');
+          return wrap(`- ${blockNames[block as keyof typeof unimplemented]} (${what}): ${list}`, '  '); // a key of the table
+        }),
+    )
+    .join('\n');
+}
+
+const servedPaths = () => wrap(endpoints.map(({ path }) => `\`/v1/${path}\``).join(', '), '');
 
 /** Renders the whole page, with a newline at the end. */
 export function renderConfigurationPage(): string {
@@ -134,7 +169,7 @@ provider with OpenAI's API, and logs a warning. Without a provider prefix, the r
 
 Entries of a provider with another API cause a warning, and requests for their models answer 400 with
 the reason:
-${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.
+${wrap(`${[...foreignProviders].map((name) => `\`${name}\``).join(', ')}.`, '')}
 
 **Groups.** Entries with the same name are one group. The proxy selects one of them for each request, by
 \`weight\`. A request may also name a deployment by its id.
@@ -164,19 +199,23 @@ ${settings(generalTable)}
 
 ## Paths
 
-The proxy sends a POST to an upstream, with the upstream's key, only at these paths, with and without \`/v1\`:
-${servedPaths()}.
+The proxy sends a POST to an upstream, with the upstream's key, only at these paths, with and without
+\`/v1\`:
 
-Any other path answers 404, or 501 if it is a route of LiteLLM's. The reason is that servers also have paths for administration,
-such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve one more path of an upstream, name it:
+${servedPaths()}
+
+Any other path answers 404, or 501 if it is a route of LiteLLM's. The reason is that servers also have
+paths for administration, such as vLLM's \`/v1/load_lora_adapter\` and \`/sleep\`. To serve one more path
+of an upstream, name it:
 
 \`\`\`yaml
 general_settings:
   forwarded_paths: [fim/completions]
 \`\`\`
 
-\`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. They use a deployment only if it has \`use_in_pass_through: true\`;
-\`/openai/{path}\` also works with \`OPENAI_API_KEY\`. Files, batches and \`/v1/realtime\` need no such setting.
+\`/openai/{path}\` and \`/vllm/{path}\` reach every path of a server. They use a deployment only if it has
+\`use_in_pass_through: true\`; \`/openai/{path}\` also works with \`OPENAI_API_KEY\`. Files, batches and
+\`/v1/realtime\` need no such setting.
 
 ## \`router_settings\`
 
@@ -197,7 +236,7 @@ general_settings:
   start_without: [tpm, guardrails]
 \`\`\`
 
-${settingsThatAre('refused', 'Purpose')}
+${settingsThatAre('refused')}
 
 Some settings stop the start only with certain values:
 
@@ -210,14 +249,14 @@ Some settings stop the start only with certain values:
 These LiteLLM settings add features that are not implemented. The proxy logs one warning for each file
 that lists them.
 
-${settingsThatAre('ignored', 'Purpose')}
+${settingsThatAre('ignored')}
 
 ## Settings that change nothing
 
 These LiteLLM settings are accepted without a warning. The proxy already does what they request, or has
 nothing that they could restrict.
 
-${settingsThatAre('fulfilled', 'Reason')}
+${settingsThatAre('fulfilled')}
 
 ## Flags
 
