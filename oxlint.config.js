@@ -94,7 +94,7 @@ const floors = {
   ],
 };
 
-// A file that stands on no floor is a file whose imports nobody checks.
+// The lint does not check the imports of a file that has no floor.
 for (const [name, levels] of Object.entries(floors)) {
   const present = readdirSync(new URL(`packages/${name}/src/`, import.meta.url), { withFileTypes: true })
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
@@ -147,7 +147,7 @@ function floorRules(name) {
   });
 }
 
-/** What typescript-eslint's `strictTypeChecked` and `stylisticTypeChecked` have, beside the category `correctness`. */
+/** Rules of typescript-eslint's `strictTypeChecked` and `stylisticTypeChecked`, in addition to the category `correctness`. */
 const strict = `
   adjacent-overload-signatures array-type ban-ts-comment ban-tslint-comment class-literal-property-style
   consistent-generic-constructors consistent-indexed-object-style consistent-type-assertions consistent-type-definitions
@@ -163,7 +163,7 @@ const strict = `
   prefer-reduce-type-parameter prefer-regexp-exec prefer-return-this-type prefer-string-starts-ends-with
   related-getter-setter-pairs require-await use-unknown-in-catch-callback-variable`;
 
-/** What ESLint's recommended rules have, beside the category `correctness`, for all files. */
+/** ESLint's recommended rules for all files, in addition to the category `correctness`. */
 const recommended = `
   eqeqeq no-array-constructor no-case-declarations no-empty-function no-fallthrough no-prototype-builtins no-redeclare
   no-regex-spaces no-unexpected-multiline no-useless-assignment no-useless-constructor no-var prefer-const
@@ -202,14 +202,14 @@ export default {
         ],
         'typescript/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
         'typescript/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-        // Types answer it in TypeScript, as with typescript-eslint.
+        // TypeScript's types cover this rule, as in typescript-eslint.
         'typescript/require-array-sort-compare': 'off',
       },
     },
     {
       files: ['**/*.js', '**/*.mjs'],
       env: { es2023: true, node: true },
-      // Without types: what they would have to say is a guess.
+      // Without types, these rules cannot decide.
       rules: { 'no-undef': 'error', 'typescript/restrict-template-expressions': 'off' },
     },
     ...floorRules('daemon'),

@@ -1,4 +1,4 @@
-/** The command line: what there is to say, and which command says it. */
+/** Defines the command line and runs its commands. */
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { exitCode as exitCodes } from '@rackless/daemon/exit-code.js';
@@ -9,7 +9,7 @@ import { configFileOf, loadSettings, type Flags, type LoadedSettings } from './c
 import { featureSets } from './config/settings.js';
 import { version } from './version.js';
 
-/** What commander makes of the flags: texts as they were given, switches as true. */
+/** Flags from commander: texts unchanged, switches as true. */
 interface GivenFlags {
   readonly config?: string;
   readonly interface?: string;
@@ -49,7 +49,7 @@ function load(given: GivenFlags): LoadedSettings {
   });
 }
 
-/** Flags of the daemon and of `check`, which says what they amount to. */
+/** Adds the flags of settings, for the daemon and for `check`. */
 function withSettings(command: Command): Command {
   return command
     .option('--config <file>', 'configuration: assignments of Python literals (environment: EMULATOR_CONFIG)')
@@ -67,7 +67,7 @@ function withSettings(command: Command): Command {
 }
 
 /**
- * Runs one command line to its end; the daemon's end is a signal.
+ * Runs one command line. For the daemon it returns after a signal.
  * @param argv as in `process.argv`.
  * @returns the exit code.
  */
@@ -78,9 +78,9 @@ export async function main(argv: readonly string[]): Promise<number> {
   const program = new Command(name)
     .description('A Redfish BMC for every virtual machine of a libvirt host.')
     .version(version, '--version', 'print the version')
-    // A word too many is a mistake, as is a flag that is not known.
+    // An extra argument is an error, as is an unknown flag.
     .allowExcessArguments(false)
-    // Flags of `check` stand behind it and are its own.
+    // Flags after `check` belong to `check`.
     .enablePositionalOptions()
     .exitOverride();
   withSettings(program).action(async (given: GivenFlags) => {
@@ -91,7 +91,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--strict', 'reject unknown settings too: exit code 1')
     .option('--quiet', 'print faults only')
     .action(({ strict = false, quiet = false, ...given }: GivenFlags & Partial<CheckOptions>) => {
-      // Flags may also stand before the word: `bmc-daemon --config FILE check`.
+      // Flags may also precede the command: `bmc-daemon --config FILE check`.
       exitCode = check(load({ ...program.opts<GivenFlags>(), ...given }), { strict, quiet });
     });
   program
@@ -105,7 +105,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    // Commander has printed the help, the version or the mistake.
+    // Commander has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** What access.json may hold. */
+/** Valid and invalid contents of access.json. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * What the password file has no room for: roles, locks and settings of the accounts, in `access.json` of EMULATOR_STATE_DIR.
- * A damaged file stops the start: without it everybody in the password file would be an administrator.
+ * Reads and writes `access.json` of EMULATOR_STATE_DIR: roles, locks and account settings, which a
+ * password file cannot contain. A damaged file stops the start: without it, every user of the
+ * password file would be an administrator.
  */
 import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';

@@ -12,7 +12,7 @@ export interface CheckOptions {
   readonly quiet: boolean;
 }
 
-/** @returns the exit code: 1 for a fault. */
+/** Prints the result of a check. @returns the exit code: 1 for a fault. */
 export function check(loaded: LoadedSettings, { strict, quiet }: CheckOptions): number {
   const inspection = inspectSettings(loaded);
   const rejected = strict ? loaded.unknownNames : [];

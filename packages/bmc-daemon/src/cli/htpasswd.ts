@@ -1,8 +1,8 @@
-/** `bmc-daemon htpasswd FILE USER`. */
+/** `bmc-daemon htpasswd FILE USER`: sets the password of a user. */
 import { CredentialsError, PasswordFileWriteError, setPassword } from '../auth/password-file-writer.js';
 import { askNewPassword, PasswordPromptError } from './password-prompt.js';
 
-/** @returns the exit code. */
+/** Asks for a password and stores it. @returns the exit code. */
 export async function htpasswd(file: string, user: string): Promise<number> {
   try {
     const password = await askNewPassword({ input: process.stdin, output: process.stderr });

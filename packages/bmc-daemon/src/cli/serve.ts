@@ -1,4 +1,4 @@
-/** `bmc-daemon`: the service, from its settings to the signal that ends it. */
+/** `bmc-daemon`: runs the service until a signal. */
 import { exitCode } from '@rackless/daemon/exit-code.js';
 import { createLog, outputFormat } from '@rackless/daemon/log.js';
 import { handleSignals } from '@rackless/daemon/signals.js';
@@ -21,7 +21,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const { settings } = loaded;
   const { faults, warnings } = inspected(loaded);
   if (faults.length > 0) {
-    // Not in the log: its own settings may be at fault too.
+    // Not in the log, because its settings may have a fault too.
     printStartReport({ faults, warnings });
     return exitCode.configuration;
   }
@@ -41,7 +41,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   const notify = createNotify({ environment: process.env, log });
   startWatchdog({ environment: process.env, notify, pid: process.pid });
   const stopped = handleSignals({ running: daemon, notify, log });
-  // What was said so far is for somebody who waits for it.
+  // Write the start messages before systemd reports the service as started.
   log.flush();
   await notify('READY=1', `STATUS=serving at ${daemon.addresses.join(' ')}`);
   await stopped;
@@ -49,7 +49,7 @@ export async function serve(load: () => LoadedSettings): Promise<number> {
   return exitCode.done;
 }
 
-/** With what is wrong with the files that the settings name. */
+/** Returns the settings with the faults of the files that they name. */
 function inspected(loaded: LoadedSettings): Reread {
   const inspection = inspectSettings(loaded);
   return {

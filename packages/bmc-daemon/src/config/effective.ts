@@ -1,4 +1,4 @@
-/** The effective settings as text: a configuration file that says the same, with the origin of each line. */
+/** Renders the effective settings as a configuration file, with the origin of each line. */
 import type { LoadedSettings } from './load.js';
 import { formatLiteral } from './python-format.js';
 import { settingKeys, settingsTable } from './settings.js';
@@ -8,7 +8,10 @@ function masked(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/(:\/\/[^/@:]*:)[^/@]*@/, '$1******@') : value;
 }
 
-/** `NAME = value  # origin`, a line each, in the order of the documentation. Read again, it gives the same settings. */
+/**
+ * Returns a line `NAME = value  # origin` for each setting, in the order of the documentation. As a
+ * file, the text gives the same settings.
+ */
 export function renderEffectiveSettings({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): string {
   const lines = settingKeys.map((key): [string, string] => [
     `${settingsTable[key].name} = ${formatLiteral(masked(settings[key]))}`,

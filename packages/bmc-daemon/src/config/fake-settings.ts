@@ -1,10 +1,10 @@
-/** The rows for machines in memory, as sushy-tools' fake driver has them. */
+/** The settings for machines in memory, with the members of sushy-tools' fake driver. */
 import { z } from 'zod';
 import { optionalPath, type SettingDefinition } from './setting-types.js';
 
 const mac = z.string().regex(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i);
 
-/** Members that sushy-tools does not know are ignored. */
+/** Other members are ignored, as in sushy-tools. */
 const fakeSystem = z.object({
   uuid: z.string().regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i),
   name: z.string().min(1),
@@ -16,7 +16,10 @@ const fakeSystem = z.object({
   nics: z.array(z.object({ mac, ip: z.string().nullish() })).optional(),
 });
 
-/** One machine in memory, in the words of sushy-tools. `uuid` in any capitals, `mac` with colons or dashes. */
+/**
+ * One machine in memory, with the member names of sushy-tools. `uuid` in any case, `mac` with
+ * colons or dashes.
+ */
 export type FakeSystem = z.infer<typeof fakeSystem>;
 
 export const fakeSystems = {

@@ -135,7 +135,7 @@ describe('what settings name', () => {
 
   it('warns of an open door on an address that others reach, and of an empty list of machines (B11)', () => {
     expect(inspect("EMULATOR_LISTEN_IP = '0.0.0.0'").warnings).toEqual([
-      'no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+      'no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
     ]);
     expect(inspect('EMULATOR_ALLOWED_INSTANCES = []').warnings).toEqual([
       'bmc.conf:2: EMULATOR_ALLOWED_INSTANCES is empty: no machine is served',

@@ -1,6 +1,6 @@
 /**
- * What only the machine can tell of settings: whether the files that they name are there and are what they should be. Done at the
- * start and by `bmc-daemon check`, so that both say the same.
+ * Checks settings against the host: whether the files that they name exist and are valid. The
+ * daemon runs it at its start, and `bmc-daemon check` runs it too.
  */
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -13,13 +13,15 @@ import { storageKey } from '../resources/configured-inventory.js';
 import type { LoadedSettings } from './load.js';
 import { settingsTable, type BootLoaderMap, type SettingKey, type Settings } from './settings.js';
 
-/** One line each, beginning with the place, like those of {@link LoadedSettings}. */
+/**
+ * One line for each fault and warning, which begins with its place, as in {@link LoadedSettings}.
+ */
 export interface Inspection {
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** Looks at everything that the settings name. Nothing is changed and no connection is made. */
+/** Checks all files that the settings name. It changes nothing and opens no connection. */
 export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origins' | 'unknown'>): Inspection {
   const { settings, origins, unknown } = loaded;
   const faults: string[] = [];
@@ -28,10 +30,10 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
 
   if (settings.osCloud !== null) faults.push(at('osCloud', 'is set, and there is no OpenStack backend yet'));
   if (settings.ironicCloud !== null) faults.push(at('ironicCloud', 'is set, and there is no Ironic backend yet'));
-  // Made-up machines need no host.
+  // The fake driver needs no host.
   const uriFault = settings.fakeDriver ? undefined : connectionUriFault(settings.libvirtUri);
   if (uriFault !== undefined) faults.push(at('libvirtUri', `can not be used: ${uriFault}`));
-  // What was to stand there is not known, so nothing is said of the default that stands in for it.
+  // If a value has a fault, its default replaces it, and the check ignores that default.
   const known = (...keys: readonly SettingKey[]) => keys.every((key) => !unknown.has(key));
   if (known('sslCert', 'sslKey')) faults.push(...inspectTls(settings, at));
   if (known('authFile', 'listenIp') || settings.authFile !== null) inspectPasswordFile(settings, at, faults, warnings);
@@ -58,7 +60,7 @@ export function inspectSettings(loaded: Pick<LoadedSettings, 'settings' | 'origi
       for (const orphan of withoutStorage(settings, key)) warnings.push(at(key, orphan));
     }
   }
-  // The firmware of another host can not be looked at from here.
+  // The daemon cannot see the firmware files of another host.
   if (known('bootLoaderMap', 'libvirtUri', 'fakeDriver') && isLocal(settings.libvirtUri) && !settings.fakeDriver) {
     for (const missing of missingBootLoaders(settings.bootLoaderMap)) warnings.push(at('bootLoaderMap', missing));
   }
@@ -84,7 +86,7 @@ function inspectPasswordFile(settings: Settings, at: Sentence, faults: string[],
   if (settings.authFile === null) {
     if (!isLoopback(settings.listenIp))
       warnings.push(
-        `no EMULATOR_AUTH_FILE: everybody who reaches ${settings.listenIp === '' ? 'this host' : settings.listenIp} may switch every machine on and off`,
+        `no EMULATOR_AUTH_FILE: every client that reaches ${settings.listenIp === '' ? 'this host' : settings.listenIp} may switch every machine on and off`,
       );
     return;
   }
@@ -109,12 +111,15 @@ function authoritiesFault(file: string): string | undefined {
   }
 }
 
-/** Whether libvirt runs on this machine: its URI names no host. */
+/** Returns whether libvirt runs on this host: its URI has no host. */
 function isLocal(libvirtUri: string): boolean {
   return /^[^:/]+:\/\/\//.test(libvirtUri);
 }
 
-/** Drives or volumes of a storage that is not configured: nobody will ever see them. */
+/**
+ * Returns warnings for drives or volumes of a storage that is not configured. No resource shows
+ * them.
+ */
 function withoutStorage(settings: Settings, key: 'drives' | 'volumes'): string[] {
   const storages = new Set(
     Object.entries(settings.storage).flatMap(([uuid, units]) => units.map(({ Id }) => storageKey(uuid, Id))),

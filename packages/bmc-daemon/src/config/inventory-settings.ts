@@ -1,4 +1,7 @@
-/** The rows of sushy-tools' inventory settings: chassis, indicators, storage. Members that it does not know are passed over, as there. */
+/**
+ * The inventory settings of sushy-tools: chassis, indicators, storage. Unknown members are ignored,
+ * as in sushy-tools.
+ */
 import { z } from 'zod';
 import type {
   ConfiguredChassis,
@@ -9,13 +12,13 @@ import type {
 } from '../resources/configured-inventory.js';
 import type { SettingDefinition } from './setting-types.js';
 
-// Not `z.uuid`: sushy-tools' own sample is none by RFC 9562.
+// Not `z.uuid`: the sample of sushy-tools is not valid by RFC 9562.
 const uuid = z.guid().toLowerCase();
-/** Stands in a path. */
+/** A segment of a path. */
 const id = z.string().regex(/^[^/?#]+$/);
 const bytes = z.int().min(0);
 
-/** Each with an Id of its own: it is the last segment of a path. */
+/** Requires a different Id for each member, because it is the last segment of a path. */
 function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Member) {
   return z.array(member).superRefine((list, context) => {
     const seen = new Set<string>();
@@ -26,10 +29,10 @@ function members<Member extends z.ZodType<{ readonly Id: string }>>(member: Memb
   });
 }
 
-/** DMTF's Protocol, as far as drives go. */
+/** Values of DMTF's Protocol for drives. */
 const protocols = ['SAS', 'SATA', 'NVMe', 'PCIe', 'USB', 'iSCSI', 'FC', 'FCP', 'FCoE', 'NVMeOverFabrics', 'SMB', 'NFSv3', 'NFSv4', 'HTTP', 'HTTPS', 'FTP', 'SFTP', 'iWARP', 'RoCE', 'RoCEv2', 'I2C', 'TCP', 'UDP', 'UHCI', 'AHCI', 'OEM'] as const; // prettier-ignore
 
-/** DMTF's VolumeType. */
+/** Values of DMTF's VolumeType. */
 const volumeTypes = [
   'RawDevice',
   'NonRedundant',
@@ -39,7 +42,7 @@ const volumeTypes = [
   'SpannedStripesWithParity',
 ] as const;
 
-/** A tuple `(uuid, storage)` as toPlain spells it: the text of a JSON array. */
+/** A tuple `(uuid, storage)` in the form of toPlain: the text of a JSON array. */
 const tuple = z
   .string()
   .regex(/^\["[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}","[^"/?#\\]+"\]$/i)

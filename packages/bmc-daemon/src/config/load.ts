@@ -1,6 +1,7 @@
 /**
- * The effective settings: flags over the file over the environment over the defaults; within each, EMULATOR_* over
- * SUSHY_EMULATOR_*. Every fault is found in one go and says where it stands.
+ * Loads the effective settings. Flags have precedence over the file, the file over the environment,
+ * and the environment over defaults. Within each, EMULATOR_* has precedence over SUSHY_EMULATOR_*.
+ * All faults are reported together, each with its place.
  */
 import path from 'node:path';
 import { z } from 'zod';
@@ -29,46 +30,52 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What stood on the command line: the flag's text, or the value that a switch means (`--fake`: true). */
+/** Flags of the command line: the text, or the value of a switch (`--fake`: true). */
 export type Flags = { readonly [Key in SettingKey]?: string | Settings[Key] };
 
 export interface LoadOptions {
-  /** Path of the file as it was given; undefined: no file. */
+  /** Path of the file as given; undefined: no file. */
   readonly file?: string | undefined;
   readonly flags?: Flags;
   readonly environment?: Environment;
-  /** What relative paths of flags and of the environment are relative to. */
+  /** Base folder for relative paths of flags and of the environment. */
   readonly workingDirectory?: string;
 }
 
 export interface LoadedSettings {
-  /** Where a value is at fault the default stands in for it: not to be used unless `faults` is empty. */
+  /** The settings. A default replaces a value with a fault. Use them only if `faults` is empty. */
   readonly settings: Settings;
-  /** Where each value comes from: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`, `default`. */
+  /**
+   * The origin of each value: `etc/bmc.conf:3`, `--port`, `environment EMULATOR_LISTEN_PORT`,
+   * `default`.
+   */
   readonly origins: Readonly<Record<SettingKey, string>>;
-  /** Settings of which nobody knows what they were to be: the value, or what could have held it, is at fault. */
+  /** Settings with an unknown intended value, because of a fault in the value or in its place. */
   readonly unknown: ReadonlySet<SettingKey>;
-  /** One line each, beginning with the place: `etc/bmc.conf:3: …`. */
+  /** One line each, which begins with the place: `etc/bmc.conf:3: …`. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
-  /** The warnings about names that are no setting, which `bmc-daemon check --strict` rejects. */
+  /** Warnings about unknown names, which `bmc-daemon check --strict` rejects. */
   readonly unknownNames: readonly string[];
 }
 
-/** The rows seen as rows of any type: what the table's literal type can not say for a key that varies. */
+/**
+ * Returns the row of a setting with a general type, because the literal type does not allow a
+ * variable key.
+ */
 function definition(key: SettingKey): SettingDefinition<unknown> {
   return settingsTable[key];
 }
 
-/** A value before it was checked. */
+/** A value before its check. */
 interface Candidate {
   readonly value: unknown;
   readonly origin: string;
-  /** As the person wrote it: the name in the file or the environment, or the flag. */
+  /** The name in the file or the environment, or the flag, as written. */
   readonly name: string;
-  /** Stands before the sentence about the part of the value at `path`. */
+  /** Returns the place of the part of the value at `path`, as the start of a message. */
   place(path: readonly PropertyKey[]): string;
-  /** What relative paths in it are relative to. */
+  /** Base folder for its relative paths. */
   readonly directory: string;
 }
 
@@ -82,7 +89,7 @@ class Loader {
     this.unknownNames.push(warning);
   }
 
-  /** The checked value, or undefined where there is a fault, which is then noted. */
+  /** Returns the checked value; undefined after a fault, which is recorded. */
   check(key: SettingKey, candidate: Candidate): { value: unknown } | undefined {
     const row = definition(key);
     const unusable = pathToUnusableKey(candidate.value);
@@ -91,7 +98,8 @@ class Loader {
       return undefined;
     }
     const result = row.type.safeParse(this.respelled(row, candidate));
-    // sushy-tools takes an empty string for None. It may also be a shell variable that is not set, and then there is no HTTPS.
+    // sushy-tools reads an empty string as None. It may be an unset shell variable, and would
+    // disable HTTPS.
     if (result.success && candidate.value === '' && result.data === null)
       this.warnings.push(`${candidate.place([])}: ${candidate.name} is empty, which is the same as None`);
     if (result.success)
@@ -102,7 +110,7 @@ class Loader {
     return undefined;
   }
 
-  /** The value with the keys of its mapping as the table spells them. */
+  /** Returns the value with the keys of its mapping in the spelling of the table. */
   private respelled({ keys }: SettingDefinition<unknown>, candidate: Candidate): unknown {
     const { name, value } = candidate;
     if (keys === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -119,10 +127,10 @@ class Loader {
   }
 }
 
-/** The schemas drop this key without a word, because it would change an object's prototype. */
+/** The schemas drop this key silently, because it would change the prototype of an object. */
 const UNUSABLE_KEY = '__proto__';
 
-/** Returns the path in a value to the first {@link UNUSABLE_KEY}; undefined: there is none. */
+/** Returns the path in a value to the first {@link UNUSABLE_KEY}, or undefined. */
 function pathToUnusableKey(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, member] of Object.entries(value)) {
@@ -164,27 +172,27 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
   }),
 );
 
-/** The text of a flag or environment variable as the value that the setting takes. */
+/** Reads the text of a flag or an environment variable as the value of a setting. */
 function readText(row: SettingDefinition<unknown>, text: string): { value: unknown } | { fault: string } {
   if (row.form === 'text') return { value: text === 'None' && row.type.safeParse(null).success ? null : text };
   if (typeof row.default === 'boolean') return { value: BOOLEANS.get(text.trim().toLowerCase()) ?? text };
   try {
     return { value: toPlain(parseLiteral(text)) };
   } catch (error) {
-    // "not the string 'abc'" says more about a number than what is wrong with abc as a literal.
+    // For a number, "not the string 'abc'" is clearer than an error about a literal.
     if (typeof row.default === 'number') return { value: text };
     return { fault: `must be ${row.expected}: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 
 interface FileContents {
-  /** By key, the assignment that holds. */
+  /** The effective assignment by key. */
   readonly assignments: ReadonlyMap<SettingKey, { assignment: Assignment; alias: boolean }>;
 }
 
 function readFile(file: string, loader: Loader): string | undefined {
   if (file === '') {
-    // Only the flag can say it: an empty variable counts as none.
+    // Only a flag can be empty: an empty variable counts as absent.
     loader.faults.push("command line: --config must be a path (a string), not the string ''");
     return undefined;
   }
@@ -235,7 +243,8 @@ function loadFile(
     if (found !== undefined) {
       const { key, alias } = found;
       const other = assignments.get(key);
-      // EMULATOR_* wins over its alias wherever the two stand; of two with the same name the later one holds, as in Python.
+      // EMULATOR_* has precedence over its alias. Of two equal names, the later one applies, as in
+      // Python.
       if (other === undefined || other.alias || !alias) assignments.set(key, { assignment, alias });
       if (other !== undefined && other.alias !== alias) {
         const [ours, theirs] = alias ? [other.assignment, assignment] : [assignment, other.assignment];
@@ -255,30 +264,31 @@ function loadFile(
   return { assignments };
 }
 
-/** The variables that carry settings, by key; misspelled ones are warned of. */
+/** Returns the environment variables of settings by key, and warns about misspelled ones. */
 function environmentVariables(environment: Environment, loader: Loader): Map<SettingKey, string> {
   const found = new Map<SettingKey, string>();
-  // EMULATOR_* sorts before SUSHY_EMULATOR_*, and within each LIBVIRT_URI before LIBVIRT_URL: the first found holds.
+  // EMULATOR_* sorts before SUSHY_EMULATOR_*, and LIBVIRT_URI before LIBVIRT_URL: the first one
+  // applies.
   const names = Object.keys(environment).sort(
     (a, b) => Number(a.startsWith('SUSHY')) - Number(b.startsWith('SUSHY')) || (a < b ? -1 : 1),
   );
   for (const name of names) {
     const stem = stemOf(name)?.stem;
-    // An empty variable is how compose files and units leave one out.
+    // Compose files and systemd units use an empty variable for an absent one.
     if (stem === undefined || environment[name] === undefined || environment[name] === '') continue;
     const key = keyByStem.get(stem);
     if (key !== undefined) {
       if (!found.has(key)) found.set(key, name);
     } else if (stem !== CONFIG_STEM && !Object.hasOwn(recognisedNames, stem)) {
       const near = suggestion(name);
-      // Without a near name it belongs to some other program.
+      // Without a similar name it belongs to another program.
       if (near !== '') loader.noteUnknownName(`environment: ${name} is not a setting${near}`);
     }
   }
   return found;
 }
 
-/** The path of the configuration file where no flag names it. */
+/** Returns the path of the configuration file from the environment. */
 export function configFileOf(environment: Environment): string | undefined {
   const files = [environment[PREFIX + CONFIG_STEM], environment[ALIAS_PREFIX + CONFIG_STEM]];
   return files.find((file) => file !== undefined && file !== '');
@@ -295,8 +305,8 @@ function fileCandidate(file: string, { name, value, line }: Assignment): Candida
 }
 
 /**
- * Reads everything that says how the daemon is to run. Nothing is executed and nothing but the one file is opened: whether the
- * files that the settings name exist is {@link inspectSettings}' question.
+ * Loads all settings. It runs no code, and reads only the configuration file. {@link
+ * inspectSettings} checks the files that the settings name.
  */
 export function loadSettings(options: LoadOptions): LoadedSettings {
   const { file, flags = {}, environment = {}, workingDirectory = process.cwd() } = options;
@@ -305,7 +315,8 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
     file === undefined ? { assignments: new Map<never, never>() } : loadFile(file, loader, options);
   const variables = environmentVariables(environment, loader);
 
-  // So far every fault is one of the file as a whole or of a line that sets nothing: what else it would set is not known.
+  // All faults so far concern the whole file, or a line without a setting. The missing settings are
+  // unknown.
   const fileIsPartial = loader.faults.length > 0;
 
   const values: [SettingKey, unknown][] = [];
@@ -334,7 +345,8 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
     const flag = flags[key];
     const inFile = assignments.get(key);
     const variable = variables.get(key);
-    // From the weakest on. The file is checked even where a flag wins over it: its faults are faults.
+    // From the lowest precedence. The file is checked even if a flag overrides it, because its
+    // faults must be reported.
     const text = variable === undefined ? undefined : environment[variable];
     if (variable !== undefined && text !== undefined && inFile === undefined && flag === undefined)
       chooseText(text, 'environment', variable, `environment ${variable}`);
@@ -349,7 +361,7 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
     origins.push([key, chosen.origin]);
   }
   return {
-    // Each value passed its row's zod type, and every key of the table is there.
+    // Each value has passed the zod type of its row, and every key of the table is present.
     settings: Object.fromEntries(values) as Settings,
     origins: Object.fromEntries(origins) as Record<SettingKey, string>,
     unknown,

@@ -1,10 +1,10 @@
-/** The rows of virtual media that have a shape of their own. */
+/** The settings of virtual media with their own schemas. */
 import { z } from 'zod';
 import { deviceOf, mediaTypes, type ConfiguredVirtualMediaDrives } from '../resources/configured-drive.js';
 import { isHostRule } from '../media/image-hosts.js';
 import type { SettingDefinition } from './setting-types.js';
 
-/** Stands in a path. */
+/** A segment of a path. */
 const id = z.string().regex(/^[^/?#]+$/);
 
 export const vmediaDevices: SettingDefinition<ConfiguredVirtualMediaDrives> = {

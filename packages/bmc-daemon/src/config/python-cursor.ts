@@ -1,8 +1,8 @@
-/** A reading position in the tokens of a configuration file, and what can be wrong there. */
+/** A position in the tokens of a configuration file, and the faults of a text. */
 import { CODE, tokenize, type Token } from './python-tokens.js';
 import { KEYWORDS, NOT_RUN, ONLY_LITERALS } from './python-words.js';
 
-/** A text that is not read as a value, with its line. */
+/** A text that is not a value, with its line. */
 export class LiteralFault extends Error {
   constructor(
     readonly line: number,
@@ -12,15 +12,15 @@ export class LiteralFault extends Error {
   }
 }
 
-/** Code that is not run: the person can write its result instead. */
+/** Code that the daemon does not run. The user can write its result instead. */
 export class CodeFault extends LiteralFault {}
 
-/** Whether a token is this operator or bracket. */
+/** Returns whether a token is this operator or bracket. */
 export function isOperator(token: Token, text: string): boolean {
   return token.kind === 'operator' && token.text === text;
 }
 
-/** A token, for a message: in quotes, or in words where it has no text. */
+/** Returns a token for a message: in quotes, or described if it has no text. */
 export function name(token: Token): string {
   return token.kind === 'newline' ? 'the end of the line' : token.kind === 'end' ? token.text : `'${token.text}'`;
 }
@@ -33,7 +33,7 @@ function faultOf({ line, text, value }: Token): LiteralFault {
 export class Cursor {
   protected index = 0;
   private readonly tokens: readonly Token[];
-  /** Brackets that are open, for the message about one that is never closed. */
+  /** Open brackets, for the message about an unclosed one. */
   protected readonly open: Token[] = [];
 
   constructor(text: string) {

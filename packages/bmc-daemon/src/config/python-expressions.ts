@@ -1,4 +1,7 @@
-/** Values of a configuration file: literals, names of earlier assignments, and the functions of `python-paths.ts`. */
+/**
+ * Reads values of a configuration file: literals, names of earlier assignments, and the functions
+ * of `python-paths.ts`.
+ */
 import { CodeFault, Cursor, isOperator, LiteralFault, name } from './python-cursor.js';
 import {
   attributeOf,
@@ -16,11 +19,14 @@ import { KEYWORDS, MEANT, NOT_RUN, ONLY_LITERALS } from './python-words.js';
 
 /** Names and folders that a file may refer to. */
 export interface SourceContext extends PathContext {
-  /** Whether a name is a setting. A value of another name is a fault only where a setting uses it. */
+  /**
+   * Returns whether a name is a setting. A fault in the value of another name matters only if a
+   * setting uses the name.
+   */
   readonly isSetting: (name: string) => boolean;
 }
 
-/** Brackets deeper than this are rejected rather than read by recursion. */
+/** Maximum depth of brackets, which limits recursion. */
 const MAX_DEPTH = 50;
 
 /** A module, a class or a function that an expression names, by its qualified name. */
@@ -34,7 +40,7 @@ const nothing: SourceContext = { environment: {}, workingDirectory: '/', isSetti
 export class ExpressionReader extends Cursor {
   /** Local name to qualified name. */
   protected readonly imports = new Map<string, string>();
-  /** Values of earlier assignments; a fault: the value is not known. */
+  /** Values of earlier assignments. A fault means that the value is unknown. */
   protected readonly variables = new Map<string, PythonValue | LiteralFault>();
   protected readonly used = new Set<string>();
 
@@ -45,7 +51,7 @@ export class ExpressionReader extends Cursor {
     super(text);
   }
 
-  /** One value and nothing else: an environment variable. */
+  /** Reads exactly one value: an environment variable. */
   only(): PythonValue {
     while (this.peek().kind === 'newline') this.index += 1;
     const value = this.valueOrTuple();
@@ -54,7 +60,7 @@ export class ExpressionReader extends Cursor {
     return value;
   }
 
-  /** `1, 2` is a tuple without its parentheses. */
+  /** Reads a value or a tuple without parentheses, `1, 2`. */
   protected valueOrTuple(): PythonValue {
     const first = this.value(0);
     if (!isOperator(this.peek(), ',')) return first;
@@ -67,7 +73,7 @@ export class ExpressionReader extends Cursor {
     return { kind: 'tuple', line: first.line, items };
   }
 
-  /** A value, or several that `+` or `/` combine. */
+  /** Reads a value, or several that `+` or `/` combine. */
   protected value(depth: number): PythonValue {
     let left = this.operand(depth);
     for (;;) {
@@ -105,7 +111,7 @@ export class ExpressionReader extends Cursor {
     }
   }
 
-  /** Strings that stand side by side are one. */
+  /** Reads adjacent strings as one string. */
   private concatenated(first: Token): string {
     let value = String(first.value);
     while (this.peek().kind === 'string') value += String(this.next().value);
@@ -152,7 +158,7 @@ export class ExpressionReader extends Cursor {
     throw new LiteralFault(line, `'${text}' is a name: put text in quotes; ${ONLY_LITERALS}`);
   }
 
-  /** `.name` behind a module or a path, with its arguments where it is a method. */
+  /** Reads `.name` of a module or a path, with the arguments of a method. */
   private member(subject: PythonValue | Reference, attribute: Token, depth: number): PythonValue | Reference {
     if (attribute.kind !== 'name') throw this.unexpected(attribute);
     if ('qualified' in subject) return { qualified: `${subject.qualified}.${attribute.text}` };
@@ -170,7 +176,7 @@ export class ExpressionReader extends Cursor {
 
   private call({ qualified }: Reference, opening: Token, depth: number): PythonValue {
     const keyword = this.peek(1);
-    // `namedtuple(field=…)`: keyword arguments belong to no function that is read.
+    // No supported function has keyword arguments, as in `namedtuple(field=…)`.
     const values = isOperator(keyword, '=') ? [] : this.items(opening, ')', depth).items;
     const value = this.running(opening, () => callFunction(qualified, values, opening.line, this.context), qualified);
     if (value !== undefined) return value;

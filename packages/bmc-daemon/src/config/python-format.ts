@@ -1,6 +1,8 @@
-/** Plain values in Python's spelling, for messages, `bmc-daemon check` and the documentation. */
+/**
+ * Formats plain values as Python literals, for messages, `bmc-daemon check` and the documentation.
+ */
 
-/** A Python literal that reads back as the same value. */
+/** Returns a Python literal of the value. */
 export function formatLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -10,17 +12,17 @@ export function formatLiteral(value: unknown): string {
     const entries = Object.entries(value).map(([key, member]) => `${formatString(key)}: ${formatLiteral(member)}`);
     return `{${entries.join(', ')}}`;
   }
-  // 1e999 is a number that JSON has no word for.
+  // JSON has no form for 1e999.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 function formatString(value: string): string {
-  // JSON's escapes are Python's too; only the quotes differ.
+  // Python has the same escapes as JSON, but other quotes.
   const body = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"');
   return value.includes("'") && !value.includes('"') ? `"${body}"` : `'${body.replaceAll("'", "\\'")}'`;
 }
 
-/** What a value is, for "must be …, not …": `the string '8000'`, `a list`. */
+/** Describes a value for "must be …, not …": `the string '8000'`, `a list`. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string')
     return `the string ${formatString(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`;

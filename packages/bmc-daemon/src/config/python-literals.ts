@@ -1,7 +1,8 @@
 /**
- * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's configuration, and runs no code. It reads
- * strings, numbers, None, booleans, lists, tuples, sets and mappings, the names of earlier assignments, imports, and the functions
- * of `python-paths.ts`. Every other piece of Python is a fault with its line.
+ * Reads a file of Python-style assignments, `NAME = value`, the form of sushy-emulator's
+ * configuration, and runs no code. It supports strings, numbers, None, booleans, lists, tuples,
+ * sets, mappings, names of earlier assignments, imports, and the functions of `python-paths.ts`.
+ * All other Python is a fault with its line.
  */
 import { CodeFault, isOperator, LiteralFault, name } from './python-cursor.js';
 import { ExpressionReader, type SourceContext } from './python-expressions.js';
@@ -15,18 +16,18 @@ export interface Assignment {
   readonly value: PythonValue;
 }
 
-/** One thing that is wrong with a file. `message` is lower case and stands behind `file:line: `. */
+/** One fault of a file. `message` is lower case and follows `file:line: `. */
 export interface SourceFault {
   readonly line: number;
   readonly message: string;
-  /** The assignment whose value would need code to run. */
+  /** The assignment whose value requires code. */
   readonly needsValue?: string;
 }
 
 export interface ParsedAssignments {
-  /** In the order of the file; a name may come twice. */
+  /** In the order of the file. A name may occur twice. */
   readonly assignments: readonly Assignment[];
-  /** Every fault: reading goes on after one. */
+  /** All faults. Reading continues after each. */
   readonly faults: readonly SourceFault[];
   /** Names that other values refer to. */
   readonly used: ReadonlySet<string>;
@@ -34,10 +35,10 @@ export interface ParsedAssignments {
 
 /** Reads assignments and imports. */
 class FileReader extends ExpressionReader {
-  /** Name of the assignment whose value is being read. */
+  /** Name of the present assignment. */
   private target: string | undefined;
 
-  /** Everything in the file. */
+  /** Reads the whole file. */
   file(): ParsedAssignments {
     const assignments: Assignment[] = [];
     const faults: SourceFault[] = [];
@@ -59,7 +60,7 @@ class FileReader extends ExpressionReader {
     return { assignments, faults, used: this.used };
   }
 
-  /** Goes on at the next line, or where an assignment begins although a bracket is still open. */
+  /** Continues at the next line, or at an assignment although a bracket is still open. */
   private recover(): void {
     this.open.length = 0;
     for (;;) {
@@ -80,7 +81,7 @@ class FileReader extends ExpressionReader {
     const startsLine = this.index === 0 || previous.kind === 'newline';
     if (startsLine && first.column > 0)
       throw new LiteralFault(first.line, 'the line is indented; an assignment begins at its first column');
-    // A string that stands alone is how Python files carry long comments.
+    // A string on its own is a long comment in Python files.
     if (first.kind === 'string') {
       this.value(0);
       this.endStatement();
@@ -106,7 +107,7 @@ class FileReader extends ExpressionReader {
       return this.assignment(target);
     } catch (error) {
       if (!(error instanceof CodeFault)) throw error;
-      // Only a setting that uses the name needs its value.
+      // Its value matters only if a setting uses the name.
       this.variables.set(target.text, error);
       this.recover();
       return undefined;
@@ -122,7 +123,7 @@ class FileReader extends ExpressionReader {
     return { name: target.text, line: target.line, value };
   }
 
-  /** `import os.path as p`, `from os import path as p, environ`. */
+  /** Reads an import: `import os.path as p`, `from os import path as p, environ`. */
   private importStatement(): void {
     const keyword = this.next();
     const from = keyword.text === 'from' ? `${this.dottedName()}.` : '';
@@ -162,20 +163,21 @@ class FileReader extends ExpressionReader {
 
   private endStatement(): void {
     const token = this.peek();
-    // After a bracket that was never closed the tokenizer sees no line ends; a name in the first column shows where one was.
+    // After an unclosed bracket the tokenizer sees no line ends. A name in the first column shows
+    // the start of a line.
     if (token.kind === 'name' && token.column === 0) return;
     if (token.kind !== 'newline' && token.kind !== 'end' && !isOperator(token, ';')) throw this.unexpected(token);
   }
 }
 
-/** The assignments of a configuration file and everything that is wrong with it. Never throws. */
+/** Returns the assignments of a configuration file and all of its faults. Never throws. */
 export function parseAssignments(text: string, context?: SourceContext): ParsedAssignments {
   return new FileReader(text, context).file();
 }
 
 /**
- * One literal, as an environment variable carries it.
- * @throws {Error} with a lower-case sentence when the text is anything else.
+ * Reads one literal from an environment variable.
+ * @throws {Error} with a lower-case sentence for any other text.
  */
 export function parseLiteral(text: string): PythonValue {
   return new ExpressionReader(text).only();

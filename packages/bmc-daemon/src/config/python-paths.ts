@@ -1,35 +1,39 @@
 /**
- * The functions on paths and on the environment that a configuration file may call, with the meaning that they have in Python.
- * They are pure but for `realpath`, which follows links. Nothing else of Python is run.
- * @see https://docs.python.org/3/library/os.path.html and https://docs.python.org/3/library/pathlib.html
+ * The functions on paths and on the environment that a configuration file may call, with their
+ * meaning in Python. All except `realpath`, which follows links, are pure. No other Python runs.
+ * @see https://docs.python.org/3/library/os.path.html and
+ *   https://docs.python.org/3/library/pathlib.html
  */
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { PythonValue } from './python-values.js';
 
-/** Input of the functions beside their arguments. */
+/** Context of the functions, in addition to their arguments. */
 export interface PathContext {
-  /** Absolute path of the configuration file, Python's `__file__`; undefined: the text comes from no file. */
+  /**
+   * Absolute path of the configuration file, Python's `__file__`; undefined if the text is not from
+   * a file.
+   */
   readonly file?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Absolute; relative paths start here, as in Python. */
+  /** Absolute base folder of relative paths, as in Python. */
   readonly workingDirectory: string;
 }
 
-/** Why a call has no value: lower case, for the message about its line. */
+/** The reason why a call has no value, in lower case, for the message about its line. */
 export class PathFault extends Error {}
 
 type Kind = 'string' | 'path';
 type PathFunction = (texts: readonly string[], context: PathContext) => string | null;
 
-/** Python's join: an absolute part drops what stands before it, and a `..` stays. */
+/** Joins as Python does: an absolute part drops the parts before it, and `..` stays. */
 const join = (parts: readonly string[]): string =>
   parts.reduce((joined, part) => {
     if (part.startsWith('/')) return part;
     return joined === '' || joined.endsWith('/') ? joined + part : `${joined}/${part}`;
   });
 
-/** Python's dirname: everything before the last slash; `''` for a bare name. */
+/** Returns Python's dirname: the text before the last slash; `''` for a bare name. */
 const dirname = (text: string): string => {
   const head = text.slice(0, text.lastIndexOf('/') + 1);
   return /^\/*$/.test(head) ? head : head.replace(/\/+$/, '');
@@ -41,7 +45,7 @@ const real = (text: string, context: PathContext): string => {
   try {
     return realpathSync(absolute(text, context));
   } catch {
-    // Python takes a path that does not exist as it stands.
+    // Python returns a path that does not exist unchanged.
     return absolute(text, context);
   }
 };
@@ -54,7 +58,7 @@ const expandUser = (text: string, { environment }: PathContext): string => {
   return home + text.slice(1);
 };
 
-/** pathlib's form: without `.`, double slashes and a slash at the end; `..` stays. */
+/** Returns pathlib's form: without `.`, double slashes and a slash at the end. `..` stays. */
 const asPath = (text: string): string => {
   const parts = text.split('/').filter((part) => part !== '' && part !== '.');
   return (text.startsWith('/') ? '/' : '') + parts.join('/') || '.';
@@ -83,7 +87,7 @@ const variable: Signature = {
   run: ([name = '', fallback], { environment }) => variableOf(environment, name) ?? fallback ?? null,
 };
 
-/** A variable of that name; undefined for what every object has (`constructor`). */
+/** Returns an environment variable; undefined for inherited names (`constructor`). */
 export function variableOf(environment: PathContext['environment'], name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
@@ -141,7 +145,7 @@ function run(
   context: PathContext,
 ): PythonValue | undefined {
   if (signature === undefined) return undefined;
-  // `os.environ.get('X', None)` says what happens without its second argument.
+  // `os.environ.get('X', None)` is the same as without its second argument.
   const given = values.at(-1)?.kind === 'none' ? values.slice(0, -1) : values;
   if (given.length < signature.least || given.length > signature.most) {
     throw new PathFault('it does not take that many arguments');
@@ -151,8 +155,9 @@ function run(
 }
 
 /**
+ * Calls a function.
  * @param name qualified: `os.path.join`.
- * @returns undefined for a function that is not known. @throws {PathFault}
+ * @returns undefined for an unknown function. @throws {PathFault}
  */
 export function callFunction(
   name: string,
@@ -163,7 +168,9 @@ export function callFunction(
   return run(functions.get(name), values, line, context);
 }
 
-/** @returns undefined for a method or a value that is not known. @throws {PathFault} */
+/**
+ * Calls a method of a path. @returns undefined for an unknown method or value. @throws {PathFault}
+ */
 export function callMethod(
   subject: PythonValue,
   name: string,
@@ -173,12 +180,15 @@ export function callMethod(
   return subject.kind === 'path' ? run(methods.get(name), [subject, ...values], subject.line, context) : undefined;
 }
 
-/** @returns undefined for an attribute or a value that is not known. */
+/** Returns an attribute of a path; undefined for an unknown attribute or value. */
 export function attributeOf(subject: PythonValue, name: string, context: PathContext): PythonValue | undefined {
   return subject.kind === 'path' ? run(attributes.get(name), [subject], subject.line, context) : undefined;
 }
 
-/** `'a' + 'b'`, `[1] + [2]`, and `Path('a') / 'b'`; undefined for everything else. */
+/**
+ * Combines two values: `'a' + 'b'`, `[1] + [2]`, `Path('a') / 'b'`. Returns undefined for other
+ * types.
+ */
 export function combine(operator: '+' | '/', left: PythonValue, right: PythonValue): PythonValue | undefined {
   if (operator === '+') {
     if (left.kind === 'string' && right.kind === 'string') return { ...left, value: left.value + right.value };

@@ -3,12 +3,12 @@
  * @see https://docs.python.org/3/reference/lexical_analysis.html
  */
 
-/** One token. `fault` carries what is wrong with the text at that place, so that reading can go on after it. */
+/** One token. `fault` describes an error in the text, so that reading can continue after it. */
 export interface Token {
   readonly kind: 'name' | 'integer' | 'float' | 'string' | 'operator' | 'newline' | 'end' | 'fault';
-  /** As written; for `fault` the sentence about it. */
+  /** As written; for `fault` the message. */
   readonly text: string;
-  /** Counted from 1: where the token begins. */
+  /** Line of its start, counted from 1. */
   readonly line: number;
   /** Counted from 0. */
   readonly column: number;
@@ -16,7 +16,7 @@ export interface Token {
   readonly value: string | number;
 }
 
-/** Marks the fault of a text that is right in Python and that is not run. */
+/** Marks the fault of valid Python that the daemon does not run. */
 export const CODE = 'code';
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/uy;
@@ -45,7 +45,7 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 
 const CODE_ESCAPE = /x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})/y;
 
-/** Why a string could not be decoded; becomes a `fault` token. */
+/** The reason why a string could not be decoded; becomes a `fault` token. */
 class StringFault extends Error {
   constructor(
     message: string,
@@ -82,7 +82,7 @@ function decodeEscapes(body: string): string {
     } else if (next === 'N') {
       throw new StringFault('\\N{…} is not read: write the character itself');
     } else {
-      // Python keeps the backslash of an escape that it does not know.
+      // Python keeps the backslash of an unknown escape.
       decoded += `\\${next}`;
       from = at + 2;
     }
@@ -90,7 +90,7 @@ function decodeEscapes(body: string): string {
   return decoded + body.slice(from);
 }
 
-/** Index of the closing quotes, or -1 where the string does not end. */
+/** Returns the index of the closing quotes; -1 for a string without an end. */
 function findStringEnd(text: string, from: number, quotes: string): number {
   for (let at = from; at < text.length; at += 1) {
     const character = text.charAt(at);
@@ -111,11 +111,11 @@ function decodeString(prefix: string, body: string): string {
 }
 
 /**
- * The tokens of a text, the last of them `end`. Newlines inside brackets and after a backslash are left out, as are comments.
- * Never throws: what can not be read becomes a `fault` token.
+ * Returns the tokens of a text; the last one is `end`. Comments, newlines inside brackets and
+ * newlines after a backslash are omitted. Never throws: unreadable text becomes a `fault` token.
  */
 export function tokenize(source: string): Token[] {
-  // Python reads a byte order mark, CR LF and CR the same way.
+  // Python reads a byte order mark, CR LF and CR in the same way.
   const text = source.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
   const tokens: Token[] = [];
   let index = 0;
@@ -127,7 +127,7 @@ export function tokenize(source: string): Token[] {
     const raw = text.slice(index, index + length);
     tokens.push({ kind, text: message ?? raw, line, column: index - lineStart, value });
     index += length;
-    // Only strings run over lines.
+    // Only strings can span lines.
     for (let at = raw.indexOf('\n'); at !== -1; at = raw.indexOf('\n', at + 1)) {
       line += 1;
       lineStart = index - raw.length + at + 1;
@@ -141,7 +141,7 @@ export function tokenize(source: string): Token[] {
   while (index < text.length) {
     const character = text.charAt(index);
     if (character === '\n') {
-      // Python's rule: no line ends inside brackets. A closing bracket that was forgotten is found by the parser.
+      // As in Python, lines do not end inside brackets. The parser finds a missing closing bracket.
       if (depth === 0) tokens.push({ kind: 'newline', text: '\n', line, column: index - lineStart, value: '' });
       index += 1;
       line += 1;

@@ -1,11 +1,11 @@
-/** Values that were read from Python literals, with their places in the file. */
+/** Values from Python literals, with their places in the file. */
 
-/** A literal with the line it begins on, so that a wrong value deep in a mapping can be pointed at. */
+/** A literal with its first line, so that a message can point into a mapping. */
 export type PythonValue =
   | { readonly kind: 'none'; readonly line: number }
   | { readonly kind: 'boolean'; readonly line: number; readonly value: boolean }
   | { readonly kind: 'integer' | 'float'; readonly line: number; readonly value: number }
-  /** `path`: a `pathlib.Path`, which a setting takes as its text. */
+  /** `path`: a `pathlib.Path`, which a setting reads as its text. */
   | { readonly kind: 'string' | 'path'; readonly line: number; readonly value: string }
   | { readonly kind: 'list' | 'tuple' | 'set'; readonly line: number; readonly items: readonly PythonValue[] }
   | { readonly kind: 'dict'; readonly line: number; readonly entries: readonly DictEntry[] };
@@ -16,8 +16,8 @@ export interface DictEntry {
 }
 
 /**
- * The value as plain data: lists, tuples and sets as arrays, mappings as objects (a later key wins, as in Python; a key that is
- * no string is spelled as JSON).
+ * Returns the value as plain data: lists, tuples and sets as arrays, mappings as objects. A later
+ * key overrides an earlier one, as in Python. A key that is not a string is spelled as JSON.
  */
 export function toPlain(value: PythonValue): unknown {
   switch (value.kind) {
@@ -38,7 +38,7 @@ function keyText(key: PythonValue): string {
   return key.kind === 'string' ? key.value : JSON.stringify(toPlain(key));
 }
 
-/** The line on which the part of `value` at `path` begins; that of the nearest part that exists. */
+/** Returns the first line of the part of `value` at `path`, or of its nearest existing parent. */
 export function lineAt(value: PythonValue, path: readonly PropertyKey[]): number {
   const [step, ...rest] = path;
   if (step === undefined) return value.line;

@@ -1,13 +1,13 @@
-/** Words of Python that are no literals, and what to say about them. */
+/** Words of Python that are not literals, and their messages. */
 
-/** Ends the message about anything that is no literal. */
+/** End of the message about other text than literals. */
 export const ONLY_LITERALS =
   'only literal values are read (strings, numbers, None, True, False, lists, tuples, mappings); the file is never executed';
 
-/** Ends the message about a call or a name that code would have to be run for. */
+/** End of the message about a call or a name that would need code. */
 export const NOT_RUN = 'which is not run';
 
-/** Spelled as in other languages: the mistake is so common that it gets its own sentence. */
+/** Words in the spelling of other languages, a common mistake with its own message. */
 export const MEANT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     true: 'True',

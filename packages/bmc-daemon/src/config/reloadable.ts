@@ -1,7 +1,7 @@
-/** Settings that hold at once when the configuration is read again. */
+/** Settings that a reload applies at once. */
 import type { SettingKey } from './settings.js';
 
-/** What is looked at anew for every request, and so can change between two. All else is built into what runs. */
+/** Settings that each request reads again. All others need a restart. */
 export const reloadableKeys = [
   'sslCert',
   'sslKey',

@@ -1,25 +1,28 @@
-/** What a row of the table of settings says, and the kinds of rows that there are. */
+/** The rows of the table of settings, and their types. */
 import { z } from 'zod';
 
 /** One row of the table. */
 export interface SettingDefinition<T> {
-  /** As in the file and in the environment. */
+  /** Name in the file and in the environment. */
   readonly name: `EMULATOR_${string}`;
-  /** Of the plain value (see `toPlain`). */
+  /** Type of the plain value (see `toPlain`). */
   readonly type: z.ZodType<T>;
-  /** What the value has to be: stands behind "must be". For a part of a mapping, what that part has to be. */
+  /** Description of a valid value, after "must be". For a part of a mapping, of that part. */
   readonly expected: string;
   readonly expectedPart?: string;
   readonly default: T;
-  /** `text`: a flag's or environment variable's text is the value itself; `literal`: it is read as a Python literal. */
+  /**
+   * `text`: the text of a flag or an environment variable is the value; `literal`: the text is a
+   * Python literal.
+   */
   readonly form: 'text' | 'literal';
-  /** Strings in the value are paths: relative to the file that gives them, or to the working directory. */
+  /** Strings in the value are paths, relative to their file or to the working directory. */
   readonly path?: true;
-  /** Keys of a mapping. The file may spell them with other capitals; that is a warning. */
+  /** Keys of a mapping. Another case of letters in the file gives a warning. */
   readonly keys?: readonly string[];
-  /** As on the command line: `--port`. */
+  /** Flag of the command line: `--port`. */
   readonly flag?: string;
-  /** For the documentation: which table it stands in. */
+  /** Table in the documentation. */
   readonly group: 'spec' | 'listen' | 'backend' | 'inventory' | 'media' | 'log';
   /** A short sentence for the table of settings. `setting-details.ts` has the rest. */
   readonly doc: string;
@@ -30,7 +33,7 @@ type Row<T> = Omit<SettingDefinition<T>, 'type' | 'expected' | 'form' | 'path' |
 /** A row whose default may be None. */
 type OptionalRow = Row<string | null>;
 
-/** Any string, an empty one too. */
+/** Returns a row for any string, also an empty one. */
 export const text = (row: Row<string>): SettingDefinition<string> => ({
   ...row,
   type: z.string(),
@@ -38,7 +41,7 @@ export const text = (row: Row<string>): SettingDefinition<string> => ({
   form: 'text',
 });
 
-/** A string that says something. */
+/** Returns a row for a string that is not empty. */
 export const requiredText = (row: Row<string>): SettingDefinition<string> => ({
   ...row,
   type: z.string().min(1),
@@ -46,7 +49,7 @@ export const requiredText = (row: Row<string>): SettingDefinition<string> => ({
   form: 'text',
 });
 
-/** An empty string says "none", as sushy-tools takes it. */
+/** Returns a row for a string or None. An empty string means None, as in sushy-tools. */
 export const optionalText = (row: OptionalRow): SettingDefinition<string | null> => ({
   ...row,
   type: z
@@ -57,14 +60,14 @@ export const optionalText = (row: OptionalRow): SettingDefinition<string | null>
   form: 'text',
 });
 
-/** A path or None; an empty string is None. */
+/** Returns a row for a path or None. An empty string means None. */
 export const optionalPath = (row: OptionalRow): SettingDefinition<string | null> => ({
   ...optionalText(row),
   expected: 'a path (a string) or None',
   path: true,
 });
 
-/** True or False, and nothing that Python would take for it. */
+/** Returns a row for True or False, without other values that Python converts. */
 export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   ...row,
   type: z.boolean(),
@@ -72,11 +75,11 @@ export const boolean = (row: Row<boolean>): SettingDefinition<boolean> => ({
   form: 'literal',
 });
 
-/** sushy-tools takes a port in quotes, as shell scripts write it. */
+/** sushy-tools accepts a port in quotes, which shell scripts write. */
 const unquoted = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value;
 
-/** A whole number within bounds, both included. */
+/** Returns a row for an integer within inclusive bounds. */
 export const integer = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
   ...row,
   type: z.preprocess(unquoted, z.int().min(least).max(most)),
@@ -84,7 +87,7 @@ export const integer = (least: number, most: number, row: Row<number>): SettingD
   form: 'literal',
 });
 
-/** A number within bounds, both included. */
+/** Returns a row for a number within inclusive bounds. */
 export const number = (least: number, most: number, row: Row<number>): SettingDefinition<number> => ({
   ...row,
   type: z.number().min(least).max(most),
@@ -92,7 +95,7 @@ export const number = (least: number, most: number, row: Row<number>): SettingDe
   form: 'literal',
 });
 
-/** One of a few words. */
+/** Returns a row for one of several words. */
 export const oneOf = <const T extends string>(values: readonly T[], row: Row<T>): SettingDefinition<T> => ({
   ...row,
   type: z.enum(values),

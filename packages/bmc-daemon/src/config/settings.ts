@@ -1,6 +1,6 @@
 /**
- * The one table of settings: name, type, default and meaning. Everything about a setting follows from its row: how a file, the
- * environment and a flag give it, `bmc-daemon check`, and docs/reference/bmc-daemon-configuration.md.
+ * The table of settings: name, type, default and description. The file, the environment, flags,
+ * `bmc-daemon check` and docs/reference/bmc-daemon-configuration.md are all derived from its rows.
  */
 import { z } from 'zod';
 import {
@@ -26,14 +26,19 @@ import {
 
 export type { SettingDefinition } from './setting-types.js';
 
-/** Redfish's boot modes, as the map of boot loaders and BootSourceOverrideMode spell them. */
+/** Redfish's boot modes, in the spelling of the boot loader map and of BootSourceOverrideMode. */
 const bootModes = ['UEFI', 'Legacy'] as const;
 type BootMode = (typeof bootModes)[number];
 
-/** Mode to architecture (libvirt's name: `x86_64`) to an absolute firmware path; null: libvirt selects the firmware. */
+/**
+ * Maps the boot mode and the architecture (libvirt's name: `x86_64`) to an absolute firmware path;
+ * null: libvirt selects the firmware.
+ */
 export type BootLoaderMap = Readonly<Partial<Record<BootMode, Readonly<Record<string, string | null>>>>>;
 
-/** What is served: everything; Systems, Managers and virtual media; Systems alone. As in sushy-tools. */
+/**
+ * The served resources: all; Systems, Managers and virtual media; Systems only. As in sushy-tools.
+ */
 export const featureSets = ['full', 'vmedia', 'minimum'] as const;
 const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 const logFormats = ['auto', 'json', 'text'] as const;
@@ -84,7 +89,7 @@ export const settingsTable = {
   }),
   authFile: {
     name: 'EMULATOR_AUTH_FILE',
-    // Not even an empty string opens the door: who wants it open says None.
+    // An empty string must not disable authentication. None does.
     type: z.string().min(1).nullable(),
     expected: 'a path (a string) or None',
     form: 'text',
@@ -311,7 +316,8 @@ export type Settings = {
 export const settingKeys = Object.keys(settingsTable) as SettingKey[]; // Object.keys gives string[]; the table is a literal
 
 /**
- * Names of sushy-tools' configuration that are accepted and do nothing yet, without the prefix, and what they belong to.
+ * Names of sushy-tools' configuration, without the prefix, that are accepted without an effect, and
+ * their feature.
  * @see https://docs.openstack.org/sushy-tools/latest/admin/index.html
  */
 export const recognisedNames: Readonly<Record<string, string>> = {
@@ -329,12 +335,15 @@ export const recognisedNames: Readonly<Record<string, string>> = {
   OS_VMEDIA_USE_RESCUE: 'the OpenStack backend',
 };
 
-/** Where service state is kept when EMULATOR_STATE_DIR is None. @param uid 0 for root; undefined where there are no users. */
+/**
+ * Returns the default of EMULATOR_STATE_DIR. @param uid 0 for root; undefined on systems without
+ * users.
+ */
 export function defaultStateDir(
   environment: Readonly<Record<string, string | undefined>>,
   uid: number | undefined,
 ): string {
-  // systemd gives a list, separated by colons; ours is its first.
+  // systemd sets a list with colons. The first entry is the state folder.
   const [systemd] = (environment['STATE_DIRECTORY'] ?? '').split(':');
   if (systemd !== undefined && systemd !== '') return systemd;
   const { XDG_STATE_HOME: state, HOME: home } = environment;

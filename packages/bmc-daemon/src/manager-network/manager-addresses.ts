@@ -1,18 +1,24 @@
-/** The addresses of managers on the host's interfaces: set when a machine gets one, put back when they are lost, gone with the service. */
+/**
+ * Sets the addresses of managers on the host's interfaces, restores lost ones, and removes all when
+ * the service ends.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isIPv4 } from 'node:net';
 import type { Log } from '@rackless/daemon/log.js';
 import { HostAddressError, type DeviceAddress, type HostAddresses, type PresentAddress } from '../host-addresses.js';
 import type { ManagerAddress } from './network-state.js';
 
+/** Dependencies of {@link ManagerAddresses}. */
 export interface ManagerAddressesOptions {
   readonly host: HostAddresses;
-  /** Has the service answer at an address. @returns what ends that. @throws where it can not. */
+  /**
+   * Starts the service at an address. @returns the function that stops it. @throws if that fails.
+   */
   readonly listenAt: (address: string) => Promise<() => void>;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
-/** Another host of the link answers for an address. */
+/** Another host on the same link has the address. */
 export class DuplicateAddressError extends Error {
   override readonly name = 'DuplicateAddressError';
 }
@@ -20,21 +26,24 @@ export class DuplicateAddressError extends Error {
 interface Held {
   readonly uuid: string;
   readonly set: DeviceAddress;
-  /** Undefined: it is set, and nobody listens there yet. */
+  /** Undefined while the service does not listen at the address yet. */
   leave: (() => void) | undefined;
 }
 
-/** IPv6: until the kernel has asked its neighbours whether they have it. */
+/** Time of the kernel's duplicate address detection (IPv6). */
 const TENTATIVE_MS = 3_000;
 const TENTATIVE_STEP_MS = 100;
 
-/** What it sets it removes; it never touches another address. Its methods are not to run at the same time. */
+/**
+ * The addresses of managers. It removes only addresses that it has set. Its methods must not run
+ * concurrently.
+ */
 export class ManagerAddresses {
   readonly #host: HostAddresses;
   readonly #listenAt: ManagerAddressesOptions['listenAt'];
   readonly #log: ManagerAddressesOptions['log'];
   readonly #held = new Map<string, Held>();
-  /** What went wrong when it was last tried, so that the log says so once. */
+  /** The last error by address, so that the log has it once. */
   readonly #failed = new Map<string, string>();
 
   constructor({ host, listenAt, log }: ManagerAddressesOptions) {
@@ -43,24 +52,24 @@ export class ManagerAddresses {
     this.#log = log;
   }
 
-  /** How many addresses are set, of all machines. */
+  /** Returns the number of addresses of all machines. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** The machine whose address it is. */
+  /** Returns the machine of an address. */
   machineAt(address: string): string | undefined {
     return this.#held.get(address)?.uuid;
   }
 
   /**
    * Sets an address and listens there.
-   * @throws {HostAddressError} where the host does not let us. @throws {DuplicateAddressError}
-   * @throws {Error} where it can not be listened at; then it is not set either.
+   * @throws {HostAddressError} if the host rejects it. @throws {DuplicateAddressError}
+   * @throws {Error} if the service cannot listen there; the address is then removed.
    */
   async add(uuid: string, { address, device, bits }: ManagerAddress): Promise<void> {
     const set = { address, device, prefix: bits };
-    // From the first packet on it is the machine's: nobody is to see more there for a moment.
+    // Recorded first, so that even the first request sees only this machine.
     const held: Held = { uuid, set, leave: undefined };
     this.#held.set(address, held);
     try {
@@ -74,13 +83,16 @@ export class ManagerAddresses {
     }
   }
 
-  /** Lets go of an address; where the host does not let us the log says so. */
+  /** Removes an address. Logs a failure. */
   async remove(address: string): Promise<void> {
     await this.#release(address);
     this.#failed.delete(address);
   }
 
-  /** Sets what is not there, as after a start, and takes over what a service that was killed has left. */
+  /**
+   * Sets missing addresses, for example after a start, and takes over those that a killed service
+   * left.
+   */
   async restore(wanted: readonly (ManagerAddress & { readonly uuid: string })[]): Promise<void> {
     if (wanted.length === 0) return;
     let present: readonly PresentAddress[];
@@ -93,7 +105,7 @@ export class ManagerAddresses {
     for (const own of wanted) await this.#restoreOne(own, present);
   }
 
-  /** Removes them all. The configuration is not forgotten by it. */
+  /** Removes all addresses from the host. The configuration keeps them. */
   async close(): Promise<void> {
     for (const address of [...this.#held.keys()]) await this.remove(address);
   }
@@ -105,7 +117,7 @@ export class ManagerAddresses {
     try {
       await this.#host.remove(held.set);
     } catch (error) {
-      // That it could not be set has been said already.
+      // The failure to set it is already reported.
       if (held.leave !== undefined) this.#log.warn(`removing ${address} from ${held.set.device} failed`, { error });
     }
     this.#held.delete(address);
@@ -121,7 +133,7 @@ export class ManagerAddresses {
     if (hosts === undefined && there.length > 0 && this.#held.get(address)?.leave !== undefined) return;
     try {
       if (hosts !== undefined) {
-        // Whoever asks there asks the host from now on. What is not as it was set is not taken away.
+        // The address now belongs to the host, so it is not removed.
         await this.#release(address);
         throw new Error(`the host has it now, on ${hosts.device}`);
       }
@@ -150,6 +162,6 @@ export class ManagerAddresses {
       if (found.state === 'usable') return;
       await delay(TENTATIVE_STEP_MS);
     }
-    // Without a carrier the kernel asks later; it can be listened at then, and not now.
+    // Without a carrier, the detection ends later, and listening is possible only then.
   }
 }

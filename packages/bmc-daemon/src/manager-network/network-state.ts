@@ -1,13 +1,15 @@
-/** What clients have set of the network of managers, as it is kept over restarts. */
+/** Network settings of managers from clients, which survive restarts. */
 import { z } from 'zod';
 
 const managerAddress = z.object({
-  /** `eth0`. */
+  /** Interface of the host, for example `eth0`. */
   device: z.string(),
   address: z.string(),
-  /** As the client gave it. */
+  /** Prefix length from the client. */
   prefix: z.number().int(),
-  /** As it is set on the device: an address within a network of the host has no network of its own. */
+  /**
+   * Prefix length on the device: an address within a network of the host does not define a network.
+   */
   bits: z.number().int(),
 });
 
@@ -20,36 +22,36 @@ const machineNetwork = z.object({
   addresses: z.array(managerAddress),
 });
 
-/** Of one machine's manager. */
+/** Network settings of one machine's manager. */
 export type MachineNetwork = Readonly<z.infer<typeof machineNetwork>>;
 
-/** What the state file holds. */
+/** Schema of the state file. */
 export const managerNetworkState = z.object({
-  /** By UUID; a machine that has nothing of its own does not stand here. */
+  /** Settings by UUID, only for machines with settings. */
   machines: z.record(z.string(), machineNetwork),
-  /** Of the whole service; empty: the host's. */
+  /** Name servers of the whole service; empty: those of the host. */
   nameServers: z.array(z.string()),
 });
 export type ManagerNetworkState = Readonly<z.infer<typeof managerNetworkState>>;
 
-/** Nobody has set anything. */
+/** State without settings. */
 export const emptyNetworkState: ManagerNetworkState = { machines: {}, nameServers: [] };
 
 const plain: MachineNetwork = { hostName: null, fqdn: null, addresses: [] };
 
-/** What is kept of a machine. */
+/** Returns the settings of a machine. */
 export function networkOf({ machines }: ManagerNetworkState, uuid: string): MachineNetwork {
   return machines[uuid] ?? plain;
 }
 
-/** The state with that of one machine; nothing is kept of one that has nothing of its own. */
+/** Returns the state with the settings of one machine. Empty settings are dropped. */
 export function withNetwork(state: ManagerNetworkState, uuid: string, network: MachineNetwork): ManagerNetworkState {
   const { machines: others } = withoutMachine(state, uuid);
   const isPlain = network.hostName === null && network.fqdn === null && network.addresses.length === 0;
   return { ...state, machines: isPlain ? others : { ...others, [uuid]: network } };
 }
 
-/** The state without one machine. */
+/** Returns the state without one machine. */
 export function withoutMachine(state: ManagerNetworkState, uuid: string): ManagerNetworkState {
   return { ...state, machines: Object.fromEntries(Object.entries(state.machines).filter(([id]) => id !== uuid)) };
 }

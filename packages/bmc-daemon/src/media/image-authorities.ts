@@ -1,4 +1,4 @@
-/** The certificate authorities that an image server's certificate is verified by. */
+/** The certificate authorities for image servers. */
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
 import { errorCode } from '@rackless/daemon/error-code.js';
@@ -6,10 +6,12 @@ import type { ImageRequest } from './image.js';
 import { ImageError } from './image-error.js';
 
 /**
- * Whose certificates are trusted, as PEM.
- * @param caFile further ones, for every image; read each time, so that a renewed one is noticed.
- * @returns undefined: Node's own. Setting `ca` replaces the built-in list; a private authority is meant to be added to it.
- * @throws {ImageError} mediaTls, where the file of the configuration can not be read.
+ * Returns the trusted authorities as PEM.
+ * @param caFile additional authorities for every image. It is read each time, so that a renewed
+ *   file takes effect.
+ * @returns undefined: the authorities of Node.js. The option `ca` would replace that list, so the
+ *   result contains it.
+ * @throws {ImageError} mediaTls, if the file of the configuration cannot be read.
  */
 export async function authoritiesOf(
   { authorities = [] }: Pick<ImageRequest, 'authorities'>,

@@ -7,7 +7,10 @@ import { reading, seconds, silence, transportError } from './image-exchange.js';
 /** Limits of a body. */
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** The longest silence of the server within the body. In this time it sends {@link MIN_BYTES_PER_SECOND} on average, too. */
+  /**
+   * The longest silence of the server within the body. In each such period the server must send
+   * {@link MIN_BYTES_PER_SECOND} on average.
+   */
   readonly idleTimeoutMs: number;
 }
 
@@ -15,9 +18,10 @@ export interface BodyLimits {
 export const MIN_BYTES_PER_SECOND = 1000;
 
 /**
- * Returns what the server sends as a stream. The stream fails with an {@link ImageError}: too large, interrupted, silent, too slow.
- * @param expectedBytes null where the server does not say.
- * @param onReceived called with the number of bytes so far, as they come.
+ * Returns the body as a stream. It fails with an {@link ImageError}: too large, interrupted,
+ * silent, too slow.
+ * @param expectedBytes null if the server does not send the size.
+ * @param onReceived receives the number of bytes so far.
  */
 export function countedBody(
   url: URL,
@@ -50,7 +54,7 @@ export function countedBody(
   let slowMs = 0;
   let counted = 0;
   const watch = setInterval(() => {
-    // While bytes wait for a slow disk, the server is not the slow side.
+    // While bytes wait for a slow disk, the server is not too slow.
     const isHeldBack = counter.readableLength > 0 || counter.writableNeedDrain;
     if (isHeldBack || received - counted >= leastBytes) {
       slowMs = 0;
@@ -66,7 +70,7 @@ export function countedBody(
     );
   }, tickMs);
   watch.unref();
-  // Not by `pipeline`, which reports a broken connection in its own words.
+  // `pipeline` would report a broken connection with other errors.
   const fail = (error: unknown): void => {
     counter.destroy(transportError(url, error, signal));
   };
@@ -74,7 +78,7 @@ export function countedBody(
   response.once('close', () => {
     if (!response.complete) fail(undefined);
   });
-  // It may break while nobody reads it yet; whoever does then is told by the state of the stream.
+  // The stream may fail before a reader exists. A later reader sees the state of the stream.
   counter.on('error', () => undefined);
   counter.once('close', () => {
     clearInterval(watch);
@@ -87,6 +91,6 @@ export function countedBody(
 const tooSlow = (url: URL, bytes: number, ms: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server sent only ${bytes} bytes in ${seconds(ms)}`);
 
-/** The image passes the limit of the configuration, or of its drive. */
+/** Returns the error of an image above the limit of the configuration or of its drive. */
 export const tooLarge = (url: URL, maxBytes: number): ImageError =>
   new ImageError('mediaTooLarge', `${reading(url)}: larger than the limit of ${maxBytes} bytes`);

@@ -1,7 +1,7 @@
-/** Time limits for image servers. A limit ends the work with the reason that clients read. */
+/** Time limits for image servers. The error at a limit has the message for clients. */
 import { ImageError } from './image-error.js';
 
-/** How long the work may take, and what a client reads when it takes longer. */
+/** A time limit, and the message for clients. */
 export interface Deadline {
   readonly ms: number;
   /** "reading image http://…: why". */
@@ -9,9 +9,11 @@ export interface Deadline {
 }
 
 /**
- * Runs the work with a signal that aborts when the time is up.
- * @param signal the caller's; the work's signal aborts with it, also after this function has returned.
- * @throws {ImageError} mediaUnreachable as the signal's reason, where the work reports that; whatever the work throws.
+ * Runs the work with a signal that aborts at the deadline.
+ * @param signal of the caller. The work's signal also aborts with it, even after this function has
+ *   returned.
+ * @throws {ImageError} mediaUnreachable, if the work ends with the signal's reason; else what the
+ *   work throws.
  */
 export async function withDeadline<Result>(
   { ms, message }: Deadline,

@@ -1,4 +1,4 @@
-/** Why an image could not be had; the names are those of the driver's errors, which these become. */
+/** Kinds of image errors, with the names of driver errors. */
 export type ImageErrorKind =
   | 'mediaForbidden'
   | 'mediaUnreachable'
@@ -9,7 +9,10 @@ export type ImageErrorKind =
   | 'storageFull'
   | 'aborted';
 
-/** An image that could not be downloaded or kept. The message is for clients: it names the server, never a secret. */
+/**
+ * An image could not be downloaded or stored. Clients see the message: it names the server, and has
+ * no secrets.
+ */
 export class ImageError extends Error {
   override readonly name = 'ImageError';
   readonly kind: ImageErrorKind;

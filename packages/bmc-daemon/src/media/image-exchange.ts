@@ -1,4 +1,4 @@
-/** One HTTP request to an image server, up to the head of its answer, with every failure of the connection named. */
+/** Sends one HTTP request to an image server, and translates all errors of the connection. */
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { errorCode } from '@rackless/daemon/error-code.js';
@@ -7,7 +7,7 @@ import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { ImageError } from './image-error.js';
 import type { ImageHosts } from './image-hosts.js';
 
-/** What holds for one request. */
+/** Options of one request. */
 export interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly hosts: ImageHosts;
@@ -19,8 +19,9 @@ export interface ExchangeOptions {
 }
 
 /**
- * Sends one request and waits for the head of its answer. The caller reads or destroys the body, and limits the whole time by `signal`.
- * @throws {ImageError} the signal's reason where that is one.
+ * Sends one request and waits for the response head. The caller reads or destroys the body, and
+ * limits the total time by `signal`.
+ * @throws {ImageError} the signal's reason, if it is an ImageError; else the kind of the failure.
  */
 export function exchange(
   method: 'GET' | 'HEAD',
@@ -30,12 +31,13 @@ export function exchange(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { hosts } = options;
-    // Every hop of a redirection comes through here.
+    // Each redirect passes this check.
     hosts.check(url);
     const common: RequestOptions = {
       method,
       lookup: hosts.lookupFor(url),
-      // A connection of its own, closed with the answer: an idle one must not keep the process alive.
+      // A separate connection, closed after the response: an idle connection would keep the process
+      // alive.
       agent: false,
       signal,
       headers: {
@@ -83,20 +85,20 @@ export function exchange(
       interimAnswers += 1;
       if (interimAnswers > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterimAnswers(url));
     });
-    // Without a listener, Node closes the connection and reports neither an answer nor an error.
+    // Without a listener, Node.js closes the connection and reports neither a response nor an error.
     request.once('upgrade', (_response, socket) => {
       socket.destroy();
       fail(new ImageError('mediaUnreachable', `${reading(url)}: the server answered 101 to a request without Upgrade`));
     });
     request.once('close', () => {
       clearTimeout(connecting);
-      // Ignored after an answer or an error.
+      // Ignored after a response or an error.
       fail(undefined);
     });
     request.once('response', (response) => {
-      // From here on the body's reader watches the silence: a full disk is not the server's.
+      // From here the reader of the body watches for silence: a full disk is not the server's fault.
       request.setTimeout(0);
-      // An answer that is dropped before its end says so with an error that nobody needs.
+      // A destroyed response emits an error, which is expected.
       response.on('error', () => undefined);
       resolve(response);
     });
@@ -104,7 +106,7 @@ export function exchange(
   });
 }
 
-/** What broke the connection, in our words. */
+/** Translates the error of a connection. */
 export function transportError(url: URL, error: unknown, signal: AbortSignal): ImageError {
   if (error instanceof ImageError) return error;
   if (signal.aborted) {
@@ -120,7 +122,7 @@ export function transportError(url: URL, error: unknown, signal: AbortSignal): I
     });
   return new ImageError(
     'mediaUnreachable',
-    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server broke the connection off'}`,
+    `${reading(url)}: ${reasons[code ?? ''] ?? code ?? 'the server closed the connection'}`,
     {
       cause: error,
     },
@@ -129,8 +131,8 @@ export function transportError(url: URL, error: unknown, signal: AbortSignal): I
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the server broke the connection off',
-  ERR_STREAM_PREMATURE_CLOSE: 'the server broke the connection off',
+  ECONNRESET: 'the server closed the connection',
+  ERR_STREAM_PREMATURE_CLOSE: 'the server closed the connection',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'the host name could not be resolved',
   EHOSTUNREACH: 'no route to the host',
@@ -138,7 +140,10 @@ const reasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the connection timed out',
 };
 
-/** Certificate faults have OpenSSL's X509 names, protocol faults Node's or EPROTO. */
+/**
+ * Returns whether a code is a TLS fault. Certificate faults have OpenSSL's X509 names; protocol
+ * faults have codes of Node.js, or EPROTO.
+ */
 function isTlsCode(code: string): boolean {
   return (
     /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_MISMATCH|CRL_|PATH_LENGTH)/.test(
@@ -147,12 +152,12 @@ function isTlsCode(code: string): boolean {
   );
 }
 
-/** The beginning of an error's message. */
+/** Returns the beginning of an error message. */
 export const reading = (url: URL): string => `reading image ${maskUrl(url)}`;
-/** `0.05 s`. */
+/** Formats a time, for example `0.05 s`. */
 export const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 const tooManyInterimAnswers = (url: URL): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server sent more than ${MAX_INTERIM_ANSWERS} 1xx answers`);
-/** The server sent nothing for too long. */
+/** Returns the error of a silent server. */
 export const silence = (url: URL, idleMs: number): ImageError =>
   new ImageError('mediaUnreachable', `${reading(url)}: the server was silent for ${seconds(idleMs)}`);

@@ -1,6 +1,6 @@
 /**
- * Which hosts images may come from. Names are judged by what they resolve to, in the lookup of the very socket that connects: a name
- * that resolves to something else a moment later (DNS rebinding) gains nothing by it.
+ * Decides which hosts images may come from. It checks the addresses of a name in the lookup of the
+ * connecting socket, so that a different answer later (DNS rebinding) has no effect.
  */
 import { lookup as askHost, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -11,30 +11,34 @@ import { ImageError } from './image-error.js';
 
 export interface HostRules {
   /**
-   * Names (`images.example.org`, `*.example.org` for everything below it), addresses and networks (`10.0.0.0/8`). Null: every host
-   * but those at {@link forbidden} addresses.
+   * Names (`images.example.org`, or `*.example.org` for all names below it), addresses and networks
+   * (`10.0.0.0/8`). Null: every host except the {@link forbidden} addresses.
    */
   readonly allowed: readonly string[] | null;
   /** Null: both. */
   readonly ipFamily: 4 | 6 | null;
-  /** How names are looked up. Default: as the host does. */
+  /** Looks up names. Default: the resolver of the host. */
   readonly lookup?: NameLookup;
 }
 
 export interface ImageHosts {
   /**
-   * Judges a host that is given by its address; a name is judged when it is looked up.
+   * Checks a host that is an address. A name is checked in its lookup.
    * @throws {ImageError} mediaForbidden.
    */
   check(url: URL): void;
-  /** For the socket that connects to this URL. Fails with an {@link ImageError} mediaForbidden. */
+  /**
+   * Returns the lookup for the socket of this URL. It fails with an {@link ImageError}
+   * mediaForbidden.
+   */
   lookupFor(url: URL): LookupFunction;
 }
 
 /**
- * Addresses that never serve images but may serve secrets: link-local ones, where clouds serve the credentials of their machines,
- * the addresses of that service in other clouds, and multicast. They are rejected in every notation of {@link embeddedIpv4} too.
- * Loopback and private addresses are allowed: labs have their images there.
+ * Addresses that serve no images but may serve secrets: link-local addresses, where clouds serve
+ * the credentials of their machines, the addresses of that service in other clouds, and multicast.
+ * All notations of {@link embeddedIpv4} are rejected too. Loopback and private addresses are
+ * allowed, because labs have their images there.
  */
 const forbidden = [
   '169.254.0.0/16',
@@ -55,22 +59,23 @@ const forbidden = [
 ] as const;
 const isNever = networkTest(forbidden);
 
-/** Every host but those at forbidden addresses. */
+/** Allows every host except forbidden addresses. */
 export const anyHost: HostRules = { allowed: null, ipFamily: null };
 
-/** Whether an entry of {@link HostRules.allowed} is one. */
+/** Returns whether an entry of {@link HostRules.allowed} is valid. */
 export function isHostRule(rule: string): boolean {
   if (readNetwork(rule) !== null) return true;
   if (!/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(rule)) return false;
-  // `010.0.0.1` and `0x7f.1` are addresses in a URL. As names they would never match.
+  // In a URL `010.0.0.1` and `0x7f.1` are addresses. As names they would never match.
   const url = `http://${rule.replace(/^\*\./, '')}`;
   return URL.canParse(url) && isIP(new URL(url).hostname) === 0;
 }
 
-/** @param rules each of them as {@link isHostRule} takes it. */
+/** Creates the check. @param rules each valid for {@link isHostRule}. */
 export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): ImageHosts {
   const isInNetwork = networkTest(allowed ?? []);
-  // A rule for everything (`0.0.0.0/0`) does not mean the forbidden addresses: only a rule for them alone does.
+  // A rule for everything (`0.0.0.0/0`) does not allow the forbidden addresses. Only a rule for
+  // these alone does.
   const isOpened = networkTest((allowed ?? []).filter(isForbiddenOnly));
   const names = (allowed ?? []).filter((rule) => readNetwork(rule) === null).map((rule) => nameOf(rule));
 
@@ -107,7 +112,7 @@ export function imageHosts({ allowed, ipFamily, lookup = askHost }: HostRules): 
   };
 }
 
-/** A socket asks for one address or for all of them. */
+/** Returns one address or all of them, as the socket requests. */
 function give(
   addresses: readonly LookupAddress[],
   { all = false }: LookupOptions,
@@ -120,12 +125,15 @@ function give(
   else callback(null, first.address, first.family);
 }
 
-/** Without the brackets of an IPv6 address. The URL parser has made dotted decimals of every odd notation of IPv4. */
+/**
+ * Returns the host of a URL, without the brackets of IPv6. The URL parser has normalized every
+ * notation of IPv4.
+ */
 export function hostOf({ hostname }: URL): string {
   return nameOf(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** The dot at the end of a full name says nothing more. */
+/** Removes the dot at the end of a full name, which has no meaning here. */
 function nameOf(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

@@ -1,6 +1,6 @@
 /**
- * The image server's side of virtual media: one GET or HEAD, redirects followed, every failure named. Streams; nothing here
- * keeps a body, touches the file system or remembers a password.
+ * The client for image servers: one GET or HEAD with redirects, and a specific error for each
+ * failure. It streams bodies, and stores neither files nor passwords.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -12,38 +12,41 @@ import { withDeadline, type Deadline } from './image-deadline.js';
 import { exchange, reading, seconds } from './image-exchange.js';
 import { anyHost, imageHosts, type HostRules } from './image-hosts.js';
 
-/** Limits for every image server. */
+/** Limits for all image servers. */
 export interface ImageServerLimits {
-  /** Resolving the name, connecting and the TLS handshake, together. */
+  /** Time for name lookup, connection and TLS handshake together. */
   readonly connectTimeoutMs: number;
   /**
-   * The whole time from a request to the complete head of its last answer: resolving, connecting, redirects and 1xx answers
-   * included.
+   * Total time from a request to the complete head of its last response, with lookups, connections,
+   * redirects and 1xx responses.
    */
   readonly answerTimeoutMs: number;
-  /** The longest silence of the server, before its answer and within it. */
+  /** The longest silence of the server, before and within the response. */
   readonly idleTimeoutMs: number;
-  /** The whole time from the first request for an image to its last byte. */
+  /** Total time from the first request to the last byte. */
   readonly downloadTimeoutMs: number;
   readonly maxBytes: number;
-  /** PEM file of further certificate authorities, read at every download so that a renewed one is noticed. */
+  /**
+   * PEM file with additional certificate authorities. It is read for each download, so that a
+   * renewed file takes effect.
+   */
   readonly caFile?: string | undefined;
   /** Default: {@link anyHost}. */
   readonly hosts?: HostRules;
 }
 
-/** What tells one content of a URL from the next. */
+/** Data that identifies one content of a URL. */
 export interface ImageValidator {
   readonly etag: string | null;
   readonly lastModified: string | null;
-  /** Null where the server does not say (chunked). */
+  /** Null if the server does not send it (chunked). */
   readonly sizeBytes: number | null;
 }
 
-/** An answer whose body has not been read yet. Whoever gets it reads the body to its end or destroys it. */
+/** A response with an unread body. The caller reads the body to its end or destroys it. */
 export interface ImageDownload {
   readonly validator: ImageValidator;
-  /** Fails with an {@link ImageError}: too large, broken off, silent. */
+  /** Fails with an {@link ImageError}: too large, interrupted, silent. */
   readonly body: Readable;
 }
 
@@ -54,8 +57,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Opens the download of an image.
- * @param onReceived called with the number of bytes so far, as they come.
- * @throws {ImageError} of every kind but storageFull; `aborted` when the signal fires.
+ * @param onReceived receives the number of bytes so far.
+ * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
  */
 export async function openImage(
   request: Request,
@@ -75,9 +78,9 @@ export async function openImage(
 }
 
 /**
- * What the server says of the image without sending it; null where it does not answer HEAD: a pre-signed URL is signed for
- * GET only, and some servers never learned it.
- * @throws {ImageError} `aborted` when the signal fires.
+ * Reads the validator of an image without its body; null if the server does not answer HEAD. A
+ * pre-signed URL is for GET only, and some servers do not support HEAD.
+ * @throws {ImageError} `aborted` if the signal aborts.
  */
 export async function inspectImage(
   request: Request,
@@ -94,16 +97,16 @@ export async function inspectImage(
   }
 }
 
-/** Where an image is once every redirection was followed. */
+/** The location of an image after all redirects. */
 export interface ImageLocation {
   readonly url: URL;
-  /** IP address that it came from. */
+  /** IP address of its server. */
   readonly address: string;
 }
 
 /**
- * Finds an image that is to be read in parts, and makes sure that its server sends it so.
- * @throws {ImageError} of every kind but storageFull; `aborted` when the signal fires.
+ * Locates an image for streaming, and checks that its server supports ranges.
+ * @throws {ImageError} of every kind except storageFull; `aborted` if the signal aborts.
  */
 export async function locateImage(
   request: Request,
@@ -130,7 +133,7 @@ async function follow(
   return (await followTo(method, request, limits, signal)).response;
 }
 
-/** The answer to the last request, and the address that it came from. */
+/** The response to the last request, and the address of its server. */
 interface Followed {
   readonly response: IncomingMessage;
   readonly url: URL;
@@ -159,7 +162,7 @@ async function followWithin(
   const hosts = imageHosts(limits.hosts ?? anyHost);
   let url = request.url;
   for (let redirects = 0; ; redirects += 1) {
-    // Credentials go to the origin that the client named, and to no other that it redirects to.
+    // Credentials go only to the origin that the client named, not to redirect targets.
     const credentials = url.origin === request.url.origin ? basicCredentials(request) : undefined;
     const response = await exchange(
       method,
@@ -173,7 +176,8 @@ async function followWithin(
       const isRight = status === 200 || (status === 206 && 'range' in headers);
       if (isRight && encoding === 'identity') return { response, url };
       response.destroy();
-      // No guest boots from it. It was asked for as it is, and what it unpacks to may be of any size.
+      // A guest cannot boot from compressed data. The request did not accept it, and its unpacked
+      // size is unknown.
       if (isRight) throw new ImageError('mediaUnreachable', `${reading(request.url)}: the server sends it compressed`);
       throw refusal(request.url, status);
     }
@@ -184,12 +188,12 @@ async function followWithin(
   }
 }
 
-/** For a server that does not complete the head of its answer. */
+/** Returns the deadline of a response head. */
 export function answerDeadline(url: URL, { answerTimeoutMs: ms }: ImageServerLimits): Deadline {
   return { ms, message: () => `${reading(url)}: no complete answer within ${seconds(ms)}` };
 }
 
-/** For a server that does not complete the image. */
+/** Returns the deadline of a download. */
 export function downloadDeadline(url: URL, { downloadTimeoutMs: ms }: ImageServerLimits): Deadline {
   return { ms, message: () => `${reading(url)}: the download was not complete after ${seconds(ms)}` };
 }
@@ -199,7 +203,7 @@ function redirected(original: URL, from: URL, location: string): URL {
   try {
     url = new URL(location, from);
   } catch (cause) {
-    throw new ImageError('mediaUnreachable', `${reading(original)}: redirected to an address that is not one`, {
+    throw new ImageError('mediaUnreachable', `${reading(original)}: redirected to an invalid URL`, {
       cause,
     });
   }

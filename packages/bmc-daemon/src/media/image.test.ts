@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { imageName, storedUrl } from './image.js';
-import { imageVolumeName, imageVolumePrefix, isOwnVolume, isPartVolume, partVolumeName } from './image-key.js';
+import { imageVolumeName, imageVolumePrefix, isImageVolume, isPartVolume, partVolumeName } from './image-key.js';
 
 const secretive = new URL('https://user:pass@host:8443/a/b%20c.iso?token=secret#part');
 
@@ -32,8 +32,8 @@ describe('image volumes', () => {
 
   it('are told from the files of the user (B9)', () => {
     const name = imageVolumeName('http://host/x.iso', validator);
-    expect([isOwnVolume(name), isPartVolume(name)]).toEqual([true, false]);
-    expect([isOwnVolume(partVolumeName(name)), isPartVolume(partVolumeName(name))]).toEqual([true, true]);
-    expect(['debian.iso', 'rackless-notes.iso', `my-${name}`, `${name}.bak`].filter(isOwnVolume)).toEqual([]);
+    expect([isImageVolume(name), isPartVolume(name)]).toEqual([true, false]);
+    expect([isImageVolume(partVolumeName(name)), isPartVolume(partVolumeName(name))]).toEqual([true, true]);
+    expect(['debian.iso', 'rackless-notes.iso', `my-${name}`, `${name}.bak`].filter(isImageVolume)).toEqual([]);
   });
 });

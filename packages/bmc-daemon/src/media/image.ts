@@ -1,4 +1,4 @@
-/** What a client asks for when it inserts an image. */
+/** A request for an image. */
 export interface ImageRequest {
   /** `http://…` or `https://…`, without credentials. */
   readonly url: URL;
@@ -7,24 +7,27 @@ export interface ImageRequest {
   readonly writeProtected: boolean;
   /** Verify the image server's certificate. */
   readonly verifyCertificate: boolean;
-  /** PEM certificates that are trusted for this image beside all others. */
+  /** PEM certificates that are trusted for this image, in addition to all others. */
   readonly authorities?: readonly string[];
-  /** Read by the hypervisor, block by block, in place of being kept on the host. */
+  /** Whether the hypervisor reads the image in blocks, instead of a download to the host. */
   readonly stream?: boolean;
 }
 
 /**
- * The address as the machine's metadata keeps it: without user name, password and fragment. The query stays, for a client
- * that inserts the same address again has to be recognised.
+ * Returns the URL for a machine's metadata: without user name, password and fragment. The query
+ * stays, so that a repeated insert of the same URL is recognized.
  */
 export function storedUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search}`;
 }
 
-/** What XML can not hold, and what no name has. */
+/** Characters that XML does not allow, and that names do not have. */
 const NOT_IN_NAMES = /[\p{Cc}\u{fffe}\u{ffff}]/u;
 
-/** `image.iso` of `https://host/path/image.iso?token=…`; the host's name where the path ends in a slash. */
+/**
+ * Returns the name of an image: `image.iso` for `https://host/path/image.iso?token=…`; the host if
+ * the path ends in a slash.
+ */
 export function imageName(url: URL): string {
   const segment = url.pathname.split('/').findLast((part) => part !== '');
   if (segment === undefined) return url.hostname;
@@ -32,7 +35,7 @@ export function imageName(url: URL): string {
     const name = decodeURIComponent(segment);
     return NOT_IN_NAMES.test(name) ? segment : name;
   } catch {
-    // A stray `%` is legal in what a server accepts; the name is for people, so the raw one will do.
+    // A server may accept an invalid `%` escape. The name is for users, so the raw text suffices.
     return segment;
   }
 }

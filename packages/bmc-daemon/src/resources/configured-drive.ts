@@ -1,22 +1,26 @@
-/** The virtual media drives of a machine: those that EMULATOR_VMEDIA_DEVICES names and that the machine can have. */
+/**
+ * The virtual media drives of a machine: drives of EMULATOR_VMEDIA_DEVICES that the machine
+ * supports.
+ */
 import type { SystemSnapshot } from '../drivers/driver.js';
 import type { MediaDevice, MediaSnapshot } from '../drivers/media-snapshot.js';
 import type { ImageTrust } from './insert-media.js';
 
-/** DMTF's media types. */
+/** Values of DMTF's MediaTypes. */
 export const mediaTypes = ['CD', 'DVD', 'Floppy', 'USBStick'] as const;
+/** A media type of DMTF. */
 export type MediaType = (typeof mediaTypes)[number];
 
-/** A drive as the configuration has it, with sushy-tools' members; its id is its key there. */
+/** A configured drive, with the members of sushy-tools. Its key in the mapping is its id. */
 export interface ConfiguredVirtualMedia {
   readonly Name?: string | undefined;
   readonly MediaTypes: readonly MediaType[];
 }
 
-/** By id: `Cd`. */
+/** Configured drives by id, for example `Cd`. */
 export type ConfiguredVirtualMediaDrives = Readonly<Record<string, ConfiguredVirtualMedia>>;
 
-/** What VirtualMedia shows: a drive of the machine by its configured name. */
+/** A drive of a machine with its configured name, as VirtualMedia shows it. */
 export interface MediaDriveEntity {
   readonly system: SystemSnapshot;
   readonly id: string;
@@ -26,15 +30,16 @@ export interface MediaDriveEntity {
 }
 
 /**
- * What a configured drive is. What may hold either a floppy disk or a USB stick, such as sushy-tools' own Floppy, is a USB stick:
- * it takes images of any size, running guests get it at once, and every firmware boots from it.
+ * Returns the device of a configured drive. A drive for floppy disks or USB sticks, such as Floppy
+ * of sushy-tools, is a USB stick: it accepts images of any size, supports hot-plug, and every
+ * firmware boots from it.
  */
 export function deviceOf({ MediaTypes: types }: ConfiguredVirtualMedia): MediaDevice {
   if (types.includes('CD') || types.includes('DVD')) return 'cdrom';
   return types.includes('USBStick') ? 'usb' : 'floppy';
 }
 
-/** In the order of the configuration. */
+/** Returns the drives of a machine in the order of the configuration. */
 export function drivesOf(
   system: SystemSnapshot,
   configured: ConfiguredVirtualMediaDrives,
@@ -47,7 +52,10 @@ export function drivesOf(
   });
 }
 
-/** How the images of a drive are downloaded. @param verifyByDefault where nobody has set it for the drive. */
+/**
+ * Returns the trust settings for downloads of a drive. @param verifyByDefault applies if no client
+ * has set it.
+ */
 export function trustOf(
   drive: Pick<MediaSnapshot, 'verifyCertificate' | 'certificates'> | undefined,
   verifyByDefault: boolean,

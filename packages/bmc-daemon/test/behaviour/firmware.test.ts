@@ -92,7 +92,7 @@ describeSpec('BIOS attributes', (spec) => {
     });
     const registries = await spec().members('/redfish/v1/Registries');
     const own = registries.find(({ Registry }) => Registry === bios['AttributeRegistry']);
-    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has one
+    const [location] = (own?.['Location'] ?? []) as readonly { Uri: string }[]; // every member has a location
     const registry = await spec().get(location?.Uri ?? '');
     const { Attributes } = spec().objectAt(registry, 'RegistryEntries') as { Attributes?: readonly Body[] };
     expect(Attributes?.map(({ AttributeName }) => AttributeName)).toEqual(Object.keys(first));

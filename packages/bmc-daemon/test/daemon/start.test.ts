@@ -160,7 +160,7 @@ describe('bmc-daemon check', () => {
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr.replaceAll(file, 'bmc.conf').split('\n')).toEqual([
       'warning: bmc.conf:3: EMULATOR_FOO is not a setting',
-      'warning: no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+      'warning: no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
       "bmc.conf:1: EMULATOR_LISTEN_PORT must be an integer from 0 to 65535, not the string 'x'",
       'bmc.conf:2: EMULATOR_OS_CLOUD is set, and there is no OpenStack backend yet',
       '',
@@ -306,7 +306,7 @@ describe('the running daemon', () => {
     const daemon = start(['--fake', '-i', '0.0.0.0', '-p', '0']);
     await daemon.address();
     expect(daemon.messages('warn')).toEqual([
-      'no EMULATOR_AUTH_FILE: everybody who reaches 0.0.0.0 may switch every machine on and off',
+      'no EMULATOR_AUTH_FILE: every client that reaches 0.0.0.0 may switch every machine on and off',
     ]);
   });
 

@@ -92,7 +92,7 @@ describeEndToEnd('images over HTTP', () => {
     (await held).drop();
     const { status, body } = await lab.bmc.finish(insert);
     expect([status, fault(body).key]).toEqual([502, 'CouldNotEstablishConnection']);
-    expect(fault(body).text).toMatch(/half\.iso: the server broke the connection off\.$/);
+    expect(fault(body).text).toMatch(/half\.iso: the server closed the connection\.$/);
     expect(await tasks(insert)).toEqual([[202, 'Exception']]);
     expect([await guest.drive(), await lab.volumes()]).toEqual([empty, []]);
     expect(await guest.definition()).toBe(definition);

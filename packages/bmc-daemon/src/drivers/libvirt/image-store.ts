@@ -9,8 +9,8 @@ import {
   imageVolumeName,
   imageVolumePrefix,
   isPartVolume,
-  ownVolumeName,
-  tellsContents,
+  privateVolumeName,
+  identifiesContent,
 } from '../../media/image-key.js';
 import { withDeadline } from '../../media/image-deadline.js';
 import {
@@ -201,7 +201,7 @@ export class ImageStore {
     // the image.
     const { userName, password, verifyCertificate, authorities = [] } = image;
     const url = storedUrl(image.url);
-    const unique = own ? ownVolumeName(url) : null;
+    const unique = own ? privateVolumeName(url) : null;
     const key = JSON.stringify([url, userName, password, verifyCertificate, authorities, maxBytes, unique]);
     const running = this.#fetches.get(key);
     if (running !== undefined && !running.controller.signal.aborted) {
@@ -231,15 +231,15 @@ export class ImageStore {
     const known = [...this.#whole].some((name) => name.startsWith(imageVolumePrefix(url)));
     if (known) {
       const validator = await inspectImage(image, limits, signal);
-      if (validator !== null && tellsContents(validator)) {
+      if (validator !== null && identifiesContent(validator)) {
         const name = imageVolumeName(url, validator);
         if (await this.#isHere(name, images)) return name;
       }
     }
     const download = await open(wanted);
-    if (!tellsContents(download.validator)) {
+    if (!identifiesContent(download.validator)) {
       // The stored image of this URL may be an older content of the same size.
-      const name = ownVolumeName(url);
+      const name = privateVolumeName(url);
       await this.#fill(name, download, images, signal);
       return name;
     }

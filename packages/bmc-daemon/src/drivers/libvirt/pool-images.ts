@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorCode } from '@rackless/daemon/error-code.js';
 import { isLibvirtError, StorageVolType, type StoragePool, type StorageVolume } from '@rackless/libvirt';
 import { ImageError } from '../../media/image-error.js';
-import { isOwnVolume, partVolumeName } from '../../media/image-key.js';
+import { isImageVolume, partVolumeName } from '../../media/image-key.js';
 import type { OpenPool } from './image-pool.js';
 import type { MediaSource } from './xml/disk-source.js';
 
@@ -56,7 +56,7 @@ class DirectoryImages implements PoolImages {
   ) {}
 
   async list(): Promise<readonly string[]> {
-    return (await readdir(this.directory)).filter(isOwnVolume);
+    return (await readdir(this.directory)).filter(isImageVolume);
   }
 
   async find(name: string): Promise<ImagePlace | null> {
@@ -110,7 +110,7 @@ class VolumeImages implements PoolImages {
 
   async list(): Promise<readonly string[]> {
     const volumes = await this.pool.listAllVolumes({ timeoutMs: this.timeoutMs });
-    return volumes.map(({ name }) => name).filter(isOwnVolume);
+    return volumes.map(({ name }) => name).filter(isImageVolume);
   }
 
   async find(name: string): Promise<ImagePlace | null> {

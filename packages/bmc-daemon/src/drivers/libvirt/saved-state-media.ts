@@ -4,7 +4,7 @@
  * them to the guest.
  */
 import { basename } from 'node:path/posix';
-import { isOwnVolume } from '../../media/image-key.js';
+import { isImageVolume } from '../../media/image-key.js';
 import { MEDIA_DEVICES, type MediaDevice } from '../media-snapshot.js';
 import { readDefinition } from './definition.js';
 import type { Host } from './host.js';
@@ -80,5 +80,5 @@ async function updateDrive(host: Host, machine: Machine, device: MediaDevice): P
 
 /** Returns whether a disk's source is an image that the daemon has downloaded. */
 function isStoredImage(source: string | null): boolean {
-  return source !== null && isOwnVolume(basename(source));
+  return source !== null && isImageVolume(basename(source));
 }
