@@ -1,11 +1,14 @@
-/** docs/reference/resources.md, made from the resources themselves (`npm run generate`; a test keeps it true). */
+/**
+ * Renders docs/reference/resources.md from the resources.
+ * `npm run generate` writes the page, and a test compares it.
+ */
 import { requirementOf } from '../auth/privileges.js';
 import { createDocuments } from '../redfish/documents.js';
 import { resources, streams } from './index.js';
 import type { Resource } from '../redfish/resource.js';
 import type { Services } from './services.js';
 
-/** The part of a page, by the first segment behind the service root. */
+/** Sections of the page, by the first path segment after the service root. */
 const areas: readonly (readonly [segment: string, title: string])[] = [
   ['', 'The service root'],
   ['Systems', 'Machines'],
@@ -23,7 +26,7 @@ const areas: readonly (readonly [segment: string, title: string])[] = [
 const code = (text: string) => `\`${text}\``;
 const segmentOf = (uri: string) => uri.split('/')[3] ?? '';
 
-/** `ConfigureManager` or `ConfigureSelf`; of an open method: nobody's. */
+/** Returns the privileges of a method, such as `ConfigureManager or ConfigureSelf`; `none` for an open method. */
 function privilegeOf(entity: string, uri: string, method: string, isOpen: boolean): string {
   if (isOpen) return 'none';
   const { any, properties = {} } = requirementOf(entity, uri, method);
@@ -31,7 +34,7 @@ function privilegeOf(entity: string, uri: string, method: string, isOpen: boolea
   return `${any.join(' or ')}${others.join('')}`;
 }
 
-/** A row for each method, with what it asks for; what reads in one. */
+/** Returns a row of the table for each method and action of a resource. */
 function rowsOf(resource: Resource<Services>): readonly string[] {
   const { uri, entity, odataType, actions = {}, aliases = [] } = resource;
   const type = odataType.slice(1, odataType.lastIndexOf('.'));
@@ -54,7 +57,7 @@ function table(rows: readonly string[]): string {
   return ['| URI | Method | What | Privilege |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
-/** The whole page, with a newline at its end. */
+/** Renders the whole page, with a newline at the end. */
 export function renderResourcesPage(): string {
   const known = new Set(areas.map(([segment]) => segment));
   const rowsIn = (wanted: (segment: string) => boolean) => [
@@ -76,14 +79,19 @@ export function renderResourcesPage(): string {
 
 # Resources of bmc-daemon
 
-Every URI, method and action, with the type that is sent and the privilege that an account needs; one of several is enough.
-\`ConfigureSelf\` counts for what is the account's own: itself, its sessions, its subscriptions. \`none\` needs no credentials. Without a
-password file everybody may do everything.
+This page lists every URI, method and action of the service, the type of the answer, and the privilege
+that an account needs. If a row names several privileges, one of them is enough.
 
-Where there is GET there is HEAD. A collection that takes POST takes it at \`/Members\` behind its URI, too. What a machine or a
-configuration does not have (a boot option, a volume, an action) is neither linked nor served there: 404. Any other method is 405, with
-\`Allow\`. What a request goes through is in [lifecycle.md](../internals/lifecycle.md), queries are in [queries.md](queries.md), roles and their
-privileges in [accounts.md](../guides/accounts.md).
+- \`none\`: the method needs no credentials.
+- \`ConfigureSelf\` counts only for the account itself, its sessions and its subscriptions.
+- Without a password file, every client may do everything.
+- Every URI with GET also supports HEAD. Other methods get 405 with \`Allow\`.
+- A collection with POST also accepts it at \`/Members\` below its URI.
+- A boot option, volume or action that a machine or the configuration does not have is a 404, and no
+  resource links to it.
+
+[Lifecycle](../internals/lifecycle.md) lists the statuses of an answer, [queries](queries.md) the query
+parameters, [accounts](../guides/accounts.md) the roles and their privileges.
 
 ${sections
   .filter(([, rows]) => rows.length > 0)
