@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an image holds, put together in the build stage of its Dockerfile: Node, one of our daemons, and what that needs at run time.
-#   bash docker/assemble.sh bmc-daemon     from a folder with the sources; the result is /opt/rackless
+# Assembles the contents of an image in the build stage of its Dockerfile: Node, a daemon, and its packages.
+#   bash docker/assemble.sh bmc-daemon     in a folder with the sources; writes /opt/rackless
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 . scripts/setup.sh
@@ -10,7 +10,7 @@ root=/opt/rackless
 need_node 24
 need_modules
 npm run build
-# The rest was for building: installed anew, for this daemon alone.
+# Replaces the packages for the build by those that this daemon needs.
 npm ci --omit=dev --workspace "@rackless/$name"
 
 mkdir -p "$root/bin"

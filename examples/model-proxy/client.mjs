@@ -1,5 +1,5 @@
 /**
- * OpenAI's own client, pointed at the proxy: nothing but the address changes.
+ * Uses the proxy with OpenAI's own client. Only the address changes.
  *
  *   npm install openai
  *   node client.mjs http://127.0.0.1:4000/v1 sample
@@ -7,7 +7,7 @@
 import OpenAI from 'openai';
 
 const [baseURL = 'http://127.0.0.1:4000/v1', model = 'sample'] = process.argv.slice(2);
-// Any key will do where the proxy has none of its own (general_settings.master_key).
+// Without general_settings.master_key, the proxy accepts any key.
 const client = new OpenAI({ baseURL, apiKey: process.env.PROXY_API_KEY ?? 'none' });
 
 const messages = [{ role: 'user', content: 'Hello, is anybody there?' }];
