@@ -80,7 +80,7 @@ export interface PassThrough {
    * Sends close code 1001 on every WebSocket, in both directions, as soon as the current frame is
    * complete.
    */
-  sayGoodbye(): void;
+  closeWebSockets(): void;
 }
 
 /** A running application. */
@@ -112,7 +112,7 @@ export interface App {
    */
   drain(): void;
   /** Announces to WebSockets that their connections will be closed. */
-  sayGoodbye(): void;
+  closeWebSockets(): void;
   /** Releases the app's own resources. The owners close the server, the upstream and the log. */
   close(): void;
 }
@@ -283,7 +283,7 @@ export function createApp(options: AppOptions): App {
     drain: () => {
       draining = true;
     },
-    sayGoodbye: () => passThrough?.sayGoodbye(),
+    closeWebSockets: () => passThrough?.closeWebSockets(),
     close: () => metrics.close(),
   };
 }

@@ -42,7 +42,7 @@ export interface Proxy {
  * Longest time between the close frame to WebSockets and the end of their connections, in
  * milliseconds.
  */
-const GOODBYE_MS = 1000;
+const CLOSE_FRAME_MS = 1000;
 
 /** Reports that the service cannot start. The message is one line for the operator. */
 export class StartError extends Error {
@@ -90,9 +90,12 @@ export async function startProxy({ config, load, log, watchIntervalMs }: ProxyOp
     // Keep listening for checks on new connections, such as HAProxy's, and for clients until the
     // balancer has noticed.
     if (listen.drainDelayMs > 0) await sleep(listen.drainDelayMs);
-    const goodbye = setTimeout(() => app.sayGoodbye(), listen.drainMs - Math.min(GOODBYE_MS, listen.drainMs / 2));
+    const closing = setTimeout(
+      () => app.closeWebSockets(),
+      listen.drainMs - Math.min(CLOSE_FRAME_MS, listen.drainMs / 2),
+    );
     await listener.close(listen.drainMs);
-    clearTimeout(goodbye);
+    clearTimeout(closing);
     await modules;
     await upstream.close();
     app.close();

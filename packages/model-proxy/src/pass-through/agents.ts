@@ -1,4 +1,6 @@
-/** Connections for what is passed through raw: Node's own agents, on sockets that are made as for every other request. */
+/**
+ * Connections for raw requests: Node's agents, with sockets that are opened as for model requests.
+ */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
@@ -13,7 +15,7 @@ import { deadline } from '../upstream/time-bounds.js';
 /** Idle connections end before common servers (uvicorn, Node: 5 s) end them; in milliseconds. */
 const IDLE_MS = 4000;
 
-/** No connection within `connect_timeout`. */
+/** The connection was not open within `connect_timeout`. */
 export class ConnectTimeoutError extends Error {
   override readonly name = 'ConnectTimeoutError';
 
@@ -24,9 +26,11 @@ export class ConnectTimeoutError extends Error {
 
 /** The agents of one deployment. */
 export interface Agents {
-  /** Keeps connections for the next request. */
-  readonly kept: HttpAgent;
-  /** A connection for each request: where the request can not be repeated on another, and for WebSockets. */
+  /** Stores connections for later requests. */
+  readonly reusing: HttpAgent;
+  /**
+   * Opens a connection for each request. For WebSockets, and for requests that cannot be repeated.
+   */
   readonly fresh: HttpAgent;
 }
 
@@ -35,31 +39,33 @@ interface KnownAgents extends Agents {
 }
 
 /**
- * The agents of each way to an upstream. A reload makes new deployments, and so new agents with the certificates of then; the former
- * ones end with their last request, their idle connections by themselves.
+ * The agents of all deployments. A reload makes new deployments, which get new agents with new
+ * certificates. The old agents end after their last request, and their idle connections time out.
  */
 export class AgentsByDeployment {
   readonly #known = new WeakMap<Deployment, KnownAgents>();
 
+  /** Returns the agents for an upstream. */
   of(way: Way): Agents {
     const { pool, peer } = way;
     const { deployment } = peer;
     const known = this.#known.get(deployment);
     if (known?.pool === pool) return known;
     const make = (keepAlive: boolean) => {
-      // Which of the two it is tells http-proxy's request the protocol; the socket comes ready from us.
+      // http-proxy derives the protocol from the agent's class. `createConnection` returns a ready
+      // socket.
       const options = { keepAlive, timeout: IDLE_MS };
       const agent = peer.tls === null ? new HttpAgent(options) : new HttpsAgent(options);
       limitConnections(agent);
       acceptLongHeads(agent);
       agent.createConnection = (_options, done) => {
-        // Declared too narrow: Node asks for the socket only where there is no error.
+        // The declaration is too narrow: Node reads the socket only if there is no error.
         connect(way, deployment.timeouts.connectMs, done as Connected);
         return undefined;
       };
       return agent;
     };
-    const agents = { pool, kept: make(true), fresh: make(false) };
+    const agents = { pool, reusing: make(true), fresh: make(false) };
     this.#known.set(deployment, agents);
     return agents;
   }
@@ -67,9 +73,13 @@ export class AgentsByDeployment {
 
 const lives = new WeakMap<Duplex, ConnectionLife>();
 
-/** Has an agent end connections that may carry no other request. Its rule for the upstream's `Keep-Alive` holds as before. */
+/**
+ * Makes an agent close connections that have reached a limit. The agent still obeys the upstream's
+ * `Keep-Alive`.
+ */
 function limitConnections(agent: HttpAgent): void {
-  // Declared without its result: false where the upstream announces that it closes the connection soon.
+  // The declaration has no result. It is false if the upstream announces that it closes the
+  // connection soon.
   const keeps: (socket: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
   agent.keepSocketAlive = (socket) => {
     const life = lives.get(socket);
@@ -84,7 +94,7 @@ function limitConnections(agent: HttpAgent): void {
  * set it. Node stores the option in the request before the agent gets the request.
  */
 function acceptLongHeads(agent: HttpAgent): void {
-  // Not declared: the method by which `http.request` gives a request to its agent.
+  // Not declared: `http.request` gives its request to the agent with this method.
   const internal = agent as unknown as { addRequest(request: { maxHeaderSize?: number }, ...rest: unknown[]): void };
   const addRequest = internal.addRequest.bind(agent);
   internal.addRequest = (request, ...rest) => {

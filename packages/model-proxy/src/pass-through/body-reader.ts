@@ -1,36 +1,39 @@
-/** The beginning of a raw request's body, or all of it, where it says where the request goes. */
+/** Reads the bodies of raw requests, or their beginning, if they select the deployment. */
 import type { Exchange } from '../endpoints/exchange.js';
 import { refuse } from '../endpoints/refusal.js';
 import { ChunkList } from '../json/chunk-list.js';
 import { requestTooLarge, stalledRequest, toProxyError } from '../errors.js';
 import type { FormHead, FormHeadReader } from './form-head.js';
 
-/** As endpoints/stalled-uploads; in milliseconds. */
+/**
+ * Milliseconds without a chunk, after which a client has stalled. As in endpoints/stalled-uploads.
+ */
 const STALL_MS = 60_000;
 
-/** Whether a body comes with the request at all. */
+/** Returns whether the request has a body. */
 export function hasBody({ request }: Exchange): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   return coding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** Lets a client that waits for leave to send its body (`Expect: 100-continue`) do so. */
-export function giveLeave(exchange: Exchange): void {
+/** Sends `100 Continue` to a client that waits for it before it sends its body. */
+export function sendContinue(exchange: Exchange): void {
   if (!exchange.holdsBodyBack) return;
   exchange.holdsBodyBack = false;
   exchange.response.writeContinue();
 }
 
 /**
- * Reads all of it.
- * @param maxBytes `max_request_size_mb`: it is kept in memory.
- * @param done may throw what the client shall be told.
+ * Reads the whole body into memory.
+ * @param maxBytes `max_request_size_mb`.
+ * @param done may throw an error for the client.
+ * @throws {ProxyError} 413: the announced length is too large.
  */
 export function readWhole(exchange: Exchange, maxBytes: number, done: (chunks: readonly Buffer[]) => void): void {
   const { request } = exchange;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > maxBytes) throw requestTooLarge(maxBytes, announced);
-  giveLeave(exchange);
+  sendContinue(exchange);
   const received = new ChunkList();
   let length = 0;
   const reading = read(exchange, {
@@ -46,9 +49,9 @@ export function readWhole(exchange: Exchange, maxBytes: number, done: (chunks: r
   });
 }
 
-/** Reads so much of a form as it takes to know its fields; then nothing more of it is read. */
+/** Reads a form until its first fields are known, and then pauses the request. */
 export function readFormHead(exchange: Exchange, reader: FormHeadReader, done: (head: FormHead) => void): void {
-  giveLeave(exchange);
+  sendContinue(exchange);
   const { request } = exchange;
   const reading = read(exchange, {
     onData: (chunk) => {
@@ -65,12 +68,13 @@ export function readFormHead(exchange: Exchange, reader: FormHeadReader, done: (
   });
 }
 
-interface Listening {
+/** Handlers for the body's events. They may throw an error for the client. */
+interface BodyHandlers {
   readonly onData: (chunk: Buffer) => void;
   readonly onEnd: () => void;
 }
 
-function read(exchange: Exchange, { onData, onEnd }: Listening): { readonly stop: () => void } {
+function read(exchange: Exchange, { onData, onEnd }: BodyHandlers): { readonly stop: () => void } {
   const { request, response } = exchange;
   const stall = setTimeout(() => {
     stop();

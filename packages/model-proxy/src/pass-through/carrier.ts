@@ -1,4 +1,7 @@
-/** What becomes of a raw request: where it goes, with which head, with how much of its body looked at first. */
+/**
+ * Handles raw requests: selects the deployment, reads as much of the body as that needs, and sends
+ * the request.
+ */
 import { performance } from 'node:perf_hooks';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../endpoints/exchange.js';
@@ -11,8 +14,8 @@ import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection } from '../routing/router.js';
 import type { PooledUpstream } from '../upstream/send.js';
 import { AgentsByDeployment } from './agents.js';
-import { giveLeave, hasBody, readFormHead, readWhole } from './body-reader.js';
-import { chooseFiles, chooseProvider, hasOnePlace, type Choosing, type FilesChoice } from './choose.js';
+import { sendContinue, hasBody, readFormHead, readWhole } from './body-reader.js';
+import { chooseFiles, chooseProvider, hasOneAccount, type Choosing, type FilesChoice } from './choose.js';
 import { FormHeadReader } from './form-head.js';
 import { rawRequestHeaders } from './headers.js';
 import { jsonChoice, listed } from './json-choice.js';
@@ -24,48 +27,53 @@ import { RawCall, type RawBody } from './raw-call.js';
 import type { RawPlan } from './raw-request.js';
 import { WebSocketCall } from './web-socket.js';
 
+/** The handler of raw requests. */
 export interface Carrier {
+  /** Handles an HTTP request. */
   handle(exchange: Exchange): void;
+  /** Handles the handshake of a WebSocket. @param head bytes after the client's head. */
   upgrade(exchange: Exchange, socket: Socket, head: Buffer): void;
-  /** Tells both sides of every WebSocket that this proxy goes away. */
-  sayGoodbye(): void;
+  /** Sends a close frame to both sides of all WebSockets. */
+  closeWebSockets(): void;
 }
 
+/** Options of {@link createCarrier}. */
 export interface CarrierOptions {
   readonly upstream: Pick<PooledUpstream, 'wayTo'>;
 }
 
-/** LiteLLM's names for where a file goes; they are for this proxy and never go on. */
+/** LiteLLM's names for the deployment of a file. They are for this proxy and are not forwarded. */
 const choiceNames: ReadonlySet<string> = new Set(['model', 'target_model_names', 'custom_llm_provider']);
 const choiceInQuery: ReadonlySet<string> = new Set([...choiceNames, 'provider']);
-/** The client's key, as Azure's browsers spell it. */
+/** The client's key in a query, as Azure's browser clients send it. */
 const keyInQuery: ReadonlySet<string> = new Set(['api-key', 'api_key']);
 
-/** A request that is known to be one of these, before its body is looked at. */
-interface Asked {
+/** A raw request before its body is read. */
+interface RawTask {
   readonly exchange: Exchange;
   readonly target: RawTarget;
   readonly path: string;
-  /** Without keys. */
+  /** The query without keys. */
   readonly query: readonly QueryPair[];
   readonly choosing: Choosing;
 }
 
-/** Where it goes, and what of it goes there. */
-interface Decided {
+/** The selected deployment, and the parts of the request to forward. */
+interface Decision {
   readonly selection: Selection;
   readonly query: readonly QueryPair[];
   readonly body: RawBody;
-  /** In bytes; null: in chunks; 'none': there is no body. */
+  /** Bytes of the body; null: sent in chunks; 'none': no body. */
   readonly length: number | null | 'none';
   readonly streams: boolean;
 }
 
+/** Makes the handler of raw requests. */
 export function createCarrier({ upstream }: CarrierOptions): Carrier {
   const agents = new AgentsByDeployment();
   const webSockets = new Set<WebSocketCall>();
 
-  const asked = (exchange: Exchange): Asked => {
+  const taskOf = (exchange: Exchange): RawTask => {
     const { request, serving } = exchange;
     const url = request.url ?? '/';
     const target = rawTarget(url);
@@ -82,7 +90,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     };
   };
 
-  const plan = ({ exchange, target }: Asked, { selection, query, length }: Decided): RawPlan => {
+  const plan = ({ exchange, target }: RawTask, { selection, query, length }: Decision): RawPlan => {
     const { request, serving, id } = exchange;
     const { deployment } = selection;
     exchange.selection = selection;
@@ -111,11 +119,11 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
     return timeouts;
   };
 
-  const send = (request: Asked, decided: Decided): void => {
+  const send = (request: RawTask, decision: Decision): void => {
     const { exchange } = request;
-    const made = plan(request, decided);
+    const made = plan(request, decision);
     exchange.receivedAt = performance.now();
-    giveLeave(exchange);
+    sendContinue(exchange);
     void loadProxyMiddleware().then(
       (createProxy) => {
         if (exchange.response.destroyed) return;
@@ -124,9 +132,13 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
           createProxy,
           agents: agents.of(made.way),
           plan: made,
-          body: decided.body,
-          timeouts: bound(exchange, decided.selection, decided.streams),
-          traced: traced(exchange, made, decided.body.kind === 'kept' ? decided.body.chunks : [decided.body.head]),
+          body: decision.body,
+          timeouts: bound(exchange, decision.selection, decision.streams),
+          traced: traced(
+            exchange,
+            made,
+            decision.body.kind === 'buffered' ? decision.body.chunks : [decision.body.head],
+          ),
         });
       },
       (error: unknown) => refuse(exchange, toProxyError(error)),
@@ -136,22 +148,22 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
   return {
     handle(exchange) {
       try {
-        const request = asked(exchange);
+        const request = taskOf(exchange);
         const { method = '' } = exchange.request;
         if (!rawMethods.includes(method)) throw methodNotAllowed(method, request.path, rawMethods.join(', '));
         if (request.target.kind === 'realtime') throw webSocketOnly(request.path);
-        decide(request, (decided) => send(request, decided));
+        decide(request, (decision) => send(request, decision));
       } catch (error) {
         refuse(exchange, toProxyError(error));
       }
     },
     upgrade(exchange, socket, head) {
       try {
-        const request = asked(exchange);
+        const request = taskOf(exchange);
         const { method = '' } = exchange.request;
         if (method !== 'GET') throw methodNotAllowed(method, request.path, 'GET');
-        const decided = decideWebSocket(request);
-        const made = plan(request, decided);
+        const decision = decideWebSocket(request);
+        const made = plan(request, decision);
         Object.assign(made.headers, { connection: 'Upgrade', upgrade: 'websocket' });
         void loadProxyMiddleware().then(
           (createProxy) => {
@@ -163,7 +175,7 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
               createProxy,
               agents: agents.of(made.way),
               plan: made,
-              timeouts: bound(exchange, decided.selection, true),
+              timeouts: bound(exchange, decision.selection, true),
               traced: traced(exchange, made, []),
             });
             webSockets.add(webSocket);
@@ -175,8 +187,8 @@ export function createCarrier({ upstream }: CarrierOptions): Carrier {
         refuse(exchange, toProxyError(error));
       }
     },
-    sayGoodbye() {
-      for (const webSocket of webSockets) webSocket.sayGoodbye();
+    closeWebSockets() {
+      for (const webSocket of webSockets) webSocket.close();
     },
   };
 }
@@ -186,39 +198,47 @@ function traced({ serving, id }: Exchange, { method, url, headers, way }: RawPla
   return serving.trace?.sending(id, { method, url, headers: flat, body, deployment: way.peer.deployment }) ?? null;
 }
 
-/** Looks at so much of the body as it takes, then tells. What it throws, now or later, the client is told. */
-function decide(asked: Asked, done: (decided: Decided) => void): void {
-  const { exchange, target } = asked;
+/**
+ * Selects the deployment. Reads as much of the body as that needs. The client gets errors, also
+ * those that occur later.
+ */
+function decide(task: RawTask, done: (decision: Decision) => void): void {
+  const { exchange, target } = task;
   const type = exchange.request.headers['content-type'] ?? '';
   const isJson = hasBody(exchange) && /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType(type));
   const { maxRequestBytes } = exchange.serving.settings;
-  if (target.kind === 'files') decideFiles(asked, isJson, done);
+  if (target.kind === 'files') decideFiles(task, isJson, done);
   else if (target.kind === 'provider' && target.family === 'vllm' && isJson) {
     readWhole(exchange, maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const model = json.text('model');
-      const { selection, query } = byQuery(asked, model);
+      const { selection, query } = byQuery(task, model);
       const isCalledSo = model === undefined || model === selection.upstreamModel;
-      done(kept(selection, query, isCalledSo ? chunks : json.replaced('model', selection.upstreamModel), json.streams));
+      done(
+        buffered(selection, query, isCalledSo ? chunks : json.replaced('model', selection.upstreamModel), json.streams),
+      );
     });
-  } else done(unread(exchange, byQuery(asked)));
+  } else done(streamed(exchange, byQuery(task)));
 }
 
-/** A file's place is told by the path, the query, a header, or by the body where LiteLLM's clients put it. */
-function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => void): void {
-  const { exchange } = asked;
-  const query = asked.query.filter(({ name }) => !choiceInQuery.has(name));
+/**
+ * Selects the deployment of a file by the path, the query, a header or the body, which LiteLLM's
+ * clients use.
+ */
+function decideFiles(task: RawTask, isJson: boolean, done: (decision: Decision) => void): void {
+  const { exchange } = task;
+  const query = task.query.filter(({ name }) => !choiceInQuery.has(name));
   const type = exchange.request.headers['content-type'] ?? '';
   const form = hasBody(exchange) ? FormHeadReader.of(type, choiceNames) : undefined;
   if (form !== undefined) {
     readFormHead(exchange, form, ({ fields, rest, removed }) => {
-      const selection = selectForFiles(asked, {
+      const selection = selectForFiles(task, {
         models: [...listed(fields.get('model') ?? ''), ...listed(fields.get('target_model_names') ?? '')],
         provider: fields.get('custom_llm_provider') ?? null,
       });
       const length = lengthOf(exchange);
-      const isNamed = fields.size > 0 || inHead(asked) !== undefined;
-      const inspect = isNamed || hasOnePlace(asked.choosing) ? undefined : inspectForm(type, choiceNames);
+      const isNamed = fields.size > 0 || inHead(task) !== undefined;
+      const inspect = isNamed || hasOneAccount(task.choosing) ? undefined : inspectForm(type, choiceNames);
       inspect?.(rest);
       const body = { kind: 'streamed', head: rest, ...(inspect === undefined ? {} : { inspect }) } as const;
       done({ selection, query, streams: false, body, length: typeof length === 'number' ? length - removed : length });
@@ -227,19 +247,19 @@ function decideFiles(asked: Asked, isJson: boolean, done: (decided: Decided) => 
     readWhole(exchange, exchange.serving.settings.maxRequestBytes, (chunks) => {
       const json = jsonChoice(chunks);
       const models = [...json.texts('model'), ...json.texts('target_model_names')];
-      const selection = selectForFiles(asked, { models, provider: json.text('custom_llm_provider') ?? null });
-      done(kept(selection, query, json.without(choiceNames), json.streams));
+      const selection = selectForFiles(task, { models, provider: json.text('custom_llm_provider') ?? null });
+      done(buffered(selection, query, json.without(choiceNames), json.streams));
     });
-  } else done(unread(exchange, { selection: selectForFiles(asked, { models: [], provider: null }), query }));
+  } else done(streamed(exchange, { selection: selectForFiles(task, { models: [], provider: null }), query }));
 }
 
-/** The head goes before the body: that is what a client sets that cannot know what is in the body. */
-function selectForFiles(asked: Asked, inBody: FilesChoice): Selection {
-  return chooseFiles(inHead(asked) ?? inBody, asked.path, asked.choosing);
+/** Selects the deployment of a file. The head has priority over the body. */
+function selectForFiles(task: RawTask, inBody: FilesChoice): Selection {
+  return chooseFiles(inHead(task) ?? inBody, task.path, task.choosing);
 }
 
-/** What path, query and headers say of where a file goes; undefined: nothing. */
-function inHead({ exchange, target, query }: Asked): FilesChoice | undefined {
+/** Returns the names in path, query and headers; undefined: none. */
+function inHead({ exchange, target, query }: RawTask): FilesChoice | undefined {
   const { headers } = exchange.request;
   const inHeader = headers['custom-llm-provider'];
   const inPath = target.kind === 'files' ? target.provider : null;
@@ -250,8 +270,11 @@ function inHead({ exchange, target, query }: Asked): FilesChoice | undefined {
   return models.length > 0 || provider !== null ? { models, provider } : undefined;
 }
 
-/** @param model of the body, which goes before that of the query. */
-function byQuery({ target, path, query, choosing }: Asked, model?: string): Pick<Decided, 'selection' | 'query'> {
+/**
+ * Selects the deployment by model.
+ * @param model the body's, which has priority over the query's.
+ */
+function byQuery({ target, path, query, choosing }: RawTask, model?: string): Pick<Decision, 'selection' | 'query'> {
   const family = target.kind === 'provider' ? target.family : 'openai';
   const inQuery = valueIn(query, 'model');
   const selection = chooseProvider(family, model ?? inQuery, path, choosing);
@@ -259,37 +282,43 @@ function byQuery({ target, path, query, choosing }: Asked, model?: string): Pick
   return { selection, query: renames ? withValue(query, 'model', selection.upstreamModel) : query };
 }
 
-function decideWebSocket(asked: Asked): Decided {
-  const { exchange, target, path, query, choosing } = asked;
+function decideWebSocket(task: RawTask): Decision {
+  const { exchange, target, path, query, choosing } = task;
   const { router } = exchange.serving;
   if (target.kind === 'files') throw noSuchPath('WebSocket', path);
-  if (target.kind === 'provider') return unread(exchange, byQuery(asked));
+  if (target.kind === 'provider') return streamed(exchange, byQuery(task));
   const model = valueIn(query, 'model');
   if (model === undefined) {
-    // A transcription, or a call that goes on: OpenAI wants no model then.
+    // OpenAI requires no model for a transcription or for a call that continues.
     if (valueIn(query, 'intent', 'call_id') === undefined) throw missingModel(target.rest, router.modelNames);
-    return unread(exchange, { selection: chooseFiles({ models: [], provider: null }, path, choosing), query });
+    return streamed(exchange, { selection: chooseFiles({ models: [], provider: null }, path, choosing), query });
   }
   const selection = router.select(model);
   if (selection === undefined) throw noDeploymentFor(model, target.rest, exchange.serving);
-  return unread(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
+  return streamed(exchange, { selection, query: withValue(query, 'model', selection.upstreamModel) });
 }
 
-/** Nothing of the body has been looked at. */
-function unread(exchange: Exchange, { selection, query }: Pick<Decided, 'selection' | 'query'>): Decided {
+/** Makes the decision for a request whose body the proxy does not read. */
+function streamed(exchange: Exchange, { selection, query }: Pick<Decision, 'selection' | 'query'>): Decision {
   const streams = exchange.request.headers.accept?.includes('text/event-stream') === true;
   const nothing = Buffer.alloc(0);
-  if (!hasBody(exchange)) return { ...kept(selection, query, [], streams), length: lengthOf(exchange) };
+  if (!hasBody(exchange)) return { ...buffered(selection, query, [], streams), length: lengthOf(exchange) };
   return { selection, query, streams, body: { kind: 'streamed', head: nothing }, length: lengthOf(exchange) };
 }
 
-function kept(selection: Selection, query: readonly QueryPair[], chunks: readonly Buffer[], streams: boolean): Decided {
+/** Makes the decision for a body in memory. */
+function buffered(
+  selection: Selection,
+  query: readonly QueryPair[],
+  chunks: readonly Buffer[],
+  streams: boolean,
+): Decision {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return { selection, query, streams, body: { kind: 'kept', chunks }, length };
+  return { selection, query, streams, body: { kind: 'buffered', chunks }, length };
 }
 
-/** As the client announced it. */
-function lengthOf({ request }: Exchange): Decided['length'] {
+/** Returns the length that the client announced. */
+function lengthOf({ request }: Exchange): Decision['length'] {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (coding !== undefined) return null;
   return length === undefined ? 'none' : Number(length);

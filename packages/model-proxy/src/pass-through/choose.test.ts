@@ -81,19 +81,19 @@ describe('the deployment of a file', () => {
   const of = (choice: Partial<FilesChoice>, ...words: Parameters<typeof choosing>) =>
     chooseFiles({ ...nothing, ...choice }, '/v1/files', choosing(...words)).deployment;
 
-  it('is the one that there is (C13)', () => {
+  it('is the one that there is', () => {
     expect(of({}, [oss])).toBe(oss);
     expect(of({}, [gpt, made('again', 'openai')])).toBe(gpt);
     expect(of({}, [], env)).toBe(env);
   });
 
-  it("is OpenAI's, or the environment's, or the marked one, among several (C13)", () => {
+  it("is OpenAI's, or the environment's, or the marked one, among several", () => {
     expect(of({}, [oss, gpt])).toBe(gpt);
     expect(of({}, [oss, made('x', 'hosted_vllm', { apiBase: 'https://v2/v1' })], env)).toBe(env);
     expect(of({}, [gpt, other, marked, oss])).toBe(marked);
   });
 
-  it('is that of a public name or of a provider, whichever is named, and of a name always the same (C13)', () => {
+  it('is that of a public name or of a provider, whichever is named, and of a name always the same', () => {
     const all = [gpt, other, oss];
     expect(of({ models: ['other'] }, all)).toBe(other);
     expect(of({ provider: 'hosted_vllm' }, all)).toBe(oss);
@@ -108,7 +108,7 @@ describe('the deployment of a file', () => {
     );
   });
 
-  it('that is unclear, unknown or not there is a 400 that says how to choose (C11, C13)', () => {
+  it('that is unclear, unknown or not there is a 400 that says how to choose', () => {
     const two = [gpt, other];
     expect(refusal(() => of({}, two))).toEqual([
       400,

@@ -1,29 +1,31 @@
-/** Which deployment a raw request goes to: by what it names, else by what the configuration leaves no doubt of. No I/O. */
+/** Selects the deployment of a raw request by the names in the request, or by the configuration. */
 import { noDeployment, unclearDeployment } from '../errors.js';
 import type { Deployment } from '../providers/deployment.js';
 import { noDeploymentFor } from '../routing/no-deployment.js';
 import type { Selection, Router } from '../routing/router.js';
 import type { ProxySettings } from '../settings.js';
 
+/** The configuration for a selection. */
 export interface Choosing {
   readonly settings: Pick<ProxySettings, 'deployments' | 'unserved'>;
   readonly router: Router;
-  /** OpenAI itself, with the key of the environment; null: there is none. */
+  /** OpenAI with the key in OPENAI_API_KEY; null: no key. */
   readonly ofEnvironment: Deployment | null;
 }
 
-/** LiteLLM's names of what each prefix stands for. */
+/** LiteLLM's provider names for each path prefix. */
 const families: Readonly<Record<'openai' | 'vllm', readonly string[]>> = {
   openai: ['openai', 'text-completion-openai'],
   vllm: ['hosted_vllm', 'vllm'],
 };
 
 /**
- * Chooses for `/openai/…` and `/vllm/…`, which reach every path of a server, its administration too: only a deployment that the
- * configuration opens by `use_in_pass_through` is eligible, as in LiteLLM. A `model` that is a public name of that provider selects its
- * deployment. Any other request goes to the first eligible deployment.
+ * Selects the deployment for `/openai/…` and `/vllm/…`. These prefixes reach all paths of a server,
+ * its administration included. So only deployments with `use_in_pass_through` are eligible, as in
+ * LiteLLM. A `model` that is a public name of that provider selects its deployment. All other
+ * requests go to the first eligible deployment.
  * @param path for errors.
- * @returns its `upstreamModel` is what the upstream reads in place of the model.
+ * @returns `upstreamModel` replaces the model in the request.
  * @throws {ProxyError} 400: no deployment of that provider is eligible.
  */
 export function chooseProvider(
@@ -44,7 +46,7 @@ export function chooseProvider(
   throw noDeployment(path, `set use_in_pass_through: true for a model of ${name}/ in model_list${key}`);
 }
 
-/** What a request for files or batches says of where it wants to go. */
+/** The names in a request for files or batches. */
 export interface FilesChoice {
   /** Public names: `?model=`, `target_model_names`; empty: none. */
   readonly models: readonly string[];
@@ -53,8 +55,8 @@ export interface FilesChoice {
 }
 
 /**
- * For files and batches, which have no model of their own: by a public name, by provider, or where there is but one place.
- * @throws {ProxyError} 400: unknown, or unclear.
+ * Selects the deployment for files and batches: by public name, by provider, or the only account.
+ * @throws {ProxyError} 400: the name is unknown, or several accounts are possible.
  */
 export function chooseFiles({ models, provider }: FilesChoice, path: string, choosing: Choosing): Selection {
   const { settings } = choosing;
@@ -73,7 +75,8 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
     const deployment = firstOf(candidates, names);
     if (deployment !== null) return selectionOf(deployment);
     const known = [...new Set(candidates.map((one) => one.provider.name))].join(', ');
-    throw noDeployment(path, `there is none of ${provider.slice(0, 100)}, only of ${known === '' ? 'nobody' : known}`);
+    const others = known === '' ? '' : `, only of ${known}`;
+    throw noDeployment(path, `there is none of ${provider.slice(0, 100)}${others}`);
   }
   const [marked] = settings.deployments.filter(({ useInPassThrough }) => useInPassThrough);
   if (marked !== undefined) return selectionOf(marked);
@@ -92,12 +95,15 @@ export function chooseFiles({ models, provider }: FilesChoice, path: string, cho
   );
 }
 
-/** Whether all files go to one place whatever a request says. */
-export function hasOnePlace({ settings, ofEnvironment }: Choosing): boolean {
+/** Returns whether all deployments have the same account, so that the selection does not matter. */
+export function hasOneAccount({ settings, ofEnvironment }: Choosing): boolean {
   return distinct(ofEnvironment === null ? settings.deployments : [...settings.deployments, ofEnvironment]).length <= 1;
 }
 
-/** A file has to be found again by the next request: of several deployments of a name always the same, not one by weight. */
+/**
+ * Selects always the same deployment of a name, not by weight, because later requests must find the
+ * file again.
+ */
 function selectNamed(model: string, path: string, { settings, router }: Choosing): Selection {
   const group = router.deploymentsOf(model);
   const [first] = [...group.filter(({ useInPassThrough }) => useInPassThrough), ...group];
@@ -107,20 +113,20 @@ function selectNamed(model: string, path: string, { settings, router }: Choosing
   return selection;
 }
 
-/** The first with `use_in_pass_through`, else the first; null: none. */
+/** Returns the first deployment with `use_in_pass_through`, or else the first; null: none. */
 function firstOf(deployments: readonly Deployment[], providers: readonly string[]): Deployment | null {
   const some = deployments.filter(({ provider }) => providers.includes(provider.name));
   return some.find(({ useInPassThrough }) => useInPassThrough) ?? some[0] ?? null;
 }
 
-/** Of deployments that are one account at one address, the first. */
+/** Returns the first deployment of each account: the same address, key and headers. */
 function distinct(deployments: readonly Deployment[]): readonly Deployment[] {
-  const places = new Map<string, Deployment>();
+  const accounts = new Map<string, Deployment>();
   for (const deployment of deployments) {
-    const place = JSON.stringify([deployment.apiBase, deployment.apiKey, deployment.extraHeaders]);
-    if (!places.has(place)) places.set(place, deployment);
+    const account = JSON.stringify([deployment.apiBase, deployment.apiKey, deployment.extraHeaders]);
+    if (!accounts.has(account)) accounts.set(account, deployment);
   }
-  return [...places.values()];
+  return [...accounts.values()];
 }
 
 function selectionOf(deployment: Deployment): Selection {

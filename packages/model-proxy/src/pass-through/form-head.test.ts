@@ -21,42 +21,39 @@ function read(text: string, size: number): { head: FormHead; pushed: number } {
 }
 
 describe('the head of a form', () => {
-  it.each([1, 7, 10_000])(
-    'gives the fields before the file, and the form without them, in pieces of %d (C13)',
-    (size) => {
-      const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
-      const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
-      expect(Object.fromEntries(head.fields)).toEqual({ model: 'gpt', custom_llm_provider: 'openai' });
-      const rest = `${field('purpose', 'batch')}${file('{}')}\r\n--b o--\r\n`;
-      expect(rest.startsWith(head.rest.toString())).toBe(true);
-      expect(head.rest.length + head.removed).toBe(pushed);
-    },
-  );
+  it.each([1, 7, 10_000])('gives the fields before the file, and the form without them, in pieces of %d', (size) => {
+    const text = `${field('purpose', 'batch')}${field('model', ' gpt ')}${field('custom_llm_provider', 'openai')}${file('{}')}`;
+    const { head, pushed } = read(`${text}\r\n--b o--\r\n`, size);
+    expect(Object.fromEntries(head.fields)).toEqual({ model: 'gpt', custom_llm_provider: 'openai' });
+    const rest = `${field('purpose', 'batch')}${file('{}')}\r\n--b o--\r\n`;
+    expect(rest.startsWith(head.rest.toString())).toBe(true);
+    expect(head.rest.length + head.removed).toBe(pushed);
+  });
 
-  it('is known at the file, which is not waited for (C13)', () => {
+  it('is known at the file, which is not waited for', () => {
     const reader = FormHeadReader.of(TYPE, wanted);
     expect(reader?.push(Buffer.from(field('purpose', 'batch')))).toBeUndefined();
     expect(reader?.push(Buffer.from(file('half')))?.fields.size).toBe(0);
   });
 
-  it('takes the first of two, and leaves both out (C13)', () => {
+  it('takes the first of two, and leaves both out', () => {
     const { head } = read(`${field('model', 'a')}${field('model', 'b')}${file('')}`, 1000);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', file('')]);
   });
 
-  it('ends where a part has two names, which the upstream may judge (C13)', () => {
+  it('ends where a part has two names, which the upstream may judge', () => {
     const twice = '--b o\r\nContent-Disposition: form-data; name="model"; name="x"\r\n\r\na\r\n';
     const { head } = read(`${field('model', 'a')}${twice}${field('model', 'b')}--b o--`, 1000);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${twice}${field('model', 'b')}--b o--`]);
   });
 
-  it('that has no file ends with the form (C13)', () => {
+  it('that has no file ends with the form', () => {
     const { head } = read(`${field('model', 'a')}${field('x', 'y')}--b o--`, 5);
     expect([head.fields.get('model'), head.rest.toString()]).toEqual(['a', `${field('x', 'y')}--b o--`]);
   });
 
   it.each(['', 'no form at all', '--b o', '--b ox\r\n', '\r\n--b o\r\n', field('purpose', 'cut').slice(0, 40)])(
-    'of %j is passed on as it is (C13)',
+    'of %j is passed on as it is',
     (text) => {
       const { head } = read(text, 3);
       expect(head.fields.size).toBe(0);
@@ -64,17 +61,14 @@ describe('the head of a form', () => {
     },
   );
 
-  it('is looked for no further than 64 KB (C13)', () => {
+  it('is looked for no further than 64 KB', () => {
     const { head, pushed } = read(`${field('x', 'y'.repeat(200_000))}${field('model', 'late')}`, 10_000);
     expect([head.fields.size, pushed]).toEqual([0, 70_000]);
   });
 
-  it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])(
-    'is none of %j (C13)',
-    (type) => {
-      expect(FormHeadReader.of(type, wanted)).toBeUndefined();
-    },
-  );
+  it.each(['application/json', 'multipart/form-data', 'multipart/mixed; boundary=x', ''])('is none of %j', (type) => {
+    expect(FormHeadReader.of(type, wanted)).toBeUndefined();
+  });
 
   it('reads each part once, however small the pieces are', () => {
     let read = 0;

@@ -1,42 +1,50 @@
 /**
- * The fields of a form that stand before its file, found while it arrives: LiteLLM's clients name the deployment there. They are for
- * this proxy and leave the form; the file is never waited for.
+ * Finds the fields of a form before its file, while the form arrives. LiteLLM's clients name the
+ * deployment there. The proxy removes these fields, and does not wait for the file.
  */
 import { boundaryOf, dispositionOf, MultipartError, type Disposition } from '../endpoints/multipart.js';
 
-/** How much of a form is looked at for fields; a longer field is no name of anything. */
-const LOOKED_AT_BYTES = 65_536;
+/** Size of a form's beginning that is searched for fields. */
+const MAX_SEARCHED_BYTES = 65_536;
 const HEADER_END = Buffer.from('\r\n\r\n');
 
-/** What was found. */
+/** The fields, and the rest of the form's beginning. */
 export interface FormHead {
-  /** Values of the wanted fields, by name; of two the first. */
+  /** Values of the wanted fields by name. The first of two counts. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Everything that was pushed, without those fields. */
+  /** All bytes that were pushed, without the wanted fields. */
   readonly rest: Buffer;
-  /** Bytes that were taken out. */
+  /** Number of removed bytes. */
   readonly removed: number;
 }
 
+/** Reads the beginning of a form. */
 export class FormHeadReader {
   readonly #delimiter: Buffer;
-  /** Ends a value: the delimiter on a line of its own. */
+  /** The delimiter after a line end, which ends a value. */
   readonly #valueEnd: Buffer;
   readonly #wanted: ReadonlySet<string>;
-  /** Memory for the bytes so far. It doubles, so that single bytes do not copy all earlier bytes again. */
+  /**
+   * Memory for the bytes so far. It doubles, so that single bytes do not copy all earlier bytes
+   * again.
+   */
   #memory: Buffer = Buffer.alloc(0);
   #length = 0;
   readonly #fields = new Map<string, string>();
-  readonly #kept: Buffer[] = [];
-  #keptFrom = 0;
-  /** Start of the delimiter of the current part. No form has a preamble; one that has passes unchanged. */
+  /** The forwarded parts before `#restFrom`. */
+  readonly #rest: Buffer[] = [];
+  #restFrom = 0;
+  /**
+   * Start of the current part's delimiter. A form with a preamble, which no client sends, is
+   * forwarded unchanged.
+   */
   #at = 0;
   /** The current part, if its headers are complete. */
   #part: { readonly name: string | null; readonly valueStart: number } | undefined;
   /** The end of the headers or of the value does not start before this offset. */
   #searchFrom = 0;
 
-  /** @returns undefined: a content type that is no form, or has no boundary. */
+  /** Makes the reader. @returns undefined: the content type is not a form, or has no boundary. */
   static of(contentType: string, wanted: ReadonlySet<string>): FormHeadReader | undefined {
     const boundary = /^\s*multipart\/form-data\s*;/i.test(contentType) ? boundaryOf(contentType) : undefined;
     return boundary === undefined ? undefined : new FormHeadReader(boundary, wanted);
@@ -48,7 +56,7 @@ export class FormHeadReader {
     this.#wanted = wanted;
   }
 
-  /** @returns undefined: more has to come before it is known. */
+  /** Reads the next chunk. @returns undefined: more bytes are needed. */
   push(chunk: Buffer): FormHead | undefined {
     const length = this.#length + chunk.length;
     if (length > this.#memory.length) {
@@ -58,16 +66,16 @@ export class FormHeadReader {
     }
     chunk.copy(this.#memory, this.#length);
     this.#length = length;
-    return this.#readParts() || length >= LOOKED_AT_BYTES ? this.#head() : undefined;
+    return this.#readParts() || length >= MAX_SEARCHED_BYTES ? this.#head() : undefined;
   }
 
-  /** The form has ended, or nothing more of it can come. */
+  /** Ends the form. */
   finish(): FormHead {
     return this.#head();
   }
 
   #head(): FormHead {
-    const rest = Buffer.concat([...this.#kept, this.#memory.subarray(this.#keptFrom, this.#length)]);
+    const rest = Buffer.concat([...this.#rest, this.#memory.subarray(this.#restFrom, this.#length)]);
     return { fields: this.#fields, rest, removed: this.#length - rest.length };
   }
 
@@ -78,7 +86,7 @@ export class FormHeadReader {
       if (this.#part === undefined) {
         const lineEnd = this.#at + this.#delimiter.length;
         if (bytes.length < lineEnd + 2) return false;
-        // Any other line ends the fields: the last delimiter, or a body that is no form.
+        // Any other line ends the fields: the closing delimiter, or a body that is not a form.
         if (bytes.compare(this.#delimiter, 0, undefined, this.#at, lineEnd) !== 0) return true;
         if (bytes[lineEnd] !== 0x0d || bytes[lineEnd + 1] !== 0x0a) return true;
         const headEnd = this.#find(bytes, HEADER_END, lineEnd);
@@ -93,15 +101,19 @@ export class FormHeadReader {
       const next = valueEnd + 2;
       if (name !== null && this.#wanted.has(name)) {
         if (!this.#fields.has(name)) this.#fields.set(name, bytes.toString('utf8', valueStart, valueEnd).trim());
-        this.#kept.push(bytes.subarray(this.#keptFrom, this.#at));
-        this.#keptFrom = next;
+        this.#rest.push(bytes.subarray(this.#restFrom, this.#at));
+        this.#restFrom = next;
       }
       this.#at = next;
       this.#part = undefined;
     }
   }
 
-  /** @param from the end of what precedes it. @returns -1: it is not complete yet, and the next search skips these bytes. */
+  /**
+   * Searches `end`.
+   * @param from the first possible offset.
+   * @returns -1: more bytes are needed; the next search skips these bytes.
+   */
   #find(bytes: Buffer, end: Buffer, from: number): number {
     const found = bytes.indexOf(end, Math.max(from, this.#searchFrom));
     this.#searchFrom = found === -1 ? Math.max(from, bytes.length - end.length + 1) : 0;
@@ -109,7 +121,10 @@ export class FormHeadReader {
   }
 }
 
-/** @returns undefined: it could be read in two ways, which is for the upstream to do. */
+/**
+ * Reads the Content-Disposition.
+ * @returns undefined: it is ambiguous, and the upstream must decide.
+ */
 function readableDisposition(headers: string): Disposition | undefined {
   try {
     return dispositionOf(headers);

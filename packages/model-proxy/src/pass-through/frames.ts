@@ -1,16 +1,20 @@
-/** WebSocket frames as far as one must know them to say one word between two of them. @see RFC 6455 §5.2 */
+/**
+ * Finds the ends of WebSocket frames, to insert a close frame between two of them.
+ * @see RFC 6455 §5.2
+ */
 import { randomBytes } from 'node:crypto';
 
 const OPCODE_CLOSE = 0x8;
 const MASKED = 0x80;
 
-/** Where one direction of a WebSocket stands, by the bytes that have passed. */
+/** The position in a direction of a WebSocket, after the bytes so far. */
 export class FrameCursor {
-  /** Of a frame's head, what has come; at most 14 bytes. */
+  /** The received part of a frame's head; at most 14 bytes. */
   #head: number[] = [];
   #payloadLeft = 0;
   #closed = false;
 
+  /** Reads the next bytes. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -26,12 +30,14 @@ export class FrameCursor {
     }
   }
 
-  /** Whether a control frame may follow what has passed: they may stand between the fragments of a message, too (§5.4). */
+  /**
+   * Returns whether a control frame can follow. It can also follow a fragment of a message (§5.4).
+   */
   get isBetweenFrames(): boolean {
     return this.#head.length === 0 && this.#payloadLeft === 0;
   }
 
-  /** Whether a close frame has passed: nothing may follow it (§5.5.1). */
+  /** Returns whether a close frame has passed. No frame may follow it (§5.5.1). */
   get isClosed(): boolean {
     return this.#closed;
   }
@@ -52,16 +58,16 @@ export class FrameCursor {
   }
 }
 
-/** §7.4.1: an endpoint is going away. */
+/** Status code of an endpoint that is going away (§7.4.1). */
 const GOING_AWAY = 1001;
 
-/** A close frame for a client, with a reason for people. */
+/** Makes a close frame for a client. @param reason text for people, up to 123 bytes. */
 export function goingAway(reason: string): Buffer {
   const payload = closePayload(reason);
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, payload.length]), payload]);
 }
 
-/** The same for a server: what clients send is masked (§5.3). */
+/** Makes a close frame for a server. Frames of clients are masked (§5.3). */
 export function maskedGoingAway(reason: string): Buffer {
   const payload = closePayload(reason);
   const key = randomBytes(4);
@@ -69,7 +75,7 @@ export function maskedGoingAway(reason: string): Buffer {
   return Buffer.concat([Buffer.from([0x80 | OPCODE_CLOSE, MASKED | payload.length]), key, masked]);
 }
 
-/** @throws {RangeError} the reason is longer than a control frame may be (§5.5). */
+/** @throws {RangeError} the reason is too long for a control frame (§5.5). */
 function closePayload(reason: string): Buffer {
   const text = Buffer.from(reason);
   if (text.length > 123) throw new RangeError(`a close frame has no room for ${text.length} bytes`);

@@ -1,42 +1,49 @@
-/** What of a raw request's headers goes on, and what of its answer's comes back: all of both, but for what is not the other side's. */
+/**
+ * Filters the headers of raw requests and their answers. All headers are forwarded, except those
+ * that concern only the other side.
+ */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
 import { isHeaderText, upstreamsOwn } from '../endpoints/answer-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
-/** RFC 9110 §7.6.1, and what Node or we write ourselves. */
+/** Matches hop-by-hop headers (RFC 9110 §7.6.1), and headers that Node or the proxy sets. */
 const hopByHop =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|content-length|host|expect)$/;
 
 /**
- * What is between the client and this proxy, beside its keys: who the client is and where it comes from. The account
- * (`openai-organization`) belongs to the key, which is not the client's.
+ * Matches headers that only this proxy needs: headers about the client and where it comes from, and
+ * the account (`openai-organization`), which belongs to the client's key.
  */
-const clientsOwn =
+const forProxyOnly =
   /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
-/** They only sound like secrets. */
+/** Headers whose names look like secrets but are not. */
 const harmless = new Set(['idempotency-key', 'sec-websocket-key']);
 
+/** Options of {@link rawRequestHeaders}. */
 export interface RawRequestHeadersOptions {
-  /** The client's. */
+  /** The client's headers. */
   readonly head: IncomingHttpHeaders;
   readonly deployment: Deployment;
   readonly version: string;
-  /** `x-request-id`. */
+  /** Sent as `x-request-id`. */
   readonly id: string;
   /** Host header of the upstream. */
   readonly host: string;
 }
 
-/** The headers of a raw request but those that tell how long its body is. What is configured wins. */
+/**
+ * Returns the headers of a raw request, without the headers about the body's length. Configured
+ * headers have priority.
+ */
 export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHttpHeaders {
   const { head, deployment, version, id, host } = options;
   const named = connectionOptions(head.connection);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(head)) {
     if (value === undefined || hopByHop.test(name) || named.has(name)) continue;
-    if (clientsOwn.test(name) || (secretHeader.test(name) && !harmless.has(name))) continue;
+    if (forProxyOnly.test(name) || (secretHeader.test(name) && !harmless.has(name))) continue;
     headers[name] = value;
   }
   const offered = subprotocols(head);
@@ -56,9 +63,9 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
 }
 
 /**
- * The upstream's headers as the client gets them: name, value, name, value; names lower case.
+ * Returns the upstream's headers for the client: name, value, name, value; names in lower case.
  * @param rawHeaders as `IncomingMessage.rawHeaders`.
- * @param ours names that this proxy has answered itself: the upstream's are told as `llm_provider-…`.
+ * @param ours names of headers that the proxy sets itself. The upstream's become `llm_provider-…`.
  * @param mask masks the secrets of the deployment.
  */
 export function rawAnswerHeaders(
@@ -81,7 +88,7 @@ function valuesOf(rawHeaders: readonly string[], wanted: string): readonly strin
   return rawHeaders.filter((_text, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
 }
 
-/** Headers that are for the next hop alone, by their names. */
+/** Returns the names of hop-by-hop headers in a Connection header. */
 function connectionOptions(connection: string | undefined): ReadonlySet<string> {
   return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
 }

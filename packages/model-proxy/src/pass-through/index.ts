@@ -1,4 +1,7 @@
-/** Raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. Its modules are loaded after the start. */
+/**
+ * Raw pass-through: `/openai/…`, `/vllm/…`, files, batches and WebSockets. Its modules are loaded
+ * after the start.
+ */
 import type { PassThrough } from '../app.js';
 import { refuse } from '../endpoints/refusal.js';
 import type { Exchange } from '../endpoints/exchange.js';
@@ -8,11 +11,13 @@ import type { Carrier } from './carrier.js';
 import { acceptsPath } from './paths.js';
 import { loadProxyMiddleware } from './proxy-middleware.js';
 
+/** Options of {@link createPassThrough}. */
 export interface PassThroughOptions {
-  /** The caller's to reload and to close. */
+  /** The caller reloads and closes it. */
   readonly upstream: Pick<PooledUpstream, 'wayTo'>;
 }
 
+/** Makes the handler of raw requests. */
 export function createPassThrough({ upstream }: PassThroughOptions): PassThrough {
   let loading: Promise<Carrier> | undefined;
   const load = async (): Promise<Carrier> => (await import('./carrier.js')).createCarrier({ upstream });
@@ -21,8 +26,8 @@ export function createPassThrough({ upstream }: PassThroughOptions): PassThrough
     loading.then(act).catch((error: unknown) => refuse(exchange, toProxyError(error)));
   };
   return {
-    // Where nothing was loaded there is nobody to be told.
-    sayGoodbye: () => void loading?.then((carrier) => carrier.sayGoodbye()).catch(() => undefined),
+    // Without loaded modules there are no WebSockets.
+    closeWebSockets: () => void loading?.then((carrier) => carrier.closeWebSockets()).catch(() => undefined),
     loadModules: async () => {
       loading ??= load();
       await Promise.all([loading, loadProxyMiddleware()]);

@@ -1,25 +1,34 @@
-/** What the JSON of a raw request says of where it wants to go. It need not be JSON at all: that is for the upstream to say. */
+/**
+ * Reads the members of a JSON body that select the deployment of a raw request. Accepts bodies that
+ * are not JSON, because the upstream checks them.
+ */
 import { ambiguousMember } from '../errors.js';
 import { JsonError, type JsonMember, type JsonObject } from '../json/object.js';
 import { JsonObjectScanner } from '../json/scanner.js';
 import { memberEdits, spliceJson, type MemberChanges } from '../json/splice.js';
 import { isInOtherCase, memberNamed, textOf, valueOf } from '../json/text.js';
 
-/** Texts that stand at the top of a body. */
+/** The top-level members of a body. */
 export interface JsonChoice {
-  /** @returns undefined: it is not there, or no text. @throws {ProxyError} 400: twice, once in another case, or spelled with escapes. */
+  /**
+   * Returns the text of a member; undefined: the member is missing, empty or not a text.
+   * @throws {ProxyError} 400: the name occurs twice, in another case, or with escapes.
+   */
   text(name: string): string | undefined;
-  /** Texts of a list, or of a text with commas; empty: there are none. */
+  /**
+   * Returns the texts of a member that is a list or a text with commas; empty: none.
+   * @throws {ProxyError} 400: as {@link text}.
+   */
   texts(name: string): readonly string[];
-  /** `"stream": true`. */
+  /** Whether the body has `"stream": true`. */
   readonly streams: boolean;
-  /** The body with another value for a member that is there. */
+  /** Returns the body with another value for an existing member. */
   replaced(name: string, value: string): readonly Buffer[];
-  /** The body without members of these names. */
+  /** Returns the body without members of these names. */
   without(names: ReadonlySet<string>): readonly Buffer[];
 }
 
-/** @param chunks the whole body, which may be anything. */
+/** Reads a body. @param chunks the whole body, which need not be JSON. */
 export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
   const object = scanned(chunks);
   const one = (name: string): JsonMember | undefined => {
@@ -57,7 +66,7 @@ export function jsonChoice(chunks: readonly Buffer[]): JsonChoice {
   };
 }
 
-/** `a, b` as two. */
+/** Splits a text at commas, and removes white space and empty items. */
 export function listed(text: string): readonly string[] {
   return text
     .split(',')

@@ -1,11 +1,20 @@
-/** Fields that name a deployment and come when the form is on its way to another: nothing may go to a wrong account without a word. */
+/**
+ * Rejects fields that select a deployment but arrive after the form has gone to another one.
+ * Otherwise a file could silently go to a wrong account.
+ */
 import { boundaryOf, MultipartError, MultipartScanner } from '../endpoints/multipart.js';
 import { lateChoice } from '../errors.js';
 
-/** Looks at a body while it is sent on. @throws {ProxyError} 400, when such a field begins. */
+/**
+ * Checks a chunk of a body before it is forwarded.
+ * @throws {ProxyError} 400: such a field begins.
+ */
 export type Inspect = (chunk: Buffer) => void;
 
-/** @param wanted names of fields. */
+/**
+ * Makes the check for a form.
+ * @param wanted names of the fields to reject.
+ */
 export function inspectForm(contentType: string, wanted: ReadonlySet<string>): Inspect {
   let scanner: MultipartScanner | null = new MultipartScanner(boundaryOf(contentType) ?? '');
   return (chunk) => {
@@ -14,7 +23,7 @@ export function inspectForm(contentType: string, wanted: ReadonlySet<string>): I
       scanner.push(chunk);
     } catch (error) {
       if (!(error instanceof MultipartError)) throw error;
-      // It is no form: that is for the upstream to say.
+      // Not a valid form: the upstream rejects it.
       scanner = null;
       return;
     }

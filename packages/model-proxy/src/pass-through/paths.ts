@@ -1,23 +1,23 @@
-/** Which paths are passed through raw, and what of them the upstream sees. */
+/** Finds the paths of raw requests, and makes the URLs for the upstream. */
 import { plainPath } from '../endpoints/paths.js';
 
-/** How the deployment of a path is found. */
+/** The kind of a raw path. */
 export type RawTarget =
-  /** `/openai/{rest}`, `/vllm/{rest}`: whatever the provider has. */
+  /** `/openai/{rest}`, `/vllm/{rest}`: all paths of the provider. */
   | { readonly kind: 'provider'; readonly family: 'openai' | 'vllm'; readonly rest: string }
   /** Files and batches. @see https://docs.litellm.ai/docs/files_endpoints */
   | { readonly kind: 'files'; readonly provider: string | null; readonly rest: string }
   /** A WebSocket. @see https://docs.litellm.ai/docs/realtime */
   | { readonly kind: 'realtime'; readonly rest: string };
 
-/** All that are passed on. */
+/** The methods that are forwarded. */
 export const rawMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const providerPath = /^\/(openai|openai_passthrough|vllm)\/(.+)$/;
 const filesPath = /^(?:\/([\w-]+)(?=\/v1\/))?(?:\/v1)?\/((?:files|batches)(?:\/.*)?)$/;
 const realtimePath = /^(?:\/v1)?\/(realtime)$/;
 
-/** What `/routes` lists of them: templates, each with its methods. A WebSocket is asked for by GET. */
+/** Path templates → methods, for `/routes`. A WebSocket has GET. */
 export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ...['/openai/{path}', '/openai_passthrough/{path}', '/vllm/{path}'].map((path) => [path, rawMethods] as const),
   ...['files', 'files/{path}', 'batches', 'batches/{path}']
@@ -26,18 +26,18 @@ export const rawPaths: ReadonlyMap<string, readonly string[]> = new Map([
   ...['/v1/realtime', '/realtime'].map((path) => [path, ['GET']] as const),
 ]);
 
-/** @param path without query, slashes collapsed. */
+/** Returns whether a path is raw. @param path result of `plainPath`. */
 export function acceptsPath(path: string): boolean {
   return providerPath.test(path) || filesPath.test(path) || realtimePath.test(path);
 }
 
 /**
- * What a request's URL asks for, whole URLs (RFC 9112 §3.2.2) too: their host counts for nothing.
- * @returns undefined: nothing that is passed through, or a path that could mean another place to the upstream.
+ * Parses the URL of a request. Ignores the host of a whole URL (RFC 9112 §3.2.2).
+ * @returns undefined: the path is not raw, or could mean another path to the upstream.
  */
 export function rawTarget(url: string): RawTarget | undefined {
   const path = plainPath(url);
-  // A slash at the end means something to some servers: /metrics/ of vLLM.
+  // Keeps a slash at the end, which some servers need: `/metrics/` of vLLM.
   const slash = /^[^?#]*[^/]\/+(?:[?#]|$)/.test(url) ? '/' : '';
   const [, prefix, below] = providerPath.exec(path) ?? [];
   if (below !== undefined) {
@@ -50,44 +50,45 @@ export function rawTarget(url: string): RawTarget | undefined {
   return realtimePath.test(path) ? { kind: 'realtime', rest: 'realtime' } : undefined;
 }
 
-/** The upstream unescapes once; a server in front of it may have done so before. */
-const UNESCAPED_TIMES = 3;
+/** Maximum number of times that servers decode a path: the upstream, and servers before it. */
+const MAX_DECODINGS = 3;
 
 /**
- * Whether a path stays below the base that it is put behind, however often its escapes are undone and whatever separates its
- * segments: `..`, `%2e%2e`, `..%2f`, `..;` (Java's servers), backslashes.
+ * Returns whether a path stays below its base after any number of decodings and with any separator:
+ * `..`, `%2e%2e`, `..%2f`, `..;` (Java servers), backslashes.
  */
 export function staysBelow(rest: string): boolean {
-  // Bare, these may not even stand in a request's first line.
+  // These characters are invalid in a request line.
   if (/[^\x21-\x7e]/.test(rest)) return false;
   let text = rest;
-  for (let round = 0; round <= UNESCAPED_TIMES; round += 1) {
-    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+  for (let round = 0; round <= MAX_DECODINGS; round += 1) {
+    // oxlint-disable-next-line no-control-regex -- rejects control characters
     if (/[\\\x00-\x1f\x7f]/.test(text)) return false;
     if (text.split('/').some((segment) => /^\.{1,2}(?:;|$)/.test(segment))) return false;
     let next: string;
     try {
       next = decodeURIComponent(text);
     } catch {
-      // Broken escapes: on the wire nobody knows what they will be taken for. Once undone, a percent sign is only that.
+      // Invalid escapes are ambiguous in the original path. After a decoding, a percent sign is
+      // only itself.
       return round > 0;
     }
     if (next === text) return true;
     text = next;
   }
-  // Escapes of escapes of escapes are nobody's file name.
+  // No file name is escaped so many times.
   return false;
 }
 
 /**
- * The absolute URL of a request to an upstream, without query.
+ * Returns the absolute URL of a request to an upstream, without query.
  * @param apiBase of a deployment: `https://host/v1`.
  */
 export function upstreamUrl(apiBase: string, target: RawTarget): string {
   const versioned = apiBase.endsWith('/v1');
   if (target.kind !== 'provider') return `${apiBase}/${target.rest}`;
   const { family, rest } = target;
-  // vLLM's own paths (/metrics, /tokenize, /score) stand beside /v1, not below it.
+  // vLLM's own paths (/metrics, /tokenize, /score) are next to /v1, not below it.
   if (family === 'vllm') return `${versioned ? apiBase.slice(0, -'/v1'.length) : apiBase}/${rest}`;
   return `${apiBase}/${versioned ? rest.replace(/^v1\//, '') : rest}`;
 }

@@ -1,22 +1,25 @@
-/** http-proxy-middleware, loaded after the start: only raw requests need it. */
+/** Loads http-proxy-middleware after the start, because only raw requests need it. */
 import util from 'node:util';
 
 export type { RequestHandler } from 'http-proxy-middleware';
+/** The library's factory. */
 export type CreateProxyMiddleware = typeof import('http-proxy-middleware').createProxyMiddleware;
 
 let loading: Promise<CreateProxyMiddleware> | undefined;
 
+/** Loads the library once. */
 export function loadProxyMiddleware(): Promise<CreateProxyMiddleware> {
   loading ??= load();
   return loading;
 }
 
 /**
- * http-proxy 1.18.1, which is under it, takes `util._extend` when it is loaded. Node 22 warns at its first use and later lines leave it
- * out, when every raw request would fail. `Object.assign` does the same for what http-proxy does with it.
+ * Replaces `util._extend` during the import. http-proxy 1.18.1 reads it when it is loaded. Node 22
+ * warns at its first use, and later versions remove it, so that every raw request would fail.
+ * `Object.assign` has the same effect for the uses in http-proxy.
  */
 async function load(): Promise<CreateProxyMiddleware> {
-  // Left out of Node's declarations, or will be.
+  // Missing in newer declarations of Node.
   const shared = util as { _extend?: unknown };
   const former = Object.getOwnPropertyDescriptor(shared, '_extend');
   Object.defineProperty(shared, '_extend', { value: Object.assign, configurable: true, writable: true });

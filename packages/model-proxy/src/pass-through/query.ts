@@ -1,12 +1,14 @@
-/** The query of a URL as the pairs that stand in it: what is not touched stays as it was written. */
+/** Reads and changes the query of a URL. Pairs without a change keep their original text. */
 
+/** A pair of a query, with decoded name and value. */
 export interface QueryPair {
   readonly name: string;
   readonly value: string;
-  /** As it was written: `limit=20`. */
+  /** The original text: `limit=20`. */
   readonly text: string;
 }
 
+/** Returns the pairs in the query of a URL, in their order. */
 export function queryOf(url: string): readonly QueryPair[] {
   const start = url.indexOf('?');
   if (start === -1) return [];
@@ -23,19 +25,19 @@ export function queryOf(url: string): readonly QueryPair[] {
     });
 }
 
-/** The first value of that name that is not empty. */
+/** Returns the first value with one of the names that is not empty. */
 export function valueIn(query: readonly QueryPair[], ...names: readonly string[]): string | undefined {
   return query.find(({ name, value }) => value !== '' && names.includes(name))?.value;
 }
 
-/** `?a=1&b=2`, or nothing. */
+/** Writes a query: `?a=1&b=2`, or an empty text without pairs. */
 export function queryText(query: readonly QueryPair[]): string {
-  // What stands bare in a query may not stand in a request's first line.
+  // Characters that some clients send without escapes are invalid in a request line.
   const text = query.map((pair) => pair.text.replace(/[^\x21-\x7e]/g, encodeURIComponent)).join('&');
   return text === '' ? '' : `?${text}`;
 }
 
-/** The same query with another value for a name, where it stands. */
+/** Returns the query with another value for a name, at the same position. */
 export function withValue(query: readonly QueryPair[], name: string, value: string): readonly QueryPair[] {
   return query.map((pair) =>
     pair.name === name ? { name, value, text: `${name}=${encodeURIComponent(value)}` } : pair,
@@ -46,7 +48,7 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // Broken escapes: it is no name and no value that anybody here looks for.
+    // Invalid escapes: the proxy searches no such name or value.
     return text;
   }
 }

@@ -1,4 +1,4 @@
-/** An upstream's answer on its way to the client, byte for byte, with a head that names where it came from. */
+/** Forwards the answers to raw requests: bytes unchanged, and the proxy's headers added. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { MAX_INTERIM_ANSWERS } from '@rackless/daemon/interim-answers.js';
 import { answerHeaders, writeHead } from '../endpoints/answer-headers.js';
@@ -9,18 +9,22 @@ import { AnswerFault } from '../upstream/answer-fault.js';
 import { secretMask } from '../upstream/own-secrets.js';
 import { rawAnswerHeaders } from './headers.js';
 
+/** Callbacks of {@link passAnswer}. */
 export interface RawAnswerHooks {
-  /** A byte moved, or the client took what it was sent: the upstream's time begins anew. */
+  /** Bytes arrived, or the client has read its bytes. The upstream's time limit starts anew. */
   onProgress(): void;
-  /** The client takes no more for now. */
-  onHeld(): void;
-  /** All of it has been written to the response, which is still to be ended. */
+  /** The upstream pauses because the client does not read. */
+  onPaused(): void;
+  /** The whole answer was written. The caller ends the response. */
   onEnd(): void;
-  /** It breaks off. */
+  /** The upstream's answer broke off. */
   onBroken(error: Error): void;
 }
 
-/** Name, value, name, value: this proxy's own headers, then the upstream's, as far as a head may be long. */
+/**
+ * Returns the headers of the answer: the proxy's own, then the upstream's, up to the size limit.
+ * @returns name, value, name, value.
+ */
 export function answerHead(exchange: Exchange, answer: IncomingMessage): string[] {
   const headers = answerHeaders(exchange, null);
   const from = headers.length;
@@ -32,9 +36,9 @@ export function answerHead(exchange: Exchange, answer: IncomingMessage): string[
 }
 
 /**
- * The fault of an answer that Node's client accepts and no client can be sent (RFC 9110 §15): Node's server throws for the status 099,
- * and 600 has no meaning. The upstream client for models rejects them as well.
- * @returns null: it can be sent.
+ * Checks the status of an answer (RFC 9110 §15). Node's client accepts every number, but Node's
+ * server throws for 099, and 600 has no meaning. The client for model requests rejects them, too.
+ * @returns null: the status is valid.
  */
 export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | null {
   if (statusCode >= 200 && statusCode <= 599) return null;
@@ -42,8 +46,8 @@ export function statusFault({ statusCode = 0 }: IncomingMessage): AnswerFault | 
 }
 
 /**
- * Reports the ends of a request that Node's client passes over in silence: a 101 that nobody asked for closes the connection without an
- * error, and interim answers may follow each other without end.
+ * Reports ends of a request that Node's client does not report. A 101 without a request for it
+ * closes the connection without an error, and a server may send interim answers without end.
  * @param onEnd may be called after the request has been answered or has failed.
  */
 export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFault) => void): void {
@@ -56,7 +60,8 @@ export function reportEveryEnd(outgoing: ClientRequest, onEnd: (error: AnswerFau
 }
 
 /**
- * Sends the head at once and the body as it comes; a client that reads slowly slows the upstream down.
+ * Sends the head at once, and the body while it arrives. The upstream pauses while the client does
+ * not read.
  * @param answer without a {@link statusFault}.
  */
 export function passAnswer(
@@ -68,8 +73,8 @@ export function passAnswer(
   const { request, response } = exchange;
   const headers = answerHead(exchange, answer);
   traced?.head(answer.statusCode ?? 0, headers);
-  // What is left of the body may not be wanted any more: RFC 9112 §9.6.
-  const closes = (exchange.holdsBodyBack || !request.complete) && !serves(headers, 'connection');
+  // RFC 9112 §9.6: the upstream may not want the rest of the request.
+  const closes = (exchange.holdsBodyBack || !request.complete) && !hasName(headers, 'connection');
   if (closes) headers.push('connection', 'close');
   writeHead(response, answer.statusCode ?? 0, headers);
   response.flushHeaders();
@@ -80,7 +85,7 @@ export function passAnswer(
     traced?.data(chunk);
     if (response.write(chunk) || response.listenerCount('drain') > 0) return;
     answer.pause();
-    hooks.onHeld();
+    hooks.onPaused();
     response.once('drain', () => {
       hooks.onProgress();
       answer.resume();
@@ -96,10 +101,10 @@ export function passAnswer(
     hooks.onBroken(error ?? new Error('the connection ended'));
   };
   answer.once('error', broken);
-  // http-proxy would leave a client waiting for ever.
+  // http-proxy would let the client wait without end.
   answer.once('close', () => broken());
 }
 
-function serves(headers: readonly string[], name: string): boolean {
+function hasName(headers: readonly string[], name: string): boolean {
   return headers.some((text, index) => index % 2 === 0 && text === name);
 }

@@ -1,4 +1,4 @@
-/** One raw request: its body as it comes, its answer as it comes, and every way in which either may end. */
+/** Sends a raw request and its answer, and handles all their errors and timeouts. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Exchange } from '../endpoints/exchange.js';
@@ -17,16 +17,18 @@ import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
 
 /** The body of a raw request. */
 export type RawBody =
-  /** Kept whole, so that it can be sent again; empty: there is none. */
-  | { readonly kind: 'kept'; readonly chunks: readonly Buffer[] }
-  /** Sent as it comes from the client, behind what came of it already. */
+  /** The whole body in memory, so that it can be sent again; empty: no body. */
+  | { readonly kind: 'buffered'; readonly chunks: readonly Buffer[] }
+  /** A body that is sent while it arrives. */
   | {
       readonly kind: 'streamed';
+      /** The bytes that have arrived. */
       readonly head: Buffer;
-      /** Sees what comes behind the head before the upstream does. */
+      /** Checks each later chunk before it goes upstream. */
       readonly inspect?: (chunk: Buffer) => void;
     };
 
+/** Options of {@link RawCall}. */
 export interface RawCallOptions {
   readonly exchange: Exchange;
   readonly createProxy: CreateProxyMiddleware;
@@ -37,17 +39,22 @@ export interface RawCallOptions {
   readonly traced: TracedCall | null;
 }
 
-/** How long a client may send nothing of its body, in milliseconds; as for other requests (endpoints/stalled-uploads). */
+/**
+ * Milliseconds without a chunk, after which a client has stalled. As in endpoints/stalled-uploads.
+ */
 const STALL_MS = 60_000;
-/** How soon a used connection must have ended to have been closed before the request came; as upstream/round-trip. */
+/**
+ * A used connection that ends within this many milliseconds was closed before the request arrived.
+ * As in upstream/round-trip.
+ */
 const STALE_WITHIN_MS = 1000;
 
-/** Begins when it is constructed. */
+/** A raw request in flight. The constructor sends it. */
 export class RawCall implements UpstreamCall {
   readonly #options: RawCallOptions;
   readonly #startedAt = performance.now();
   readonly #total: Deadline | undefined;
-  /** Limits how long the side whose turn it is sends or reads nothing. */
+  /** Limits the time in which the side whose turn it is neither sends nor reads. */
   #quiet: Deadline | undefined;
   #stall: NodeJS.Timeout | undefined;
   #raw: RawRequest | undefined;
@@ -61,11 +68,11 @@ export class RawCall implements UpstreamCall {
     this.#options = options;
     const { exchange, timeouts } = options;
     exchange.call = this;
-    // A body that is streamed has no end that could be waited for: what is ours to answer for begins and ends here.
+    // A streamed body may have no end, so the proxy's own time is measured only up to here.
     exchange.receivedAt ||= this.#startedAt;
     exchange.sentAt = performance.now();
     this.#total = this.#limit('total', timeouts.totalMs);
-    this.#send(options.body.kind === 'kept' ? options.agents.kept : options.agents.fresh);
+    this.#send(options.body.kind === 'buffered' ? options.agents.reusing : options.agents.fresh);
   }
 
   abort(): void {
@@ -82,7 +89,7 @@ export class RawCall implements UpstreamCall {
     this.#answer?.resume();
   }
 
-  #send(agent: Agents['kept']): void {
+  #send(agent: Agents['reusing']): void {
     const { createProxy, plan, exchange } = this.#options;
     const raw = new RawRequest(plan);
     this.#raw = raw;
@@ -99,7 +106,7 @@ export class RawCall implements UpstreamCall {
             });
           });
           server.on('proxyRes', (answer) => {
-            // An answer that nobody reads any more may still break off.
+            // An answer without a reader may still emit an error.
             answer.on('error', () => undefined);
             if (raw === this.#raw && !this.#over) this.#receive(answer);
             else answer.destroy();
@@ -111,11 +118,12 @@ export class RawCall implements UpstreamCall {
       ],
     });
     this.#feed(raw);
-    // What it throws before it asks, such as a header that can not be sent; it has an error of its own for what comes later.
+    // For exceptions before the request is sent, such as an invalid header. Later faults emit
+    // `error`.
     const next = (error?: unknown) => this.#fail(internalError(error));
     void proxy(raw.asMessage, exchange.response, next)
       .then(() => {
-        // It can be stopped only once it has begun.
+        // http-proxy can be aborted only after it has begun.
         if (this.#over || raw !== this.#raw) raw.emit('aborted');
       })
       .catch(next);
@@ -126,14 +134,14 @@ export class RawCall implements UpstreamCall {
     const { request } = exchange;
     const wait = () => this.#watch('firstByte', timeouts.firstByteMs);
     raw.once('end', wait);
-    if (body.kind === 'kept') {
+    if (body.kind === 'buffered') {
       for (const chunk of body.chunks) raw.write(chunk);
       raw.end();
       return;
     }
     this.#stall = setTimeout(() => this.#stalled(), STALL_MS);
     const { inspect } = body;
-    // Before the pipe: a chunk that is refused here does not go on.
+    // Must come before the pipe, so that a rejected chunk does not go upstream.
     request.on('data', (chunk: Buffer) => {
       this.#stall?.refresh();
       if (this.#over || inspect === undefined) return;
@@ -143,7 +151,7 @@ export class RawCall implements UpstreamCall {
         this.#fail(toProxyError(error));
       }
     });
-    // The client is held back as long as the upstream holds us back, and is not to blame for that.
+    // The client pauses while the upstream does not read. That is not the client's fault.
     raw.on('pause', () => this.#watch('send', timeouts.firstByteMs));
     raw.on('resume', () => this.#quiet?.stop());
     raw.once('end', () => clearTimeout(this.#stall));
@@ -157,7 +165,7 @@ export class RawCall implements UpstreamCall {
     else this.#fail(stalledRequest());
   }
 
-  /** Called by Node's client: what is thrown here would end the process. */
+  /** Handles the answer. Node's client calls this, so an exception would end the process. */
   #receive(answer: IncomingMessage): void {
     const { exchange, plan } = this.#options;
     this.#answer = answer;
@@ -178,7 +186,7 @@ export class RawCall implements UpstreamCall {
     idle();
     passAnswer(exchange, answer, traced, {
       onProgress: idle,
-      onHeld: () => this.#quiet?.stop(),
+      onPaused: () => this.#quiet?.stop(),
       onEnd: () => this.#end(),
       onBroken: (error) => this.#broken(error),
     });
@@ -194,12 +202,13 @@ export class RawCall implements UpstreamCall {
       response.end();
       return;
     }
-    // The upstream did not want all of it. The client hears so when it has sent the rest.
+    // The upstream answered before the end of the request. The answer ends after the rest has
+    // arrived.
     this.#drop();
     linger(exchange);
   }
 
-  /** Nothing can be said any more; a client sees by the connection's end that the answer is not whole. */
+  /** Closes the connection, which shows the client that the answer is incomplete. */
   #broken(error: Error): void {
     if (this.#over) return;
     const { exchange, traced, plan } = this.#options;
@@ -211,9 +220,12 @@ export class RawCall implements UpstreamCall {
     exchange.response.destroy();
   }
 
-  /** @param error of the connection, of TLS or of Node's parser, before there was an answer, or of what was still being sent. */
+  /**
+   * @param error of the connection, of TLS or of Node's parser, before the answer or while the
+   *   request is still being sent.
+   */
   #failed(error: Error): void {
-    // An upstream that has answered may stop reading; what becomes of the answer, its own events tell.
+    // An upstream that has answered may stop reading. The events of the answer report its faults.
     if (this.#over || this.#answer !== undefined) return;
     if (error instanceof ConnectTimeoutError) {
       this.#timeOut('connect', error.limitMs);
@@ -228,11 +240,14 @@ export class RawCall implements UpstreamCall {
     this.#fail(connectionFault(asKnown(error), { answerBegun: false, reused }, this.#options.plan.way.peer));
   }
 
-  /** As upstream/round-trip: the upstream had closed the connection before the request came to it. Only what was kept can be repeated. */
+  /**
+   * Returns whether the upstream had closed the connection before the request arrived, as in
+   * upstream/round-trip. Only a buffered body can be sent again.
+   */
   #isStale(error: Error): boolean {
     const ended = codeOf(error) === 'ECONNRESET' || codeOf(error) === 'EPIPE';
     const soon = performance.now() - this.#sentAt <= STALE_WITHIN_MS;
-    return ended && soon && !this.#repeated && this.#options.body.kind === 'kept';
+    return ended && soon && !this.#repeated && this.#options.body.kind === 'buffered';
   }
 
   #timeOut(bound: Bound, limitMs: number | null): void {
@@ -251,7 +266,7 @@ export class RawCall implements UpstreamCall {
       exchange.response.destroy();
       return;
     }
-    // Somebody has to read what is left of a small body: the next request is behind it.
+    // The next request follows the rest of the body, which must be read first.
     exchange.request.resume();
     refuse(exchange, error);
   }
@@ -273,12 +288,12 @@ export class RawCall implements UpstreamCall {
     clearTimeout(this.#stall);
   }
 
-  /** Ends the upstream's request with its connection, wherever it is. */
+  /** Ends the upstream's request with its connection, in any state. */
   #drop(): void {
     const raw = this.#raw;
     if (raw === undefined) return;
     this.#options.exchange.request.unpipe(raw);
-    // http-proxy has the request, and shows it only when it has a connection.
+    // http-proxy owns the request, and exposes it only after it has a connection.
     raw.emit('aborted');
     raw.destroy();
     this.#answer?.destroy();
@@ -286,7 +301,9 @@ export class RawCall implements UpstreamCall {
   }
 }
 
-/** Faults that Node's parser finds, as ours tells them. */
+/**
+ * Converts faults of Node's parser to those of the proxy's parser. Returns other errors unchanged.
+ */
 export function asKnown(error: Error): Error {
   const code = codeOf(error);
   if (!code.startsWith('HPE_')) return error;

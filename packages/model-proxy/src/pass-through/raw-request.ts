@@ -1,46 +1,56 @@
-/** A request as http-proxy-middleware gets it: a stand-in for the client's, so that nothing of the client's goes on by accident. */
+/**
+ * Makes the requests that http-proxy-middleware gets. They replace the client's request, so that
+ * nothing of it is forwarded by accident.
+ */
 import type { Agent, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Options } from 'http-proxy-middleware';
 import type { Way } from '../upstream/send.js';
 
-/** What is sent upstream. */
+/** The head of the request to the upstream. */
 export interface RawPlan {
   readonly way: Way;
   readonly method: string;
-  /** Absolute, with its query. */
+  /** Absolute URL with its query. */
   readonly url: string;
   readonly headers: NonNullable<Options['headers']>;
 }
 
 /**
- * Has what http-proxy 1.18 reads of a request, and is the body besides. `GET` whatever the method is: for DELETE and OPTIONS without a
- * Content-Length http-proxy would announce `content-length: 0` and then send the body all the same, which the upstream would read as
- * another request. The true method is among the options.
+ * The body of a request, with the properties that http-proxy 1.18 reads. The method here is always
+ * `GET`; the options have the real method. For DELETE and OPTIONS without a Content-Length,
+ * http-proxy would announce `content-length: 0` but send the body, which the upstream would read as
+ * another request.
  */
 export class RawRequest extends PassThrough {
   readonly method = 'GET';
   readonly httpVersion = '1.1';
   readonly headers: Readonly<Record<string, string>>;
   readonly url: string;
-  /** Not the client's: http-proxy-middleware would hang a listener on its server with every request. */
+  /**
+   * Not the client's socket: http-proxy-middleware would add a listener to its server for each
+   * request.
+   */
   readonly socket = { destroyed: false };
 
   constructor(plan: RawPlan, headers: Readonly<Record<string, string>> = {}) {
     super();
     this.headers = headers;
     this.url = requestTarget(plan);
-    // Both ends are told by who uses it.
+    // The users of both ends report errors.
     this.on('error', () => undefined);
   }
 
-  /** http-proxy-middleware declares Node's own class, and reads no more of it than there is here. */
+  /**
+   * Returns this object with the type that http-proxy-middleware declares. The library reads no
+   * other properties.
+   */
   get asMessage(): IncomingMessage {
     return this as unknown as IncomingMessage;
   }
 }
 
-/** The options that one request is passed on with, by any of http-proxy's ways. */
+/** Returns the options of http-proxy-middleware for a request or a WebSocket. */
 export function proxyOptions({ way, method, headers }: RawPlan, agent: Agent) {
   const { hostname, port, tls } = way.peer;
   return {
@@ -48,10 +58,11 @@ export function proxyOptions({ way, method, headers }: RawPlan, agent: Agent) {
     agent,
     method,
     headers,
-    // The target is in the URL already, and Node's old parser of URLs, which would change some, is not asked.
+    // The URL already contains the target. Without this, Node's old URL parser would change some
+    // URLs.
     toProxy: true,
     selfHandleResponse: true,
-    // Its own answers are no JSON, and its own listeners say nothing that is not said here.
+    // Removes the library's listeners, whose answers are not JSON.
     ejectPlugins: true,
   } satisfies Options;
 }

@@ -1,6 +1,6 @@
 /**
- * A WebSocket from a client to an upstream: a handshake that is looked at, then bytes in both directions of which only the ends of
- * frames are.
+ * Forwards a WebSocket between a client and an upstream. Checks the handshake, then copies bytes in
+ * both directions and finds only the ends of frames.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,11 +21,12 @@ import { answerHead, passAnswer, reportEveryEnd, statusFault } from './raw-answe
 import { asKnown } from './raw-call.js';
 import { proxyOptions, RawRequest, type RawPlan } from './raw-request.js';
 
+/** Options of {@link WebSocketCall}. */
 export interface WebSocketOptions {
   readonly exchange: Exchange;
-  /** The client's; carries the exchange's response until it is handed over. */
+  /** The client's socket. It carries the exchange's response until the handshake ends. */
   readonly socket: Socket;
-  /** What came behind the client's head. */
+  /** Bytes that arrived after the client's head. */
   readonly head: Buffer;
   readonly createProxy: CreateProxyMiddleware;
   readonly agents: Agents;
@@ -34,24 +35,24 @@ export interface WebSocketOptions {
   readonly traced: TracedCall | null;
 }
 
-/** How long a client may take to read what came before its upstream went away, in milliseconds. */
+/** Milliseconds in which a client can read the last bytes after its upstream has closed. */
 const LAST_BYTES_MS = 30_000;
-const LEAVING = 'the proxy is shutting down';
+const CLOSE_REASON = 'the proxy is shutting down';
 
-/** Begins when it is constructed. */
+/** A WebSocket in flight. The constructor starts the handshake. */
 export class WebSocketCall implements UpstreamCall {
   readonly #options: WebSocketOptions;
   readonly #startedAt = performance.now();
   readonly #handshake: Deadline | undefined;
-  /** Runs while both are open, and while a refusal comes. */
+  /** Runs while both sides are open, and while a rejection arrives. */
   #idle: Deadline | undefined;
   #outgoing: ClientRequest | undefined;
-  /** The upstream's, when both are open. */
+  /** The upstream's socket, after the handshake. */
   #upstream: Socket | undefined;
   readonly #toClient = new FrameCursor();
   readonly #toUpstream = new FrameCursor();
-  /** Whether both sides are to be told that this proxy goes away. */
-  #leaving = false;
+  /** Whether the proxy is shutting down, so that both sides get a close frame. */
+  #isClosing = false;
   #over = false;
 
   constructor(options: WebSocketOptions) {
@@ -63,10 +64,10 @@ export class WebSocketCall implements UpstreamCall {
     this.#handshake = deadline(plan.way.clock, limitMs, () => this.#timeOut('firstByte', limitMs ?? 0));
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
-    // Before anything else is read: http-proxy does the same, but only when its turn has come.
+    // Must come before the first read. http-proxy does the same, but later.
     if (head.length > 0) socket.unshift(head);
 
-    // http-proxy looks for this one in the client's request.
+    // http-proxy reads the `upgrade` header of the client's request.
     const raw = new RawRequest(plan, { upgrade: 'websocket' });
     const proxy = createProxy({
       ...proxyOptions(plan, agents.fresh),
@@ -80,7 +81,7 @@ export class WebSocketCall implements UpstreamCall {
     proxy.upgrade(raw.asMessage, socket, Buffer.alloc(0));
   }
 
-  /** The client has gone before it was answered. */
+  /** The client closed the connection before the answer. */
   abort(): void {
     if (this.#over) return;
     this.#leave();
@@ -88,20 +89,25 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   pause(): void {
-    // Nothing flows before the handshake is over, and after it the sockets hold each other back.
+    // No bytes flow before the end of the handshake. After it, the pipes handle backpressure.
   }
 
   resume(): void {
     // As pause.
   }
 
-  /** Tells both sides that this proxy goes away, each as soon as a frame may stand there, and says nothing else from then on. */
-  sayGoodbye(): void {
-    this.#leaving = true;
+  /**
+   * Sends both sides a close frame as soon as a frame can follow, and forwards nothing after it.
+   */
+  close(): void {
+    this.#isClosing = true;
     this.#endBetweenFrames();
   }
 
-  /** Node tells that a client has gone only to who reads; its first frames, if there are any, stay where they are. */
+  /**
+   * Reads the client's socket, because Node reports a closed connection only to readers. The
+   * client's first frames stay in the socket.
+   */
   readonly #onReadable = (): void => {
     const { socket } = this.#options;
     if (socket.readableLength === 0) socket.read(0);
@@ -113,13 +119,13 @@ export class WebSocketCall implements UpstreamCall {
 
   #begin(outgoing: ClientRequest): void {
     this.#outgoing = outgoing;
-    // http-proxy begins some promises later; it may be too late by then.
+    // http-proxy begins asynchronously. The exchange may have ended before.
     if (this.#over) outgoing.destroy();
     reportEveryEnd(outgoing, (error) => {
       if (this.#options.exchange.firstByteAt === 0) this.#failed(error);
     });
-    // In place of http-proxy's own listeners, which it adds next: they write whatever the upstream answers to the client's socket,
-    // a refusal unframed behind a head that says it is in chunks.
+    // Replaces the listeners that http-proxy adds next. They write every answer of the upstream to
+    // the client's socket: a rejection without chunk sizes, although its head announces chunks.
     queueMicrotask(() => {
       outgoing.removeAllListeners('response').removeAllListeners('upgrade');
       outgoing.on('response', (answer: IncomingMessage) => this.#try(() => this.#declined(answer)));
@@ -130,7 +136,7 @@ export class WebSocketCall implements UpstreamCall {
     });
   }
 
-  /** For what Node's client calls: what is thrown there would end the process. */
+  /** Runs a callback of Node's client, where an exception would end the process. */
   #try(act: () => void): void {
     try {
       act();
@@ -139,7 +145,7 @@ export class WebSocketCall implements UpstreamCall {
     }
   }
 
-  /** The upstream wants no WebSocket here, and says why. */
+  /** Forwards the answer of an upstream that rejects the WebSocket. */
   #declined(answer: IncomingMessage): void {
     answer.on('error', () => undefined);
     if (this.#over) {
@@ -153,10 +159,10 @@ export class WebSocketCall implements UpstreamCall {
     }
     const { exchange, traced } = this.#options;
     exchange.firstByteAt = performance.now();
-    const idle = this.#limitRefusal();
+    const idle = this.#limitRejection();
     passAnswer(exchange, answer, traced, {
       onProgress: idle,
-      onHeld: () => this.#idle?.stop(),
+      onPaused: () => this.#idle?.stop(),
       onEnd: () => {
         this.#leave();
         traced?.end();
@@ -167,10 +173,11 @@ export class WebSocketCall implements UpstreamCall {
   }
 
   /**
-   * Limits a refusal like every other answer: an upstream could otherwise send a head and then nothing.
-   * @returns what to call for each chunk.
+   * Limits a rejection with the idle timeout, as other answers: an upstream could otherwise send a
+   * head and nothing more.
+   * @returns a function to call for each chunk.
    */
-  #limitRefusal(): () => void {
+  #limitRejection(): () => void {
     const { timeouts, plan } = this.#options;
     const { idleMs } = timeouts;
     this.#handshake?.stop();
@@ -182,14 +189,14 @@ export class WebSocketCall implements UpstreamCall {
     return idle;
   }
 
-  /** @param behind what has come behind the head of the answer. */
-  #accepted(answer: IncomingMessage, upstream: Socket, behind: Buffer): void {
+  /** @param rest bytes that arrived after the head of the answer. */
+  #accepted(answer: IncomingMessage, upstream: Socket, rest: Buffer): void {
     const { exchange, socket, traced } = this.#options;
     if (this.#over || socket.destroyed) {
       upstream.destroy();
       return;
     }
-    // RFC 6455 §4.1; the client checks the rest of the handshake, which is between it and the upstream.
+    // RFC 6455 §4.1. The client checks the other headers of the handshake.
     if (answer.headers.upgrade?.toLowerCase() !== 'websocket') {
       upstream.destroy();
       this.#failed(new AnswerFault('http', 'an upgrade to something else than a WebSocket'));
@@ -203,37 +210,38 @@ export class WebSocketCall implements UpstreamCall {
     traced?.head(answer.statusCode ?? 0, headers);
     exchange.upgraded = true;
     socket.write(switchingHead(headers), 'latin1');
-    if (behind.length > 0) upstream.unshift(behind);
+    if (rest.length > 0) upstream.unshift(rest);
     upstream.setTimeout(0).setNoDelay(true).setKeepAlive(true);
     this.#join(upstream);
   }
 
-  /** Both are open. Pipes end neither where the other breaks off. */
+  /** Connects both sockets. A pipe does not end its target after an error of its source. */
   #join(upstream: Socket): void {
     const { socket, timeouts, exchange, plan } = this.#options;
     this.#upstream = upstream;
     upstream.pipe(socket);
     socket.pipe(upstream);
-    // Behind the pipes' own listeners: what the cursors have seen has been written to the other side.
+    // These listeners run after those of the pipes, so the other side has all bytes that the
+    // cursors have seen.
     upstream.on('data', (chunk: Buffer) => this.#passed(this.#toClient, chunk));
     socket.on('data', (chunk: Buffer) => this.#passed(this.#toUpstream, chunk));
     upstream.once('close', () => {
       this.#idle?.stop();
       if (socket.destroyed) return;
       socket.destroySoon();
-      // It waits for a client that does not read.
-      const enough = setTimeout(() => socket.destroy(), LAST_BYTES_MS);
-      socket.once('close', () => clearTimeout(enough));
+      // `destroySoon` would wait without limit for a client that does not read.
+      const limit = setTimeout(() => socket.destroy(), LAST_BYTES_MS);
+      socket.once('close', () => clearTimeout(limit));
     });
     socket.once('close', () => {
-      // The upstream's close frame may still be on its way.
-      if (this.#leaving) upstream.destroySoon();
+      // The close frame for the upstream may not be written yet.
+      if (this.#isClosing) upstream.destroySoon();
       else upstream.destroy();
       this.#leave();
     });
-    if (this.#leaving) this.#endBetweenFrames();
+    if (this.#isClosing) this.#endBetweenFrames();
     const { idleMs } = timeouts;
-    // Bytes in either direction count, pings too.
+    // All bytes in both directions count, also pings.
     this.#idle = deadline(plan.way.clock, idleMs, () => {
       exchange.error = this.#timeoutFault('idle', idleMs ?? 0);
       upstream.destroy();
@@ -244,7 +252,7 @@ export class WebSocketCall implements UpstreamCall {
   #passed(direction: FrameCursor, chunk: Buffer): void {
     this.#idle?.restart();
     direction.push(chunk);
-    if (this.#leaving) this.#endBetweenFrames();
+    if (this.#isClosing) this.#endBetweenFrames();
   }
 
   #endBetweenFrames(): void {
@@ -281,7 +289,7 @@ export class WebSocketCall implements UpstreamCall {
     this.#outgoing?.destroy();
     if (exchange.upgraded || exchange.response.headersSent) {
       exchange.error = error;
-      // After what the upstream has still said.
+      // Writes the upstream's last bytes first.
       socket.destroySoon();
       return;
     }
@@ -297,7 +305,10 @@ export class WebSocketCall implements UpstreamCall {
   }
 }
 
-/** The head of a 101. A proxy that is leaving says `connection: close` in other answers; here the header has another meaning. */
+/**
+ * Makes the head of a 101. During a shutdown, `headers` contains `connection: close`, which would
+ * be wrong here.
+ */
 function switchingHead(headers: readonly string[]): string {
   const lines = ['HTTP/1.1 101 Switching Protocols'];
   for (let index = 0; index + 1 < headers.length; index += 2) {
@@ -307,11 +318,14 @@ function switchingHead(headers: readonly string[]): string {
   return `${[...lines, 'connection: Upgrade', 'upgrade: websocket'].join('\r\n')}\r\n\r\n`;
 }
 
-/** Ends one direction with a close frame, where a frame may stand. What still comes from there is read, so that its end is seen. */
+/**
+ * Ends a direction with a close frame if a frame can follow. Reads and discards later bytes, to
+ * notice the end of the socket.
+ */
 function endWith(from: Socket, to: Socket, passed: FrameCursor, frame: (reason: string) => Buffer): void {
   if (to.writableEnded || !passed.isBetweenFrames) return;
   from.unpipe(to);
   from.resume();
   if (passed.isClosed) to.end();
-  else to.end(frame(LEAVING));
+  else to.end(frame(CLOSE_REASON));
 }
