@@ -1,23 +1,26 @@
-/** What a deployment does to every request body, in the form that it is done in. */
+/** Prepares the changes that a deployment makes to all request bodies. */
 import type { Deployment } from './deployment.js';
 import { parseDropPath, type DropPath } from './drop-paths.js';
 
-/** What a deployment asks for, as JSON; made once for each. */
+/** The changes of a deployment, with values as JSON. Made once for each deployment. */
 export interface Plan {
   readonly allowed: ReadonlySet<string>;
   readonly additional: readonly DropPath[];
   readonly defaults: readonly (readonly [string, Buffer])[];
   readonly extraBody: readonly (readonly [string, Buffer])[];
-  /** Whether bodies stay what they are, but for the model's name and what their own members ask for. */
+  /**
+   * Whether the deployment changes only the model's name. Members of the request may ask for other
+   * changes.
+   */
   readonly changesNothing: boolean;
   readonly upstreamModel: string;
-  /** That name as JSON. */
+  /** `upstreamModel` as JSON. */
   readonly modelText: Buffer;
 }
 
 const plans = new WeakMap<Deployment, Plan>();
 
-/** The plan of a deployment. */
+/** Returns the plan of a deployment. */
 export function planOf(deployment: Deployment): Plan {
   let plan = plans.get(deployment);
   if (plan === undefined) {

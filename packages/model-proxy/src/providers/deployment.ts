@@ -1,11 +1,14 @@
-/** One configured target: an entry of `model_list` with everything that it inherits resolved. */
+/** Deployments: the entries of `model_list` with all inherited values resolved. */
 import type { Provider } from './provider.js';
 
-/** Times, in milliseconds; null: no bound. */
+/** Timeouts in milliseconds; null: no timeout. */
 export interface Timeouts {
-  /** TCP and TLS. */
+  /** For TCP and TLS. */
   readonly connectMs: number | null;
-  /** From the last byte of the request to the first of the answer's body (or its head where there is no body). */
+  /**
+   * From the last byte of the request to the first byte of the answer's body, or to its head if it
+   * has no body.
+   */
   readonly firstByteMs: number | null;
   /** Between two chunks of an answer. */
   readonly idleMs: number | null;
@@ -13,53 +16,60 @@ export interface Timeouts {
   readonly totalMs: number | null;
 }
 
-/** How the upstream's certificate is checked. Paths are absolute and were readable when the configuration was loaded. */
+/**
+ * How the proxy verifies the upstream's certificate. Paths are absolute. Files were readable when
+ * the configuration was loaded.
+ */
 export interface UpstreamTls {
-  /** false: not at all; true: Node's roots (and SSL_CERT_FILE); a text: the CA bundle that takes their place. */
+  /** false: no verification; true: Node's roots or SSL_CERT_FILE; a text: path of the CA bundle. */
   readonly verify: boolean | string;
-  /** Client certificate and key, PEM; one file may hold both. */
+  /** PEM files of the client certificate and its key, which may be the same file; null: none. */
   readonly clientCertificate: { readonly certFile: string; readonly keyFile: string } | null;
 }
 
+/** A configured target. */
 export interface Deployment {
-  /** `model_info.id`, else a digest of what tells deployments apart: stable over restarts. */
+  /** `model_info.id`, or a digest of the deployment's settings. Stable over restarts. */
   readonly id: string;
-  /** The public name; `model` of requests. May be a wildcard (`openai/*`). */
+  /** The public name, which requests have in `model`. May be a wildcard (`openai/*`). */
   readonly modelName: string;
   readonly provider: Provider;
-  /** What the upstream calls it, without the provider's prefix. May be a wildcard where the public name is one. */
+  /**
+   * The upstream's name for the model, without the provider's prefix. May be a wildcard if the
+   * public name is a wildcard.
+   */
   readonly upstreamModel: string;
   /**
-   * Of one that takes every name (`model: "*"`): by the provider that a name begins with, who is asked for the rest of it; null:
-   * nobody, we do not speak with that provider.
+   * For a deployment of all names (`model: "*"`): the deployment for each provider prefix, which
+   * gets the rest of the name. null: the proxy does not support that provider.
    */
   readonly byProvider?: ReadonlyMap<string, Deployment | null>;
-  /** Absolute, without a final slash: `https://host/v1`. */
+  /** Absolute URL without a slash at its end: `https://host/v1`. */
   readonly apiBase: string;
-  /** null: the upstream wants none, and no Authorization header is sent. */
+  /** null: requests have no Authorization header. */
   readonly apiKey: string | null;
   readonly tls: UpstreamTls;
   readonly timeouts: Timeouts;
   /** As `timeouts`, for streamed answers (`stream_timeout`). */
   readonly streamTimeouts: Timeouts;
-  /** Unsupported parameters of OpenAI's are left out (true) or refused (false). */
+  /** Whether unsupported OpenAI parameters are dropped (true) or rejected (false). */
   readonly dropParams: boolean;
-  /** Removed whatever else holds; `tools[*].input_examples` are paths. */
+  /** Parameters that are always removed. May be paths: `tools[*].input_examples`. */
   readonly additionalDropParams: readonly string[];
-  /** Count as supported. */
+  /** Parameters that count as supported. */
   readonly allowedOpenaiParams: readonly string[];
-  /** Parameters that a request gets which does not have them (`temperature: 0.2` among the params). */
+  /** Parameters that are added to requests without them, such as `temperature: 0.2`. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Merged into the body at top level; wins over the request. */
+  /** Top-level members that are added to the body, or replace the request's. */
   readonly extraBody: Readonly<Record<string, unknown>>;
-  /** Sent upstream; names lower case. */
+  /** Additional headers for the upstream; names in lower case. */
   readonly extraHeaders: Readonly<Record<string, string>>;
   /** `model_info` as configured, for `/model/info` and `/v1/models/{id}`. */
   readonly modelInfo: Readonly<Record<string, unknown>>;
-  /** Requests that it may get in a minute; null: any number. */
+  /** Maximum number of requests per minute; null: unlimited. */
   readonly rpm: number | null;
   /** Whether raw pass-through (`/openai/…`) may use its key (`use_in_pass_through`). */
   readonly useInPassThrough: boolean;
-  /** Share of the requests of its group; 1 unless configured. */
+  /** Share of the requests of its model group; default 1. */
   readonly weight: number;
 }

@@ -1,18 +1,24 @@
-/** `additional_drop_params`: names of parameters, and paths into them (`tools[*].input_examples`, `extra.flags[0].name`). */
+/**
+ * Implements `additional_drop_params`: names of parameters, and paths into them
+ * (`tools[*].input_examples`, `extra.flags[0].name`).
+ */
 import { prune } from '../json/prune.js';
 
-/** What lies below a parameter. */
+/** A parsed entry of `additional_drop_params`. */
 export interface DropPath {
-  /** The parameter: a member of the request itself. */
+  /** A top-level member of the request. */
   readonly parameter: string;
-  /** Empty: the parameter as a whole. Else a name, the number of an element, or {@link EVERY} element, each below the one before. */
+  /**
+   * The path below the parameter: names, indexes, and {@link EVERY} for all elements. Empty: the
+   * whole parameter.
+   */
   readonly steps: readonly (string | number)[];
 }
 
-/** Every element of an array, among the steps of a path: no step is an empty name. */
+/** The step for all elements of an array. No name is empty. */
 const EVERY = '';
 
-/** Reads one entry. What is no path is a name, whatever characters it has. */
+/** Parses an entry. A text that is not a path is a name, with any characters. */
 export function parseDropPath(text: string): DropPath {
   const match = /^([^.[\]]+)((?:\.[^.[\]]+|\[(?:\*|\d+)\])*)$/.exec(text);
   if (match === null) return { parameter: text, steps: [] };
@@ -24,32 +30,32 @@ export function parseDropPath(text: string): DropPath {
   return { parameter, steps };
 }
 
-/** Paths that begin alike share their beginnings: however many there are, an element is asked for once. */
-interface Fork {
-  readonly next: Map<string | number, Fork>;
-  /** A path ends here: what is here is dropped. */
+/** A node of the tree of paths. Paths share their beginnings, so each element is visited once. */
+interface PathNode {
+  readonly next: Map<string | number, PathNode>;
+  /** Whether a path ends here, so that the value is dropped. */
   ends: boolean;
 }
 
 /**
- * A value without what lies at the ends of the paths; where a path leads nowhere nothing happens.
- * @param value one whole, verified JSON value.
- * @returns the same buffer if nothing was there to be dropped.
+ * Removes the values at the ends of the paths. Ignores paths that do not exist in the value.
+ * @param value a complete, verified JSON value.
+ * @returns the same buffer if nothing changed.
  */
 export function dropPaths(value: Buffer, paths: readonly DropPath['steps'][]): Buffer {
-  const root: Fork = { next: new Map(), ends: false };
+  const root: PathNode = { next: new Map(), ends: false };
   for (const steps of paths) {
-    let fork = root;
+    let node = root;
     for (const step of steps) {
-      let next = fork.next.get(step);
-      if (next === undefined) fork.next.set(step, (next = { next: new Map(), ends: false }));
-      fork = next;
+      let next = node.next.get(step);
+      if (next === undefined) node.next.set(step, (next = { next: new Map(), ends: false }));
+      node = next;
     }
-    fork.ends = true;
+    node.ends = true;
   }
-  return prune<readonly Fork[]>(value, [root], (forks, key) => {
-    const within: Fork[] = [];
-    for (const { next } of forks) {
+  return prune<readonly PathNode[]>(value, [root], (nodes, key) => {
+    const within: PathNode[] = [];
+    for (const { next } of nodes) {
       const named = next.get(key);
       const every = typeof key === 'number' ? next.get(EVERY) : undefined;
       if (named?.ends === true || every?.ends === true) return 'remove';

@@ -1,14 +1,14 @@
-/** `messages` as vLLM's chat takes them; what it takes anyhow stays byte for byte. */
+/** Rewrites `messages` for vLLM's chat. Other bytes stay unchanged. */
 import { parseText } from '../json/rewrite-answer.js';
 import { arrayElements, objectMembers } from '../json/navigate.js';
 import type { JsonEdit, JsonMember } from '../json/object.js';
 import { memberEdits, spliceChunks } from '../json/splice.js';
 
 /**
- * An assistant's `thinking_blocks` become parts of its content, a user's `file` that is a video becomes `video_url`, and an
- * `image_url` that is a text becomes an object.
- * @param messages the member's value, JSON.
- * @returns the same buffer if there was nothing to do.
+ * Converts an assistant's `thinking_blocks` to parts of its content, a user's `file` with a video
+ * to `video_url`, and an `image_url` with a text to an object.
+ * @param messages the member's value as JSON.
+ * @returns the same buffer if nothing changed.
  */
 export function vllmMessages(messages: Buffer): Buffer {
   const edits: JsonEdit[] = [];
@@ -46,16 +46,19 @@ function withThinking(bytes: Buffer, { members, start, blocks, content }: Assist
   return memberEdits({ members, start }, { removed, replaced: new Map([[content, parts]]) });
 }
 
-/** Of a thought what it says, of one that is encrypted its data; no signatures. */
+/**
+ * Returns the part for a thinking block: its text, or its data if it is encrypted. Omits
+ * signatures.
+ */
 function thought(bytes: Buffer, block: readonly JsonMember[]): string {
   const type = named(block, 'type');
   const name = textAt(bytes, type) === 'thinking' ? 'thinking' : 'data';
-  const text = spelled(bytes, named(block, name)) ?? '""';
-  return `{"type":${spelled(bytes, type) ?? 'null'},"${name}":${text}}`;
+  const text = jsonText(bytes, named(block, name)) ?? '""';
+  return `{"type":${jsonText(bytes, type) ?? 'null'},"${name}":${text}}`;
 }
 
 function contentParts(bytes: Buffer, content: JsonMember | undefined): string[] {
-  const text = spelled(bytes, content);
+  const text = jsonText(bytes, content);
   if (content === undefined || text === undefined) return [];
   if (text.startsWith('"')) return [`{"type":"text","text":${text}}`];
   const elements = arrayElements(bytes, content.valueStart, content.valueEnd) ?? [];
@@ -70,7 +73,7 @@ function partEdits(bytes: Buffer, content: JsonMember, role: string | undefined)
     const type = textAt(bytes, named(part, 'type'));
     if (type === 'image_url') {
       const image = named(part, 'image_url');
-      const url = spelled(bytes, image);
+      const url = jsonText(bytes, image);
       if (image === undefined || url?.startsWith('"') !== true) continue;
       edits.push({ start: image.valueStart, end: image.valueEnd, replacement: Buffer.from(`{"url":${url}}`) });
     } else if (type === 'file' && role === 'user') {
@@ -84,7 +87,7 @@ function partEdits(bytes: Buffer, content: JsonMember, role: string | undefined)
 
 const videoNames = /\.(mp4|m4v|mov|webm|mkv|avi|mpe?g|flv|wmv|3gpp?)([?#]|$)/i;
 
-/** @returns the address or the data as they are spelled; undefined: the file is no video, as far as it says. */
+/** Returns the JSON text of a video's URL or data; undefined: the file does not declare a video. */
 function videoUrl(bytes: Buffer, file: JsonMember | undefined): string | undefined {
   const members = file && objectMembers(bytes, file.valueStart, file.valueEnd);
   if (members === undefined) return undefined;
@@ -99,18 +102,18 @@ function videoUrl(bytes: Buffer, file: JsonMember | undefined): string | undefin
       : data !== undefined
         ? bytes.toString('latin1', data.valueStart, data.valueStart + 12) === '"data:video/'
         : videoNames.test(textAt(bytes, id) ?? '');
-  return isVideo ? spelled(bytes, source) : undefined;
+  return isVideo ? jsonText(bytes, source) : undefined;
 }
 
 function named(members: readonly JsonMember[], name: string): JsonMember | undefined {
   return members.findLast(({ key }) => key === name);
 }
 
-/** A text's value; undefined: it is something else, or absent. */
+/** Returns the value of a text; undefined: the member is missing or not a text. */
 function textAt(bytes: Buffer, member: JsonMember | undefined): string | undefined {
   return member && parseText(bytes.subarray(member.valueStart, member.valueEnd));
 }
 
-function spelled(bytes: Buffer, member: JsonMember | undefined): string | undefined {
+function jsonText(bytes: Buffer, member: JsonMember | undefined): string | undefined {
   return member && bytes.toString('utf8', member.valueStart, member.valueEnd);
 }

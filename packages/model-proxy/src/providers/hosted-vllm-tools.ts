@@ -1,14 +1,17 @@
-/** `tools` as vLLM's chat takes them: functions only, their schemas without what older versions refuse. */
+/**
+ * Rewrites `tools` for vLLM's chat: only functions, and schemas without keywords that older
+ * versions reject.
+ */
 import { arrayElements, objectMembers } from '../json/navigate.js';
 import type { JsonEdit } from '../json/object.js';
 import { prune } from '../json/prune.js';
 import { spliceChunks } from '../json/splice.js';
 
 /**
- * Leaves out `strict`, and `additionalProperties` where it is false, wherever they are keywords; an argument or an example of such a name stays
- * (LiteLLM takes it away, too). Custom tools become functions.
- * @param tools the member's value, JSON.
- * @returns the same buffer if there was nothing to do.
+ * Removes the keywords `strict` and `additionalProperties: false`, and converts custom tools to
+ * functions. Arguments and examples with such names stay, although LiteLLM removes them, too.
+ * @param tools the member's value as JSON.
+ * @returns the same buffer if nothing changed.
  */
 export function vllmTools(tools: Buffer): Buffer {
   const cleaned = prune<'schema' | 'names'>(tools, 'schema', (context, key, valueStart) => {
@@ -20,9 +23,9 @@ export function vllmTools(tools: Buffer): Buffer {
   return withoutCustomTools(cleaned);
 }
 
-/** Their members are names that somebody gave, not keywords. */
+/** Keywords whose members have names of the schema's author. */
 const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** They hold values, not schemas. */
+/** Keywords that contain values, not schemas. */
 const values = new Set(['enum', 'const', 'default', 'example', 'examples', 'required']);
 
 function isFalse(bytes: Buffer, at: number): boolean {
@@ -40,7 +43,7 @@ function withoutCustomTools(tools: Buffer): Buffer {
   return edits.length === 0 ? tools : Buffer.concat(spliceChunks([tools], tools.length, edits));
 }
 
-/** What a custom tool without a schema of its own takes: one text. */
+/** The schema for a custom tool without its own: a text. */
 const rawInput = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The input of the tool, as free text.' } },

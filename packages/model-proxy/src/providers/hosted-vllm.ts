@@ -1,6 +1,6 @@
 /**
- * vLLM's server: OpenAI's dialect with a few parameters of its own, and with some things of OpenAI's that it does not take.
- * What is rewritten, and how, follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
+ * vLLM's server: OpenAI's dialect with additional parameters, and without some of OpenAI's
+ * features. The rewriting follows LiteLLM (llms/hosted_vllm/chat/transformation.py).
  */
 import { findValue } from '../json/navigate.js';
 import { vllmMessages } from './hosted-vllm-messages.js';
@@ -8,11 +8,14 @@ import { vllmTools } from './hosted-vllm-tools.js';
 import { openaiDialect } from './openai.js';
 import type { Provider, RequestMembers, Translation } from './provider.js';
 
-/** Words of up to six bytes, with a rare one at their front: Node has a fast way for these (json/search.ts). */
+/**
+ * Search texts of up to six bytes, which begin with a rare byte. Node finds these fast
+ * (json/search.ts).
+ */
 const words = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
 const toolWords = words('strict', 'additi', 'custom');
 const messageWords = words('_block', '"file"');
-/** Without one of these there is nothing to rewrite in messages. */
+/** Messages without these members need no rewriting. */
 const messageKeys = ['thinking_blocks', 'file', 'image_url'];
 const imageWords = words('_url"');
 
@@ -20,7 +23,7 @@ const translate: Translation = (endpoint, members) => {
   const rewritten = new Map<string, Buffer | null>();
   if (endpoint !== 'chat/completions') return rewritten;
 
-  // Most requests have nothing of the kind: looking for the words costs less than reading messages.
+  // Most requests need no rewriting. A search for the words costs less than to parse messages.
   if (members.contains('tools', toolWords)) {
     replace(rewritten, members, 'tools', vllmTools);
   }
@@ -39,7 +42,10 @@ const translate: Translation = (endpoint, members) => {
   return rewritten;
 };
 
-/** `"image_url": "https://…"`, where vLLM wants an object. */
+/**
+ * Returns whether there is an `"image_url": "https://…"`. vLLM expects an object instead of the
+ * text.
+ */
 function hasImageText(members: RequestMembers): boolean {
   return members.contains('messages', imageWords, (following) => /^_url"\s*:\s*"/.test(following));
 }
@@ -56,7 +62,10 @@ function replace(
   if (changed !== value) rewritten.set(name, changed);
 }
 
-/** Anthropic's budget of thought, in tokens, as OpenAI's effort; undefined: no thought is asked for. */
+/**
+ * Converts Anthropic's thinking budget in tokens to OpenAI's effort; undefined: thinking is not
+ * enabled.
+ */
 function effortOf(thinking: Buffer): string | undefined {
   if (textAt(thinking, 'type') !== '"enabled"') return undefined;
   const budget = Number(textAt(thinking, 'budget_tokens') ?? '0');
@@ -65,16 +74,16 @@ function effortOf(thinking: Buffer): string | undefined {
   return budget >= 2_000 ? 'low' : 'minimal';
 }
 
-/** A member's value as it is spelled; undefined: there is none. */
+/** Returns the JSON text of a member; undefined: the member is missing. */
 function textAt(object: Buffer, name: string): string | undefined {
   const place = findValue(object, 0, object.length, [name]);
   return place && object.toString('latin1', place.start, Math.min(place.end, place.start + MAX_NUMBER_LENGTH));
 }
 
-/** No number of tokens takes more digits, and a text that is longer is no `"enabled"`. */
+/** Longer than any number of tokens, and than `"enabled"`. */
 const MAX_NUMBER_LENGTH = 24;
 
-/** A server of vLLM's at an address of one's own. It wants no key unless it was started with one. */
+/** A vLLM server at a configured address. It needs a key only if it was started with one. */
 export const hostedVllm: Provider = openaiDialect({
   name: 'hosted_vllm',
   apiKeyEnvironment: ['HOSTED_VLLM_API_KEY'],

@@ -1,7 +1,7 @@
 /**
- * The dialects that this proxy speaks, by LiteLLM's names. Addresses and variables are those that LiteLLM uses
- * (litellm_core_utils/get_llm_provider_logic.py and llms/<name>/chat/transformation.py), so that a configuration needs no more here
- * than it needed there.
+ * The supported providers, with LiteLLM's names, addresses and environment variables
+ * (litellm_core_utils/get_llm_provider_logic.py and llms/<name>/chat/transformation.py). So a
+ * configuration for LiteLLM works unchanged.
  */
 import { hostedVllm } from './hosted-vllm.js';
 import { openai, openaiDialect } from './openai.js';
@@ -24,7 +24,7 @@ const known: readonly Provider[] = [
     apiKeyEnvironment: openai.apiKeyEnvironment,
     apiBaseEnvironment: openai.apiBaseEnvironment,
   }),
-  // Another proxy of this kind. Its key is no OpenAI key: no other variable stands in.
+  // Another LiteLLM proxy. Its key is not an OpenAI key, so OPENAI_API_KEY is no fallback.
   openaiDialect({
     name: 'litellm_proxy',
     apiKeyEnvironment: ['LITELLM_PROXY_API_KEY'],
@@ -147,26 +147,29 @@ const known: readonly Provider[] = [
 
 const providers = new Map(known.map((provider) => [provider.name, provider]));
 
-/** The names of the dialects that are known here. */
+/** The names of the supported providers. */
 export const knownProviders: readonly string[] = [...providers.keys()];
 
-/** The provider whose service is at an address, such as `groq` for `https://api.groq.com/openai/v1`; undefined: none that is known. */
+/**
+ * Returns the provider whose service has this address: `groq` for `https://api.groq.com/openai/v1`.
+ * undefined: unknown.
+ */
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);
-  // Anything may listen at a plain address of this machine.
+  // Any server may listen on an http address of this machine.
   return origin.startsWith('https:') ? known.find((provider) => originOf(provider) === origin)?.name : undefined;
 }
 
 const originOf = ({ defaultApiBase }: Provider) => (defaultApiBase === null ? null : new URL(defaultApiBase).origin);
 
-/** Whether a prefix of `model` is the name of a dialect that is known here. */
+/** Returns whether a prefix of `model` is a supported provider. */
 export function isKnownProvider(name: string): boolean {
   return providers.has(name);
 }
 
 /**
- * The dialect of a prefix. One that is not known speaks OpenAI's under its own name, has no address and takes no key from the environment:
- * the configuration has to name both.
+ * Returns the provider of a prefix. An unknown provider has OpenAI's dialect, but no address and no
+ * key from the environment: the configuration must set both.
  */
 export function findProvider(name: string): Provider {
   return providers.get(name) ?? openaiDialect({ name });

@@ -1,16 +1,16 @@
 /**
- * Which provider serves a model whose name does not say it. The facts are those of LiteLLM 1.109 (get_llm_provider_logic.py and its table
- * of models): OpenAI's names, Anthropic's and so on, without a prefix.
+ * Finds the provider of a model name without a prefix. The facts come from LiteLLM 1.109
+ * (get_llm_provider_logic.py and its table of models).
  */
 
-/** Bedrock's names begin with the vendor, and before that often with a region. */
+/** Vendors in Bedrock's names. The vendor comes first, or after a region. */
 const bedrockVendors =
   'ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|stability|twelvelabs|writer|xai|zai';
 
 /** The first pattern that matches decides. */
 const names: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['text-completion-openai', /^(ft:)?(davinci|babbage)-002|^gpt-3\.5-turbo-instruct/],
-  // gpt-oss is not served by OpenAI: its configuration names the server.
+  // OpenAI does not serve gpt-oss: its configuration names the server.
   ['openai', /^gpt-(?!oss)|^ft:(gpt|o\d)|^chatgpt-|^o\d(-|$)|^codex-|^computer-use-preview/],
   ['openai', /^text-embedding-(ada-|3-)|^(dall-e|whisper|tts|sora)-\d|^(omni|text)-moderation/],
   ['anthropic', /^claude-/],
@@ -28,10 +28,10 @@ const names: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['replicate', /:[0-9a-f]{64}$/],
 ];
 
-/** Stands for the provider of every name that does not tell one. */
+/** The key for names whose provider is unknown. */
 export const OTHER_NAMES = '';
 
-/** @param model as configured or asked for. @returns undefined: the name does not tell. */
+/** Returns the provider of a model name without a prefix; undefined: unknown. */
 export function providerOfModel(model: string): string | undefined {
   return names.find(([, pattern]) => pattern.test(model))?.[0];
 }

@@ -1,4 +1,4 @@
-/** OpenAI's dialect, and the many that speak it under a name of their own. */
+/** OpenAI's dialect, and the providers that use it. */
 import {
   checkedEndpoints,
   checkedParameters,
@@ -10,21 +10,21 @@ import type { Provider } from './provider.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** What tells one of them from the others; anything that is left out it does not have. */
+/** The differences between providers with OpenAI's dialect. */
 export interface OpenaiDialect {
   readonly name: string;
   readonly displayName?: string;
   readonly apiKeyEnvironment?: readonly string[];
   readonly apiBaseEnvironment?: readonly string[];
   readonly defaultApiBase?: string;
-  /** What needs more than lists of names. */
+  /** Changes that need more than lists of names. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translated'>>;
 }
 
-/** A provider that is addressed as OpenAI is: `Authorization: Bearer`, JSON, the same paths. */
+/** Makes a provider with OpenAI's dialect: `Authorization: Bearer`, JSON, and OpenAI's paths. */
 export function openaiDialect(dialect: OpenaiDialect): Provider {
   const { name, translation } = dialect;
-  // Endpoints come from paths that clients choose: only those with a list of their own are remembered.
+  // Caches only endpoints with a list, because clients choose the paths of others.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
   return {
     name,
@@ -47,7 +47,10 @@ const dialect = openaiDialect({
   defaultApiBase: 'https://api.openai.com/v1',
 });
 
-/** OpenAI itself, and whatever speaks its language at another address: the name of the model tells which. */
+/**
+ * OpenAI, and servers with its dialect at another address. The name of the model decides which
+ * parameters are supported.
+ */
 export const openai: Provider = {
   ...dialect,
   supportedParameters: (endpoint, upstreamModel) =>

@@ -5,7 +5,7 @@ import { checkedParameters, isConsumed, isOpenaiModel, openaiParameters } from '
 const chat = 'chat/completions';
 
 describe('providers and their parameters', () => {
-  it('understand what LiteLLM says of a model that OpenAI does not own (C10)', () => {
+  it('understand what LiteLLM says of a model that OpenAI does not own', () => {
     const expected = [
       'audio',
       'extra_headers',
@@ -40,7 +40,7 @@ describe('providers and their parameters', () => {
     expect([...findProvider('somebody').supportedParameters(chat, 'my-model')].sort()).toEqual(expected);
   });
 
-  it('know OpenAI’s own models, which understand everything, from those that bear a name like theirs (C10)', () => {
+  it('know OpenAI’s own models, which understand everything, from those that bear a name like theirs', () => {
     const own = [
       'gpt-4',
       'gpt-4o-mini',
@@ -72,7 +72,7 @@ describe('providers and their parameters', () => {
     expect(findProvider('hosted_vllm').supportedParameters(chat, 'gpt-5').has('service_tier')).toBe(false);
   });
 
-  it('are checked for chat, text completions and embeddings, and nothing else is (C10)', () => {
+  it('are checked for chat, text completions and embeddings, and nothing else is', () => {
     expect(checkedParameters('responses').size).toBe(0);
     expect(checkedParameters('rerank').size).toBe(0);
     expect([...checkedParameters('embeddings')]).toEqual(['dimensions', 'encoding_format', 'user']);
@@ -82,7 +82,7 @@ describe('providers and their parameters', () => {
       expect(openaiParameters.has(name)).toBe(false);
   });
 
-  it('support only what is checked, for every dialect and endpoint (C10)', () => {
+  it('support only what is checked, for every dialect and endpoint', () => {
     const names = [
       'openai',
       'hosted_vllm',
@@ -110,7 +110,7 @@ describe('providers and their parameters', () => {
     }
   });
 
-  it('never pass on what would let a client choose the address, the key or the headers (C9)', () => {
+  it('never pass on what would let a client choose the address, the key or the headers', () => {
     const dangerous = [
       'api_base',
       'base_url',
@@ -134,7 +134,7 @@ describe('providers and their parameters', () => {
     expect(isConsumed('messages', chat)).toBe(false);
   });
 
-  it('are addressed as LiteLLM addresses them (C10)', () => {
+  it('are addressed as LiteLLM addresses them', () => {
     const { name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase } = findProvider('hosted_vllm');
     expect({ name, displayName, apiKeyEnvironment, apiBaseEnvironment, defaultApiBase }).toEqual({
       name: 'hosted_vllm',

@@ -1,29 +1,29 @@
 /**
- * The lists of parameters, read once from `parameters.json` (which names its sources): what is checked at all, what each dialect
- * understands, and what belongs to the proxy and never goes upstream.
+ * Reads the lists of parameters from `parameters.json`, which names its sources: parameters that
+ * are checked, that each dialect supports, and that only the proxy reads.
  * @see https://docs.litellm.ai/docs/completion/drop_params
  */
 import { readFileSync } from 'node:fs';
 
-/** As the file has them; a list may take over another by `...name`. */
+/** The content of the file. `...name` in a list includes another list. */
 interface ParameterLists {
   readonly checked: Readonly<Record<string, readonly string[]>>;
-  readonly neverRefused: readonly string[];
-  readonly neverRefusedWhenOne: readonly string[];
+  readonly neverRejected: readonly string[];
+  readonly neverRejectedWhenOne: readonly string[];
   readonly openaiModels: { readonly patterns: readonly string[] };
   readonly supported: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly renamed: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly consumed: Readonly<Record<string, readonly string[]>>;
 }
 
-// Our own file, as it was built; its test holds its shape.
+// The file is part of the package, and a test checks its shape.
 const lists = JSON.parse(readFileSync(new URL('./parameters.json', import.meta.url), 'utf8')) as ParameterLists;
 
 const none: ReadonlySet<string> = new Set();
 
 /**
- * OpenAI's parameters that are checked at an endpoint; any other parameter is the upstream's own and passes.
- * @param endpoint its path: `chat/completions`. Of one without a list nothing is checked.
+ * Returns the OpenAI parameters that are checked at an endpoint. Other parameters are forwarded.
+ * @param endpoint path, such as `chat/completions`. Without a list, nothing is checked.
  */
 export function checkedParameters(endpoint: string): ReadonlySet<string> {
   return checked.get(endpoint) ?? none;
@@ -31,19 +31,21 @@ export function checkedParameters(endpoint: string): ReadonlySet<string> {
 
 const checked = new Map(Object.entries(lists.checked).map(([endpoint, names]) => [endpoint, new Set(names)]));
 
-/** The endpoints that have a list, by path. */
+/** Paths of the endpoints that have a list. */
 export const checkedEndpoints: readonly string[] = Object.keys(lists.checked);
 
-/** OpenAI's parameters of all endpoints that have a list. */
+/** OpenAI parameters of all endpoints that have a list. */
 export const openaiParameters: ReadonlySet<string> = new Set(Object.values(lists.checked).flat());
 
-/** Never an error, whoever does not understand them: they are left out in silence. */
-export const neverRefused: ReadonlySet<string> = new Set(lists.neverRefused);
+/** Parameters that are silently dropped if the dialect does not support them. */
+export const neverRejected: ReadonlySet<string> = new Set(lists.neverRejected);
 
-/** Never an error with the value 1, which some clients send without being asked. */
-export const neverRefusedWhenOne: ReadonlySet<string> = new Set(lists.neverRefusedWhenOne);
+/** Parameters that are silently dropped if their value is 1, which some clients send by default. */
+export const neverRejectedWhenOne: ReadonlySet<string> = new Set(lists.neverRejectedWhenOne);
 
-/** Whether OpenAI itself serves a model of that name: it is asked for nothing that it does not know. */
+/**
+ * Returns whether OpenAI serves a model of that name. It gets only parameters that OpenAI supports.
+ */
 export function isOpenaiModel(name: string): boolean {
   return openaiModels.some((pattern) => pattern.test(name));
 }
@@ -51,15 +53,15 @@ export function isOpenaiModel(name: string): boolean {
 const openaiModels = lists.openaiModels.patterns.map((pattern) => new RegExp(pattern));
 
 /**
- * What a dialect understands of the parameters that are checked.
- * @param provider one without a list of its own understands what `openai/` does.
+ * Returns the checked parameters that a dialect supports.
+ * @param provider without its own list: supports the same parameters as `openai/`.
  */
 export function supportedParameters(provider: string, endpoint: string): ReadonlySet<string> {
   return new Set(supportedList(provider, endpoint));
 }
 
 function supportedList(provider: string, endpoint: string): string[] {
-  // Text completions are checked against the chat list, except for OpenAI's own dialect, which has one for them.
+  // Text completions use the list for chat. Only OpenAI has its own list for them.
   if (endpoint === 'completions') {
     return supportedList(provider === 'openai' ? 'text-completion-openai' : provider, 'chat/completions');
   }
@@ -71,7 +73,7 @@ function supportedList(provider: string, endpoint: string): string[] {
   });
 }
 
-/** Parameters that a dialect spells otherwise: OpenAI's name → its own. */
+/** Returns the parameters that have another name in a dialect: OpenAI's name → the dialect's. */
 export function renamedParameters(provider: string): ReadonlyMap<string, string> {
   return renamed.get(provider) ?? nothingRenamed;
 }
@@ -81,7 +83,7 @@ const renamed = new Map(
 );
 const nothingRenamed: ReadonlyMap<string, string> = new Map();
 
-/** Whether a member of a request speaks to the proxy; such a one never goes upstream, whatever its value. */
+/** Returns whether a parameter is for the proxy and never goes upstream. */
 export function isConsumed(name: string, endpoint: string): boolean {
   if ((consumed.get(endpoint) ?? consumedEverywhere).has(name)) return true;
   for (const prefix of consumedPrefixes) if (name.startsWith(prefix)) return true;

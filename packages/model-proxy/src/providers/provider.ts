@@ -1,53 +1,70 @@
 /**
- * A provider is a dialect: how an upstream of that kind is addressed and what it understands. It does no I/O and holds nothing.
- * Words: *provider* = dialect, *deployment* = configured target, *model group* = deployments sharing a `model_name`,
- * *upstream* = the HTTP peer.
+ * The interface of providers. A provider is a dialect: it knows the address, the headers and the
+ * parameters of a kind of upstream. It has no state and does no I/O.
+ *
+ * Terms: a *provider* is a dialect, a *deployment* is a configured target, a *model group* has all
+ * deployments with the same `model_name`, and an *upstream* is the HTTP server.
  */
 
+/** A dialect. */
 export interface Provider {
   /** The prefix of `model`: `openai`, `hosted_vllm`. */
   readonly name: string;
-  /** As LiteLLM spells it in messages: `Hosted_vllmException`. */
+  /** The name in LiteLLM's error messages: `Hosted_vllmException`. */
   readonly displayName: string;
-  /** Environment variables that hold a key where the configuration has none, in order of preference. */
+  /** Environment variables for the key if the configuration has none. The first has priority. */
   readonly apiKeyEnvironment: readonly string[];
+  /** Environment variables for the address, as {@link apiKeyEnvironment}. */
   readonly apiBaseEnvironment: readonly string[];
-  /** Where neither the configuration nor the environment names one; null: it is required. */
+  /**
+   * The address if neither the configuration nor the environment has any; null: the address is
+   * required.
+   */
   readonly defaultApiBase: string | null;
   /**
-   * Names of OpenAI's parameters that the dialect understands, by endpoint (`chat/completions`); from parameters.json. Empty for
-   * an endpoint whose parameters nobody checks.
+   * Returns the OpenAI parameters that the dialect supports, from parameters.json. Empty for an
+   * endpoint whose parameters are not checked.
+   * @param endpoint path, such as `chat/completions`.
    */
   supportedParameters(endpoint: string, upstreamModel: string): ReadonlySet<string>;
-  /** Headers that carry the key and what else the dialect wants; names lower case. Without a key: none that carries one. */
+  /** Returns the headers with the key, and other headers of the dialect; names in lower case. */
   headers(apiKey: string | null): Readonly<Record<string, string>>;
-  /** OpenAI's parameters that the dialect spells otherwise: `seed` → `random_seed`. */
+  /** OpenAI parameters that have another name in the dialect: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
-  /** What the dialect needs beside that; see {@link Translation}. */
+  /** Other changes of the dialect. */
   readonly translate?: Translation;
-  /** Without any of these members, and of these names inside of others, {@link Provider.translate} changes nothing. */
+  /**
+   * {@link Provider.translate} changes nothing in a request without these members, and without
+   * these names inside of other members.
+   */
   readonly translated?: { readonly members: readonly string[]; readonly innerKeys: readonly string[] };
 }
 
-/** The values of a request's own members, each read when it is asked for and none of the others with it. */
+/** The top-level members of a request. Each value is read only on demand. */
 export interface RequestMembers {
-  /** The value's bytes, JSON; undefined: it is absent or null, or does not go upstream. A view where it lies in one chunk. */
+  /**
+   * Returns the value of a member as JSON; undefined: the member is missing, null, or does not go
+   * upstream. A view if the value is in a single chunk.
+   */
   bytes(name: string): Buffer | undefined;
   /**
-   * Whether members of these names may be inside of a value: false is certain, and costs nothing.
+   * Returns whether a value may contain members with these names. False is certain. The call is
+   * cheap.
    * @param keys ASCII.
    */
   mayHold(name: string, keys: readonly string[]): boolean;
   /**
-   * Whether one of the texts stands anywhere in the value but inside of a long text; its chunks are not joined.
+   * Returns whether a value contains a text, not inside of long strings. Does not join the value's
+   * chunks.
    * @param texts ASCII.
-   * @param isIt decides by the text and up to 32 bytes in all from its first on; left out: any place will do.
+   * @param accepts decides about a match by up to 32 bytes from its first byte on; absent: accepts
+   *   all.
    */
-  contains(name: string, texts: readonly Buffer[], isIt?: (following: string) => boolean): boolean;
+  contains(name: string, texts: readonly Buffer[], accepts?: (following: string) => boolean): boolean;
 }
 
 /**
- * Rewrites members for an upstream that wants them otherwise.
- * @returns the new values as JSON; null: the member is left out. Members that it does not name stay, byte for byte.
+ * Rewrites members for a dialect.
+ * @returns the new values as JSON; null: removes the member. Other members stay unchanged.
  */
 export type Translation = (endpoint: string, members: RequestMembers) => ReadonlyMap<string, Buffer | null>;

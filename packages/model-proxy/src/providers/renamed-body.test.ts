@@ -60,7 +60,7 @@ const request = fc
   .map(([first, second, isFirst]) => (isFirst ? { ...first, ...second } : { ...second, ...first }));
 
 describe('a request of which only the model’s name changes', () => {
-  it('is what it would have been if it had been prepared like any other (C5, C6, C10)', () => {
+  it('is what it would have been if it had been prepared like any other', () => {
     let quick = 0;
     const property = fc.property(request, fc.constantFrom(...providers), fc.nat(), (body, provider, at) => {
       const object = scan(JSON.stringify(body), at);
@@ -75,7 +75,7 @@ describe('a request of which only the model’s name changes', () => {
     expect(quick).toBeGreaterThan(50);
   });
 
-  it('is no other: what has to be refused or changed is left to who does it (C10)', () => {
+  it('is no other: what has to be refused or changed is left to who does it', () => {
     const isQuick = (body: object, provider: string) =>
       renamedBody(scan(JSON.stringify(body), 0), optionsFor(provider, [])) !== undefined;
     expect(isQuick({ model: 'a', messages: [{ role: 'user', content: 'x' }], temperature: 1 }, 'hosted_vllm')).toBe(

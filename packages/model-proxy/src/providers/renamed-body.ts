@@ -1,6 +1,7 @@
 /**
- * The commonest request: nothing of it changes but the model's name. Whether it is one is told by its members' names alone, in a
- * fraction of the time that it takes to prepare any other (request-body.ts).
+ * Prepares the most common request, in which only the model's name changes. The names of its
+ * members show whether this is so, in a fraction of the time that other requests need
+ * (request-body.ts).
  */
 import type { JsonMember, JsonObject } from '../json/object.js';
 import { spliceJson } from '../json/splice.js';
@@ -8,14 +9,17 @@ import { planOf } from './deployment-plan.js';
 import { checkedParameters, isConsumed } from './parameters.js';
 import type { RequestBodyOptions } from './request-body.js';
 
-/** @returns undefined: it may be another request, and is to be prepared like one. */
+/**
+ * Returns the body with the upstream's model name.
+ * @returns undefined: the request may need other changes.
+ */
 export function renamedBody(object: JsonObject, options: RequestBodyOptions): Buffer[] | undefined {
   const { deployment, endpoint, upstreamModel, alwaysIncludeStreamUsage } = options;
   const { path } = endpoint;
   const plan = planOf(deployment);
   if (alwaysIncludeStreamUsage || !plan.changesNothing) return undefined;
   const { provider } = deployment;
-  // A dialect that does not say what it rewrites may rewrite anything.
+  // A dialect without `translated` may rewrite any member.
   if (provider.translate !== undefined && provider.translated === undefined) return undefined;
   const checked = checkedParameters(path);
   const supported = provider.supportedParameters(path, upstreamModel);
@@ -23,7 +27,7 @@ export function renamedBody(object: JsonObject, options: RequestBodyOptions): Bu
   for (const member of object.members) {
     const { key } = member;
     if (key === 'model') {
-      // Two of them, or one that another reader may not see: refused long before, and nothing to be quick about.
+      // Two names, or a name with escapes. The caller has rejected such requests.
       if (model !== undefined || member.escaped) return undefined;
       model = member;
     } else if (isConsumed(key, path)) return undefined;

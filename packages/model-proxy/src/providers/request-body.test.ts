@@ -65,7 +65,7 @@ function refusedParameter(text: string, given: Given = {}): unknown {
 }
 
 describe('the body for the upstream', () => {
-  it('has the upstream’s name for the model, and every other byte as it came (C5, C6)', () => {
+  it('has the upstream’s name for the model, and every other byte as it came', () => {
     expect(
       sent(
         '{ "messages" : [ ],\n"model":"public", "top_k" : 1.50, "guided_json":{"a":[]}, "chat_template_kwargs":{} }\n',
@@ -78,7 +78,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('lacks OpenAI’s parameters that the upstream does not understand, if they may be dropped (C10)', () => {
+  it('lacks OpenAI’s parameters that the upstream does not understand, if they may be dropped', () => {
     const text = '{"model":"p","messages":[],"service_tier":"flex","reasoning_effort":"high","temperature":0}';
     expect(sent(text, { dropParams: true })).toBe('{"model":"served","messages":[],"temperature":0}');
     expect(sent(text, { dropParams: true, to: 'hosted_vllm' })).toBe(
@@ -87,7 +87,7 @@ describe('the body for the upstream', () => {
     expect(sent(text, { upstream: 'gpt-5' })).toBe(text.replace('"p"', '"gpt-5"'));
   });
 
-  it('is refused otherwise, naming every one of them in LiteLLM’s words (C10)', () => {
+  it('is refused otherwise, naming every one of them in LiteLLM’s words', () => {
     expect(refusal('{"model":"p","messages":[],"verbosity":"low","store":true}', { to: 'hosted_vllm' })).toEqual({
       status: 400,
       message:
@@ -100,7 +100,7 @@ describe('the body for the upstream', () => {
     });
   });
 
-  it('obeys the request before the deployment, and "true" as true (C10)', () => {
+  it('obeys the request before the deployment, and "true" as true', () => {
     const text = (drop: string): string => `{"model":"p","drop_params":${drop},"store":true}`;
     expect(sent(text('true'))).toBe('{"model":"served"}');
     expect(sent(text('"True"'))).toBe('{"model":"served"}');
@@ -109,7 +109,7 @@ describe('the body for the upstream', () => {
     expect(sent(text('null'), { dropParams: true })).toBe('{"model":"served"}');
   });
 
-  it('is never refused for user, n of 1, stream, stream_options and max_retries (C10)', () => {
+  it('is never refused for user, n of 1, stream, stream_options and max_retries', () => {
     const text = '{"model":"p","user":"u","n":1,"stream":true,"stream_options":{},"max_retries":3}';
     expect(sent(text, { to: 'mistral' })).toBe('{"model":"served","stream":true}');
     expect(sent(text)).toBe('{"model":"served","n":1,"stream":true,"stream_options":{}}');
@@ -119,12 +119,12 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","n":2}', { to: 'mistral' })).toBe('n');
   });
 
-  it('takes null for absent (C10)', () => {
+  it('takes null for absent', () => {
     expect(sent('{"model":"p","store":null,"temperature":null}')).toBe('{"model":"served","temperature":null}');
     expect(sent('{"model":"p","seed":null}', { defaults: { seed: 7 } })).toBe('{"model":"served","seed":7}');
   });
 
-  it('keeps what allowed_openai_params allow, of the deployment and of the request (C10)', () => {
+  it('keeps what allowed_openai_params allow, of the deployment and of the request', () => {
     expect(sent('{"model":"p","store":true}', { allowedOpenaiParams: ['store'] })).toBe(
       '{"model":"served","store":true}',
     );
@@ -138,7 +138,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p","allowed_openai_params":"store"}')).toBe('allowed_openai_params');
   });
 
-  it('lacks what additional_drop_params name, at any depth, supported or not (C10)', () => {
+  it('lacks what additional_drop_params name, at any depth, supported or not', () => {
     const text =
       '{"model":"p","response_format":{},"store":1,"tools":[{"a":1, "input_examples":[1]},{"input_examples":2},{"b":{"input_examples":3}}],"top_k":1}';
     const additionalDropParams = [
@@ -160,7 +160,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('gets the deployment’s defaults where the request has none of its own (C10)', () => {
+  it('gets the deployment’s defaults where the request has none of its own', () => {
     expect(sent('{"model":"p","temperature":1}', { defaults: { temperature: 0.2, seed: 7, top_k: [1] } })).toBe(
       '{"model":"served","temperature":1,"seed":7,"top_k":[1]}',
     );
@@ -168,7 +168,7 @@ describe('the body for the upstream', () => {
     expect(refusedParameter('{"model":"p"}', { defaults: { store: true } })).toBe('store');
   });
 
-  it('gets extra_body at its top: the request’s own, and over it the deployment’s (C10)', () => {
+  it('gets extra_body at its top: the request’s own, and over it the deployment’s', () => {
     expect(
       sent('{"model":"p","extra_body":{"a" : 1.0,"b":2,"seed":3, "store":true},"seed":1}', {
         extraBody: { b: { c: 1 }, stop: 'x' },
@@ -178,7 +178,7 @@ describe('the body for the upstream', () => {
     expect(sent('{"model":"p","extra_body":[1]}')).toBe('{"model":"served"}');
   });
 
-  it('is never redirected, rekeyed or renamed by the client, not even through extra_body or escapes (C9)', () => {
+  it('is never redirected, rekeyed or renamed by the client, not even through extra_body or escapes', () => {
     const dangerous =
       '"api_base":"http://evil","api_key":"k","base_url":"u","extra_headers":{"authorization":"x"},"headers":{},"litellm_x":1,"timeout":1,"mock_response":"m"';
     expect(sent(`{${dangerous},"model":"p"}`)).toBe('{"model":"served"}');
@@ -191,7 +191,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('asks for the usage of streams where that is configured, and keeps what was asked for (C7)', () => {
+  it('asks for the usage of streams where that is configured, and keeps what was asked for', () => {
     const usage = true;
     expect(sent('{"model":"p","stream":true}', { usage })).toBe(
       '{"model":"served","stream":true,"stream_options":{"include_usage":true}}',
@@ -212,14 +212,14 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('is spelled as the dialect wants it (C10)', () => {
+  it('is spelled as the dialect wants it', () => {
     expect(sent('{"max_completion_tokens":5,"model":"p","seed":1,"max_tokens":9}', { to: 'mistral' })).toBe(
       '{"model":"served","max_tokens":5,"random_seed":1}',
     );
     expect(sent('{"model":"p","max_completion_tokens":5}')).toBe('{"model":"served","max_completion_tokens":5}');
   });
 
-  it('of other endpoints passes whatever it has (C4)', () => {
+  it('of other endpoints passes whatever it has', () => {
     const text = '{"model":"served","store":true,"reasoning":{},"input":"x","user":"u"}';
     for (const endpoint of ['responses', 'rerank', 'moderations', 'anything'])
       expect(sent(text, { endpoint })).toBe(text);
@@ -229,7 +229,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('is refused where what it says to the proxy is too much to be done for one client (C6)', () => {
+  it('is refused where what it says to the proxy is too much to be done for one client', () => {
     const many = (count: number, item: (index: number) => string): string =>
       Array.from({ length: count }, (_, index) => item(index)).join(',');
     const drops = (count: number): string =>
@@ -244,7 +244,7 @@ describe('the body for the upstream', () => {
     );
   });
 
-  it('treats members that stand there twice alike (C6)', () => {
+  it('treats members that stand there twice alike', () => {
     expect(sent('{"model":"p","store":1,"seed":1,"store":2,"seed":2}', { dropParams: true })).toBe(
       '{"model":"served","seed":1,"seed":2}',
     );
@@ -255,7 +255,7 @@ describe('the body for the upstream', () => {
 describe('the body for vLLM', () => {
   const to = 'hosted_vllm';
 
-  it('has tools without strict and additionalProperties: false, where these are keywords (C10)', () => {
+  it('has tools without strict and additionalProperties: false, where these are keywords', () => {
     const tools =
       '[ {"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{"strict":{"type":"string"},' +
       '"o":{"type":"object","additionalProperties":false, "x":1},"additionalProperties":{"type":"null"}},"additionalProperties":false}}},' +
@@ -270,7 +270,7 @@ describe('the body for vLLM', () => {
     expect(sent(`{"model":"p","tools":${plain}}`, { to })).toBe(`{"model":"served","tools":${plain}}`);
   });
 
-  it('has custom tools as functions (C10)', () => {
+  it('has custom tools as functions', () => {
     const tools =
       '[{"type":"custom","custom":{"name":"c","description":"d"}},{"type":"custom","name":"e","input_schema":{"type":"object"}}, {"type":"custom"}]';
     expect(JSON.parse(sent(`{"model":"p","tools":${tools}}`, { to }))).toEqual({
@@ -304,7 +304,7 @@ describe('the body for vLLM', () => {
     });
   });
 
-  it('has reasoning_effort for thinking (C10)', () => {
+  it('has reasoning_effort for thinking', () => {
     const effort = (thinking: string): string => sent(`{"model":"p","thinking":${thinking}}`, { to });
     const enabled = (tokens: number): string => `{"type":"enabled","budget_tokens":${tokens}}`;
     expect([10_000, 9_999, 5_000, 2_000, 1_999].map((tokens) => effort(enabled(tokens)))).toEqual(
@@ -318,7 +318,7 @@ describe('the body for vLLM', () => {
     );
   });
 
-  it('has an object for an image’s address, video_url for videos and thoughts as content (C10)', () => {
+  it('has an object for an image’s address, video_url for videos and thoughts as content', () => {
     const messages = (...list: string[]): string => `{"model":"served","messages":[${list.join(' , ')}]}`;
     const image = (url: string): string =>
       `{"role":"user","content":[{"type":"image_url", "image_url" : ${url}},{"type":"text","text":"image_url"}]}`;
@@ -344,14 +344,14 @@ describe('the body for vLLM', () => {
     expect(sent(given)).toBe(given);
   });
 
-  it('passes messages that it understands without joining their chunks (C6)', () => {
+  it('passes messages that it understands without joining their chunks', () => {
     const text = `{"model":"served","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'A'.repeat(200_000)}"}}]}]}`;
     const body = prepare(text, { to, chunkBytes: 65_536 });
     expect(body.length).toBeGreaterThan(4);
     expect(Buffer.concat(body).toString() === text).toBe(true);
   });
 
-  it('stays as it is for what is no chat (C4)', () => {
+  it('stays as it is for what is no chat', () => {
     const text = '{"model":"served","tools":[{"strict":true}],"thinking":{"type":"enabled"}}';
     expect(sent(text, { to, endpoint: 'responses' })).toBe(text);
   });

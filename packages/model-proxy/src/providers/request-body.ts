@@ -1,10 +1,14 @@
 /**
- * A request's body as its upstream gets it: another `model`, parameters left out, added and spelled otherwise, and every other byte as
- * the client sent it. Only members that are changed are read at all.
+ * Prepares request bodies for an upstream. Replaces `model`, and drops, adds and renames
+ * parameters. Other bytes stay unchanged, and only changed members are parsed.
  *
- * What is done follows LiteLLM (`get_optional_params`), in this order: members that speak to the proxy leave; `additional_drop_params`;
- * defaults of the deployment; OpenAI's parameters that the dialect does not understand leave or are refused; the dialect's own
- * spelling; `extra_body`, which wins over everything.
+ * The order follows LiteLLM (`get_optional_params`):
+ * - Removes the parameters for the proxy.
+ * - Applies `additional_drop_params`.
+ * - Adds the deployment's defaults.
+ * - Drops or rejects OpenAI parameters that the dialect does not support.
+ * - Translates to the dialect.
+ * - Merges `extra_body`, which has priority.
  */
 import { invalidParameter, unsupportedParameters } from '../errors.js';
 import { objectMembers } from '../json/navigate.js';
@@ -15,10 +19,11 @@ import { bytesBetween, valueOf } from '../json/text.js';
 import type { Deployment } from './deployment.js';
 import { planOf } from './deployment-plan.js';
 import { dropPaths, parseDropPath, type DropPath } from './drop-paths.js';
-import { checkedParameters, isConsumed, neverRefused, neverRefusedWhenOne } from './parameters.js';
+import { checkedParameters, isConsumed, neverRejected, neverRejectedWhenOne } from './parameters.js';
 import type { RequestMembers } from './provider.js';
 import { renamedBody } from './renamed-body.js';
 
+/** Options of {@link prepareRequestBody}. */
 export interface RequestBodyOptions {
   readonly endpoint: { readonly path: string };
   readonly deployment: Deployment;
@@ -29,10 +34,12 @@ export interface RequestBodyOptions {
 }
 
 /**
- * Makes the upstream's body.
- * @param object the request, verified. Of two members with one name both are treated alike; the caller has refused two `model`s.
- * @returns views of what was received, and what came between.
- * @throws {ProxyError} 400 where a parameter is not supported and not to be dropped, or one that speaks to the proxy makes no sense.
+ * Prepares the body for the upstream.
+ * @param object the verified request. The caller has rejected a second `model`. Other members may
+ *   occur twice, and both are handled in the same way.
+ * @returns views of the received chunks, and buffers with changes.
+ * @throws {ProxyError} 400: a parameter is not supported and must not be dropped, or a parameter
+ *   for the proxy is invalid.
  */
 export function prepareRequestBody(object: JsonObject, options: RequestBodyOptions): Buffer[] {
   const renamed = renamedBody(object, options);
@@ -48,16 +55,16 @@ export function prepareRequestBody(object: JsonObject, options: RequestBodyOptio
   return request.finish();
 }
 
-/** Members of the request, and what shall become of them; only lives as long as one call. */
+/** The members of a request and their changes, for a single call. */
 class OutgoingRequest implements RequestMembers {
   readonly #object: JsonObject;
   readonly #options: RequestBodyOptions;
   readonly #path: string;
   readonly #removed = new Set<JsonMember>();
   readonly #replaced = new Map<JsonMember, Buffer>();
-  /** Members that come in; each name once. */
+  /** New members by name. */
   readonly #added = new Map<string, Buffer>();
-  /** What the request says to the proxy. */
+  /** The request's parameters for the proxy. */
   readonly #consumed = new Map<string, JsonMember>();
   #dropParams: boolean;
   #allowed: ReadonlySet<string>;
@@ -74,7 +81,10 @@ class OutgoingRequest implements RequestMembers {
     this.#additional = plan.additional;
   }
 
-  /** `model`, and what never goes upstream: a client must not choose the address, the key or the headers of what is sent there. */
+  /**
+   * Replaces `model`, and removes the parameters for the proxy. A client must not choose the
+   * upstream's address, key or headers.
+   */
   consume(): void {
     const { upstreamModel } = this.#options;
     let hasModel = false;
@@ -87,28 +97,31 @@ class OutgoingRequest implements RequestMembers {
         this.#consumed.set(member.key, member);
       }
     }
-    // The path named it: /engines/{model}/completions.
+    // The path has the model: /engines/{model}/completions.
     if (!hasModel) this.#added.set('model', Buffer.from(JSON.stringify(upstreamModel)));
     if (this.#consumed.size === 0) return;
 
-    this.#dropParams = asSwitch(this.#spoken('drop_params')) ?? this.#dropParams;
-    const allowed = asNames(this.#spoken('allowed_openai_params'), 'allowed_openai_params');
+    this.#dropParams = asBoolean(this.#parameter('drop_params')) ?? this.#dropParams;
+    const allowed = asNames(this.#parameter('allowed_openai_params'), 'allowed_openai_params');
     if (allowed.length > 0) this.#allowed = new Set([...this.#allowed, ...allowed]);
-    const additional = asNames(this.#spoken('additional_drop_params'), 'additional_drop_params');
-    if (additional.length > MAXIMUM_DROP_PATHS) throw invalidParameter('additional_drop_params', 'is too long');
+    const additional = asNames(this.#parameter('additional_drop_params'), 'additional_drop_params');
+    if (additional.length > MAX_DROP_PATHS) throw invalidParameter('additional_drop_params', 'is too long');
     if (additional.length > 0) this.#additional = [...this.#additional, ...additional.map(parseDropPath)];
   }
 
-  /** Of a consumed member that the configuration allows, such as `metadata`. Those that are dangerous nothing allows. */
+  /**
+   * Returns whether the configuration allows to forward a parameter for the proxy, such as
+   * `metadata`. Dangerous parameters are never allowed.
+   */
   #isAllowed(name: string): boolean {
     return planOf(this.#options.deployment).allowed.has(name) && !isConsumed(name, '');
   }
 
-  #spoken(name: string): unknown {
+  #parameter(name: string): unknown {
     const member = this.#consumed.get(name);
     if (member === undefined) return undefined;
-    // These are parsed: a megabyte of names would hold everybody up.
-    if (member.valueEnd - member.valueStart > MAXIMUM_SPOKEN_BYTES) throw invalidParameter(name, 'is too long');
+    // To parse a megabyte of names would block other requests.
+    if (member.valueEnd - member.valueStart > MAX_PARAMETER_BYTES) throw invalidParameter(name, 'is too long');
     return valueOf(this.#object, member);
   }
 
@@ -153,13 +166,13 @@ class OutgoingRequest implements RequestMembers {
     const unsupported = new Set(names.filter(isUnsupported));
     if (unsupported.size === 0) return;
 
-    const refused = [...unsupported].filter((name) => {
+    const rejected = [...unsupported].filter((name) => {
       const value = this.bytes(name);
-      if (value === undefined || neverRefused.has(name)) return false;
-      return !(neverRefusedWhenOne.has(name) && Number(value.toString('latin1', 0, 8)) === 1);
+      if (value === undefined || neverRejected.has(name)) return false;
+      return !(neverRejectedWhenOne.has(name) && Number(value.toString('latin1', 0, 8)) === 1);
     });
-    if (refused.length > 0 && !this.#dropParams) {
-      throw unsupportedParameters(refused, deployment.provider.name, upstreamModel);
+    if (rejected.length > 0 && !this.#dropParams) {
+      throw unsupportedParameters(rejected, deployment.provider.name, upstreamModel);
     }
     for (const name of unsupported) this.#remove(name);
   }
@@ -179,16 +192,16 @@ class OutgoingRequest implements RequestMembers {
     }
   }
 
-  /** The client's first, then the deployment's: what is configured wins. */
+  /** Merges the client's `extra_body`, then the deployment's, which has priority. */
   mergeExtraBody(): void {
     const member = this.#consumed.get('extra_body');
     const extra = member === undefined ? noBytes : this.#received(member);
     const members = extra[0] === 0x7b ? objectMembers(extra, 0, extra.length) : [];
-    if (members === undefined || members.length > MAXIMUM_EXTRA_MEMBERS) {
+    if (members === undefined || members.length > MAX_EXTRA_MEMBERS) {
       throw invalidParameter('extra_body', 'has too many members');
     }
     for (const { key, valueStart, valueEnd } of members) {
-      // The way round by which a client could ask for another model, or for events where an answer was prepared for.
+      // A client must not use `extra_body` to change the model or `stream` after their checks.
       if (key === 'model' || key === 'stream' || isConsumed(key, this.#path)) continue;
       this.#set(key, extra.subarray(valueStart, valueEnd));
     }
@@ -199,7 +212,7 @@ class OutgoingRequest implements RequestMembers {
     const { alwaysIncludeStreamUsage } = this.#options;
     if (!alwaysIncludeStreamUsage || (this.#path !== 'chat/completions' && this.#path !== 'completions')) return;
     if (this.bytes('stream')?.toString('latin1') !== 'true') return;
-    // Some dialects give it unasked, and refuse to be asked.
+    // Some dialects send the usage by default, and reject `stream_options`.
     const { deployment, upstreamModel } = this.#options;
     if (!deployment.provider.supportedParameters(this.#path, upstreamModel).has('stream_options')) return;
     const given = this.bytes('stream_options') ?? emptyObject;
@@ -229,23 +242,23 @@ class OutgoingRequest implements RequestMembers {
 
   mayHold(name: string, keys: readonly string[]): boolean {
     const member = this.#member(name);
-    // What did not come from the client was not looked at.
+    // The sketch of names contains only the client's members.
     if (this.#added.has(name) || (member !== undefined && this.#replaced.has(member))) return true;
     const { innerKeys } = this.#object;
     return member !== undefined && keys.some((key) => innerKeys.mayHave(key));
   }
 
-  contains(name: string, texts: readonly Buffer[], isIt?: (following: string) => boolean): boolean {
+  contains(name: string, texts: readonly Buffer[], accepts?: (following: string) => boolean): boolean {
     const member = this.#member(name);
     const value = this.#added.get(name) ?? (member && this.#replaced.get(member));
-    if (value !== undefined) return containsText([value], { start: 0, end: value.length }, texts, isIt);
+    if (value !== undefined) return containsText([value], { start: 0, end: value.length }, texts, accepts);
     if (member === undefined) return false;
     const { chunks, longTexts } = this.#object;
     const parts = partsWithout(longTexts, { start: member.valueStart, end: member.valueEnd });
-    return parts.some((part) => containsText(chunks, part, texts, isIt));
+    return parts.some((part) => containsText(chunks, part, texts, accepts));
   }
 
-  /** The last one of that name that goes upstream. */
+  /** Returns the last member of that name that goes upstream. */
   #member(name: string): JsonMember | undefined {
     return this.#object.members.findLast((member) => member.key === name && !this.#removed.has(member));
   }
@@ -259,7 +272,10 @@ class OutgoingRequest implements RequestMembers {
     for (const member of this.#object.members) if (member.key === name) this.#removed.add(member);
   }
 
-  /** In the place of the last one of that name, or behind all others; the name stands there once. */
+  /**
+   * Sets a member: replaces the last one of that name and removes the others, or adds it at the
+   * end.
+   */
   #set(name: string, value: Buffer): void {
     const member = this.#member(name);
     if (member === undefined) {
@@ -274,17 +290,17 @@ class OutgoingRequest implements RequestMembers {
 const noBytes = Buffer.alloc(0);
 const emptyObject = Buffer.from('{}');
 
-// Of a request, what it says to the proxy: bounds on what one client can make it do for all others.
-const MAXIMUM_SPOKEN_BYTES = 16_384;
-const MAXIMUM_DROP_PATHS = 64;
-const MAXIMUM_EXTRA_MEMBERS = 1_000;
+// Limits for parameters for the proxy, because a single client must not block the others.
+const MAX_PARAMETER_BYTES = 16_384;
+const MAX_DROP_PATHS = 64;
+const MAX_EXTRA_MEMBERS = 1_000;
 
 function isNull(value: Buffer): boolean {
   return value.length === 4 && value[0] === 0x6e;
 }
 
-/** `"true"` counts: clients send it so, and LiteLLM has learned to understand it. */
-function asSwitch(value: unknown): boolean | undefined {
+/** Reads a boolean. Accepts the text `"true"`, which some clients send, as LiteLLM does. */
+function asBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'string') return undefined;
   const word = value.toLowerCase();
