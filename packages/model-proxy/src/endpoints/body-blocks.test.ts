@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { BodyBlocks } from './body-blocks.js';
 
-/** Bytes that tell their places, from a number on. */
+/** Makes bytes that count up from a number, so that a wrong position shows. */
 const bytesFrom = (first: number, length: number) => Buffer.from(Uint8Array.from({ length }, (_, at) => first + at));
 
 describe('memory for large bodies', () => {
-  it('holds what was put into it, however the pieces are cut (C6)', () => {
+  it('contains the copied bytes, whatever the sizes of the chunks', () => {
     const blocks = new BodyBlocks();
     const pieces = [1, 65_536, 300_000, 7, 262_144, 600_000].map((length, index) => bytesFrom(index * 10, length));
     const kept = pieces.flatMap((piece) => blocks.copy(piece));
@@ -14,7 +14,7 @@ describe('memory for large bodies', () => {
     expect(Buffer.concat(kept).equals(Buffer.concat(expected))).toBe(true);
   });
 
-  it('is used again once it is released, and by nobody before (C6)', () => {
+  it('is reused after its release, and not before', () => {
     const first = new BodyBlocks();
     const [of1] = first.copy(Buffer.from('first'));
     const second = new BodyBlocks();
@@ -25,7 +25,7 @@ describe('memory for large bodies', () => {
     expect([of2?.toString(), of3?.toString(), of3?.buffer === of1?.buffer]).toEqual(['second', 'third', true]);
   });
 
-  it('is given back once: what is put into it afterwards is in memory of its own (C6)', () => {
+  it('is released only once: later bytes get other memory', () => {
     const blocks = new BodyBlocks();
     blocks.copy(Buffer.from('a'));
     blocks.release();

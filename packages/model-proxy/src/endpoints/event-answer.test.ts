@@ -16,14 +16,14 @@ const body = { model: 'public', messages: [], stream: true };
 const ask = () => call(`${served.url}/v1/chat/completions`, { body });
 const begin = () => open(`${served.url}/v1/chat/completions`, { body });
 
-/** The upstream's side of the next request, its head not sent yet. */
+/** Waits for the next request at the upstream, which has not answered yet. */
 function upstreamSide(): Promise<{ readonly asked: Asked; readonly response: ServerResponse }> {
   return new Promise((resolve) => {
     served.answering = (asked, response) => resolve({ asked, response });
   });
 }
 const events = { 'content-type': 'text/event-stream; charset=utf-8' };
-/** Answers with these pieces and ends well. */
+/** Answers with these chunks, and ends in order. */
 const stream = (...pieces: readonly string[]) => {
   served.answering = (_asked, response) => {
     response.writeHead(200, events);
@@ -37,7 +37,7 @@ const last = 'data: {"model":"served/model","choices":[{"delta":{},"finish_reaso
 const renamed = (text: string) => text.replaceAll('"served/model"', '"hosted_vllm/served/model"');
 
 describe('a stream', () => {
-  it("has every byte of the upstream's but the model's name (C5, C7)", async () => {
+  it("has all bytes of the upstream, except for the model's name", async () => {
     const text = `: OPENROUTER PROCESSING\n\nevent: x\nid: 7\n${chunk('é', ',"unknown":{"a":[1, 2]}')}${last}data: [DONE]\n\n`;
     stream(text);
     const answer = await ask();
@@ -51,7 +51,7 @@ describe('a stream', () => {
     ]).toEqual(['text/event-stream; charset=utf-8', 'no-cache', 'no', 'deployment-1', undefined]);
   });
 
-  it('reaches the client event by event (C7)', async () => {
+  it('reaches the client event by event', async () => {
     const side = upstreamSide();
     const opening = begin();
     const { response } = await side;
@@ -111,12 +111,12 @@ describe('a stream', () => {
   const content = WORDS.map((word) => renamed(chunk(word))).join('');
   const end = `${renamed(last)}data: [DONE]\n\n`;
 
-  it('has no frames around its events for a client of HTTP/1.0 (C7)', async () => {
+  it('has no chunk sizes for a client of HTTP/1.0', async () => {
     const received = await alike('HTTP/1.0', 1);
     expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe(content + end);
   });
 
-  it('waits for the one before it on its connection, and comes whole (C7)', async () => {
+  it('waits for the previous answer of its connection, and arrives complete', async () => {
     const received = await alike('HTTP/1.1', 2);
     const [, first = '', second = ''] = received.split(/HTTP\/1\.1 200 OK\r\n/);
     const unframed = (answer: string) => {
@@ -135,11 +135,11 @@ describe('a stream', () => {
     expect(unframed(second)).toBe(content + end);
   });
 
-  it('has no head before its first byte, so that an early failure is JSON with its status (C7)', async () => {
+  it('has no head before its first byte, so that an early failure is JSON with an error status', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.flushHeaders();
-      // The head is there, and then nothing.
+      // Only the head arrives.
       setImmediate(() => response.destroy());
     };
     const answer = await ask();
@@ -153,7 +153,7 @@ describe('a stream', () => {
     ['{"error":{"message":"odd","code":"server_error"}}', 500],
     ['{"object":"error","message":"too long","type":"BadRequestError","code":400}', 400],
     ['{"error":"just a text"}', 500],
-  ])('that begins with %s is an error with status %d (C7, C11)', async (data, status) => {
+  ])('that begins with %s is an error with status %d', async (data, status) => {
     stream(`data: ${data}\n\n`, 'data: [DONE]\n\n');
     const answer = await ask();
     expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
@@ -163,13 +163,13 @@ describe('a stream', () => {
   it.each([
     '{"model":"served/model","choices":[{"delta":{"content":"\\"error\\""},"finish_reason":"stop"}]}',
     '{"error":null,"model":"served/model","choices":[{"delta":{},"finish_reason":"stop"}]}',
-  ])('that begins with %s is none (C7)', async (data) => {
+  ])('that begins with %s is no error', async (data) => {
     stream(`data: ${data}\n\n`);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([200, renamed(`data: ${data}\n\n`)]);
   });
 
-  it('that breaks off has an error for its last event, and no half one before it (C7, C11)', async () => {
+  it('that breaks off ends with an error event, without an incomplete event before it', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.write(chunk('1'));
@@ -188,7 +188,7 @@ describe('a stream', () => {
     });
   });
 
-  it('that breaks off after [DONE] has none: the answer is complete', async () => {
+  it('that breaks off after [DONE] has no error event: the answer is complete', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, events);
       response.write(`${last}data: [DONE]\n\n`, () => response.destroy());
@@ -197,20 +197,20 @@ describe('a stream', () => {
     expect([answer.status, answer.text]).toEqual([200, renamed(`${last}data: [DONE]\n\n`)]);
   });
 
-  it('that ends in good order but too early has one, too (C7, C11)', async () => {
+  it('that ends in order but too early ends with an error event, too', async () => {
     stream(chunk('1'));
     const { text } = await ask();
     expect(text).toMatch(/^data: .*\n\ndata: \{"error":\{.*ended before the answer had finished.*\n\n$/);
   });
 
-  it('without a byte is an error with its status, not an empty answer (C7, C11)', async () => {
+  it('without a byte is an error with an error status, not an empty answer', async () => {
     stream();
     const answer = await ask();
     expect([answer.status, answer.headers['content-type']]).toEqual([500, 'application/json']);
     expect(answer.text).toContain('the stream ended before the answer had finished');
   });
 
-  it('counts the tokens that its last events tell (C12)', async () => {
+  it('has the usage of its last events in the metrics', async () => {
     stream(
       chunk('1'),
       last,
@@ -223,7 +223,7 @@ describe('a stream', () => {
     expect(text).toMatch(/^litellm_llm_api_time_to_first_token_metric_count\{.*\} \d+$/m);
   });
 
-  it('that was asked for and comes as JSON is JSON, and the other way round (C7)', async () => {
+  it('can be the answer to a request for JSON, and the other way round', async () => {
     served.answering = json({ model: 'served/model' });
     expect((await ask()).text).toBe('{"model":"hosted_vllm/served/model"}');
     stream(last);
@@ -232,8 +232,8 @@ describe('a stream', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  it('before the first token ends the upstream request (C7)', async () => {
+describe('a client that closes its connection', () => {
+  it('before the first token ends the upstream request', async () => {
     const side = upstreamSide();
     const socket = connect(served.port, '127.0.0.1');
     const text = JSON.stringify(body);
@@ -242,7 +242,8 @@ describe('a client that goes away', () => {
     const aborted = once(asked.request.socket, 'close');
     served.lines();
     socket.destroy();
-    // Nothing else ends it: there is no time-out here. How soon it is, test/faults measures.
+    // Only the client's close can end the request: there is no timeout. test/faults measures the
+    // time.
     await aborted;
     const [line] = await waitFor(
       () => {
@@ -254,7 +255,7 @@ describe('a client that goes away', () => {
     expect(line).toMatchObject({ status: 499, gone: true, model: 'public', deployment: 'deployment-1' });
   });
 
-  it('in the middle of a stream ends the upstream request (C7)', async () => {
+  it('in the middle of a stream ends the upstream request', async () => {
     const side = upstreamSide();
     const opening = begin();
     const { asked, response } = await side;
@@ -269,7 +270,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a client that does not read', () => {
-  it('holds its upstream up, and gets all of it in the end (C7)', async () => {
+  it('pauses its upstream, and gets the whole answer later', async () => {
     const side = upstreamSide();
     const socket = connect(served.port, '127.0.0.1');
     socket.pause();
@@ -281,8 +282,7 @@ describe('a client that does not read', () => {
     response.writeHead(200, events);
     const event = chunk('x'.repeat(100_000));
     let sent = 0;
-    // The upstream stops when its own buffers are full, which they never are where somebody in
-    // between takes everything.
+    // The upstream stops when its buffers are full. They never are if the proxy reads everything.
     while (response.write(event) || sent < 3) {
       sent += 1;
       await new Promise((resolve) => setImmediate(resolve));
@@ -290,7 +290,7 @@ describe('a client that does not read', () => {
     }
     await waitFor(
       () => (response.writableNeedDrain ? true : undefined),
-      () => 'the upstream was never held up',
+      () => 'the upstream never paused',
     );
     response.end(last);
     let received = 0;
@@ -301,7 +301,7 @@ describe('a client that does not read', () => {
   });
 });
 
-describe('a stream whose model keeps the name that the upstream has (model_name_in_response: upstream)', () => {
+describe('a stream with model_name_in_response: upstream', () => {
   let unchanged: ServedApp;
   beforeAll(async () => {
     unchanged = await serveApp({ settings: { modelNameInResponse: 'upstream' } });
@@ -312,7 +312,7 @@ describe('a stream whose model keeps the name that the upstream has (model_name_
     return call(`${unchanged.url}/v1/chat/completions`, { body });
   };
 
-  it('is what it was, to the byte (C5, C7)', async () => {
+  it('is unchanged', async () => {
     const text = `: hi\r\n\r\n${chunk('1')}${last}data: [DONE]\n\n`;
     const answer = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
@@ -321,7 +321,7 @@ describe('a stream whose model keeps the name that the upstream has (model_name_
     expect([answer.status, answer.text]).toEqual([200, text]);
   });
 
-  it('has an error for its last event where it breaks off, and no half one before it (C7, C11)', async () => {
+  it('ends with an error event if it breaks off, without an incomplete event before it', async () => {
     const { text } = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
       response.write(chunk('1'));
@@ -331,7 +331,7 @@ describe('a stream whose model keeps the name that the upstream has (model_name_
     expect(text.slice(chunk('1').length)).toMatch(/^data: \{"error":\{.*\}\}\n\n$/);
   });
 
-  it('has one, too, where it ends before its answer does (C7, C11)', async () => {
+  it('ends with an error event if it ends too early', async () => {
     const { text } = await askUnchanged((_asked, response) => {
       response.writeHead(200, events);
       response.end(chunk('1'));

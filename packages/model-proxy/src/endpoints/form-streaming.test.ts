@@ -1,6 +1,6 @@
 /**
- * Forms that go upstream while they are received: a client whose bytes are counted, before an
- * upstream that reads when it is told to.
+ * Forms that go upstream while they arrive. The test controls when the client sends and when the
+ * upstream reads.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
@@ -11,19 +11,19 @@ import { waitFor } from '../../test/harness/wait.js';
 import { serveApp, type ServedApp } from '../../test/support/app.js';
 import { UNBOUNDED } from '../../test/support/deployment.js';
 
-/** A request as the upstream has it so far. */
+/** A request at the upstream, as far as it has arrived. */
 interface Received {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly pieces: Buffer[];
   bytes: number;
-  /** How it ended; undefined: it has not. */
+  /** How the request ended; undefined: not yet. */
   end: 'whole' | 'cut' | undefined;
 }
 
 const LIMIT = 200_000_000;
 const received: Received[] = [];
-/** What the upstream does when the head of a request is there; it reads by itself. */
+/** Called at the upstream for the head of a request. The upstream reads the body anyway. */
 let onHead: (received: Received) => void = () => undefined;
 let onWhole: (received: Received) => void;
 const answerWhole = ({ response, bytes }: Received): void => {
@@ -82,7 +82,7 @@ const field = (name: string, value: string) =>
 const FILE = '--xx\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
 const END = '\r\n--xx--\r\n';
 
-/** A client that sends bytes as the test says. */
+/** A client that sends bytes on demand. */
 class Client {
   readonly socket = connect(served.port, '127.0.0.1');
   text = '';
@@ -112,7 +112,7 @@ class Client {
     this.send(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }
 
-  /** Bytes that the system has taken of those sent. */
+  /** Number of sent bytes that the kernel has taken. */
   get taken(): number {
     return this.socket.bytesWritten - this.socket.writableLength;
   }
@@ -127,7 +127,7 @@ class Client {
   }
 }
 
-/** Waits until the upstream has so many bytes of the first request. */
+/** Waits until the upstream has this number of bytes of a request. */
 const upstreamHas = (bytes: number): Promise<Received> =>
   waitFor(
     () => received.find((one) => one.bytes >= bytes),
@@ -142,7 +142,7 @@ const textOf = ({ pieces }: Received) => Buffer.concat(pieces).toString('latin1'
 const errorIn = (text: string) => (JSON.parse(text) as { error: { message: string } }).error.message; // ours
 
 describe('a form', () => {
-  it('goes upstream from its model on, before its client has sent the rest, with the right length (C4)', async () => {
+  it('goes upstream as soon as its model has arrived, with the right length', async () => {
     const beginning = field('model', 'public') + FILE;
     const form = `${beginning}abc${END}`;
     const client = Client.announcing(form.length);
@@ -160,7 +160,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(`${expected}abc${END}`);
   });
 
-  it('of unknown length goes upstream in chunks, what stood before its model first (C4)', async () => {
+  it('of unknown length goes upstream in chunks, with the parts before its model first', async () => {
     const client = Client.chunked();
     client.sendChunk(`${FILE}sound\r\n`);
     client.sendChunk(field('model', 'public'));
@@ -175,7 +175,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\n\r\nlast\r\n--xx--`);
   });
 
-  it('goes to the model that the path names from its own model field on (C4)', async () => {
+  it('goes to the model in the path as soon as its model field has arrived', async () => {
     const client = Client.chunked('/openai/deployments/public/audio/transcriptions');
     client.sendChunk(field('model', 'whatever') + FILE);
     const upstreamSide = await upstreamHas(10);
@@ -185,7 +185,7 @@ describe('a form', () => {
     expect(textOf(upstreamSide)).toBe(field('model', 'served/model') + FILE + END);
   });
 
-  it('is held back where the upstream does not read, and is not kept meanwhile (C4, C6)', async () => {
+  it('pauses while the upstream does not read, and is not stored meanwhile', async () => {
     onHead = ({ request }) => void request.pause();
     const sound = Buffer.alloc(150_000_000, 7);
     const beginning = field('model', 'public') + FILE;
@@ -194,8 +194,8 @@ describe('a form', () => {
     client.send(beginning);
     client.send(sound);
     client.send(END);
-    // Nobody reads: after a while the system takes no more. What it took lies in the buffers of
-    // four sockets.
+    // The upstream does not read, so the kernel stops to take bytes. The buffers of four sockets
+    // contain the bytes that it took.
     let [taken, looks] = [-1, 0];
     await waitFor(
       () => {
@@ -213,7 +213,7 @@ describe('a form', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
   });
 
-  it('whose client goes away is nothing whole upstream (C7)', async () => {
+  it('whose client closes its connection stays incomplete upstream', async () => {
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);
     await upstreamHas(10);
@@ -233,26 +233,23 @@ describe('a form', () => {
       '\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n\r\n--xx--',
       'a part has two names',
     ],
-  ])(
-    '%s is refused, and nothing whole upstream, where it was begun already (C4, C11)',
-    async (_what, rest, message) => {
-      const beginning = `${field('model', 'public')}--xx`;
-      for (const isChunked of [false, true]) {
-        received.length = 0;
-        const client = isChunked ? Client.chunked() : Client.announcing(beginning.length + rest.length);
-        const send = (text: string) => (isChunked ? client.sendChunk(text) : client.send(text));
-        send(beginning);
-        await upstreamHas(10);
-        send(rest);
-        if (isChunked) client.send('0\r\n\r\n');
-        const [status, text] = await client.answer();
-        expect([status, errorIn(text)]).toEqual([400, expect.stringContaining(message)]);
-        await upstreamEnds('cut');
-      }
-    },
-  );
+  ])('%s is rejected, and stays incomplete upstream if it has begun', async (_what, rest, message) => {
+    const beginning = `${field('model', 'public')}--xx`;
+    for (const isChunked of [false, true]) {
+      received.length = 0;
+      const client = isChunked ? Client.chunked() : Client.announcing(beginning.length + rest.length);
+      const send = (text: string) => (isChunked ? client.sendChunk(text) : client.send(text));
+      send(beginning);
+      await upstreamHas(10);
+      send(rest);
+      if (isChunked) client.send('0\r\n\r\n');
+      const [status, text] = await client.answer();
+      expect([status, errorIn(text)]).toEqual([400, expect.stringContaining(message)]);
+      await upstreamEnds('cut');
+    }
+  });
 
-  it('that grows beyond the limit is refused, and cut off upstream (C6)', async () => {
+  it('that becomes too large is rejected, and stays incomplete upstream', async () => {
     const small = await serveApp({
       settings: { maxRequestBytes: 1000 },
       deployment: { apiBase: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` }, // it listens at TCP
@@ -286,7 +283,7 @@ describe('an upstream that answers while a form is still being sent', () => {
     [413, 'no room'],
     [401, 'no key'],
   ];
-  it.each(cases)('with %d %s is heard, and the rest of the form read for politeness (C11)', async (status, message) => {
+  it.each(cases)('with %d %s is forwarded, and the proxy reads the rest of the form', async (status, message) => {
     onHead = ({ response }) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message } }));
@@ -298,13 +295,13 @@ describe('an upstream that answers while a form is still being sent', () => {
     const [answered, text] = await client.answer();
     expect([answered, errorIn(text)]).toEqual([status, expect.stringContaining(message)]);
     expect(client.text).toMatch(/\r\nconnection: close\r\n/i);
-    // Much more than fits into the buffers between: somebody takes it.
+    // More than all buffers can store, so the proxy must read it.
     client.send(rest);
     await once(client.socket, 'end');
     expect(client.socket.writableLength).toBe(0);
   });
 
-  it('with a whole answer is heard as well, and the connection kept (C4)', async () => {
+  it('with a whole answer is forwarded, and the connection stays open', async () => {
     onHead = ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"model":"served/model"}');
@@ -320,7 +317,7 @@ describe('an upstream that answers while a form is still being sent', () => {
     );
   });
 
-  it('with its end is an error, and is not asked again (C11)', async () => {
+  it('with a reset is an error, and gets no second request', async () => {
     onHead = ({ request }) => void request.socket.resetAndDestroy();
     const client = Client.announcing(1000);
     client.send(field('model', 'public') + FILE);
@@ -331,7 +328,7 @@ describe('an upstream that answers while a form is still being sent', () => {
 });
 
 describe('the time that an upstream has for a form', () => {
-  it('does not run while its client sends, and does when it has (C11)', async () => {
+  it('does not run while the client sends, and runs after that', async () => {
     onWhole = () => undefined;
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);
@@ -347,7 +344,7 @@ describe('the time that an upstream has for a form', () => {
     expect(client.text).toMatch(/\r\nx-litellm-timeout: 0\.4\r\n/);
   });
 
-  it('is that of streams where the form asks for one behind its file (C7, C11)', async () => {
+  it('is the timeout for streams if the form has `stream` after its file', async () => {
     onWhole = () => undefined;
     const client = Client.chunked();
     client.sendChunk(field('model', 'public') + FILE);

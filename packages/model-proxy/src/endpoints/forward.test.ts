@@ -3,7 +3,7 @@ import { call } from '../../test/harness/call.js';
 import { deploymentAt, json, serveApp, settingsOf, type ServedApp } from '../../test/support/app.js';
 import type { ProxySettings } from '../settings.js';
 
-/** Of the upstream; see test/support/app. */
+/** Key of the upstream; see test/support/app. */
 const KEY = 'sk-upstream-0123456789';
 let served: ServedApp;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterEach(() => {
 const question = { model: 'public', messages: [{ role: 'user', content: 'Hi' }] };
 const ask = (body: object = question, headers: Readonly<Record<string, string>> = {}) =>
   call(`${served.url}/v1/chat/completions`, { body, headers });
-/** Until the end of the test these settings hold. */
+/** Runs a test with changed settings. */
 async function withSettings(changed: Partial<ProxySettings>, test: () => Promise<void>): Promise<void> {
   const apiBase = `http://127.0.0.1:${served.upstreamPort}/v1`;
   served.app.replaceSettings(settingsOf([deploymentAt(apiBase)], changed));
@@ -29,7 +29,7 @@ async function withSettings(changed: Partial<ProxySettings>, test: () => Promise
 }
 
 describe('a chat request', () => {
-  it("goes upstream with the upstream's model, our key and our headers alone (C5, C6, C9)", async () => {
+  it("goes upstream with the upstream's model, and with only the proxy's key and headers", async () => {
     served.answering = json({ model: 'served/model' });
     await ask(question, {
       authorization: 'Bearer of-the-client',
@@ -56,7 +56,7 @@ describe('a chat request', () => {
     });
   });
 
-  it("comes back byte for byte, but for the provider's name before the model's (C5)", async () => {
+  it("has an answer with unchanged bytes, except for the provider's prefix of the model", async () => {
     const answer = '{ "id":"é\\u00e9", "new_field" : [1, 2.50] ,"model": "served/model","choices":[]} \n';
     served.answering = json(answer);
     const { status, body, headers } = await ask();
@@ -79,33 +79,31 @@ describe('a chat request', () => {
     });
     const answerOf = (bytes: number) => `{"id":"${'x'.repeat(bytes - 9)}"}`;
 
-    it('gets it where it is as large as it may be (C5)', () =>
+    it('gets it if it has exactly the maximum size', () =>
       withSettings({ maxResponseBytes: limit }, async () => {
         served.answering = json(answerOf(limit));
         expect((await ask()).body).toHaveLength(limit);
       }));
 
-    it.each(['announced', 'in chunks'])(
-      'gets a 502 where it is larger, %s, and the upstream is left (C5, C11)',
-      (how) =>
-        withSettings({ maxResponseBytes: limit }, async () => {
-          const ended = new Promise<boolean>((resolve) => {
-            served.answering = (_asked, response) => {
-              response.on('error', () => undefined).on('close', () => resolve(response.writableFinished));
-              const length = how === 'announced' ? { 'content-length': '400000' } : {};
-              response.writeHead(200, { 'content-type': 'application/json', ...length });
-              // It never ends by itself.
-              response.write(how === 'announced' ? '{' : answerOf(limit + 1));
-            };
-          });
-          const answer = await ask();
-          expect([answer.status, answer.json()]).toEqual([502, tooLarge(how === 'announced' ? '0.381' : '0.286')]);
-          expect(await ended).toBe(false);
-          expect(served.lines().at(-1)).toMatchObject({ level: 'warn', message: 'a request could not be served' });
-        }),
+    it.each(['announced', 'in chunks'])('gets a 502 if it is larger (%s), and the upstream request ends', (how) =>
+      withSettings({ maxResponseBytes: limit }, async () => {
+        const ended = new Promise<boolean>((resolve) => {
+          served.answering = (_asked, response) => {
+            response.on('error', () => undefined).on('close', () => resolve(response.writableFinished));
+            const length = how === 'announced' ? { 'content-length': '400000' } : {};
+            response.writeHead(200, { 'content-type': 'application/json', ...length });
+            // This answer never ends.
+            response.write(how === 'announced' ? '{' : answerOf(limit + 1));
+          };
+        });
+        const answer = await ask();
+        expect([answer.status, answer.json()]).toEqual([502, tooLarge(how === 'announced' ? '0.381' : '0.286')]);
+        expect(await ended).toBe(false);
+        expect(served.lines().at(-1)).toMatchObject({ level: 'warn', message: 'a request could not be served' });
+      }),
     );
 
-    it('gets all of a stream, and of sound, however large (C5, C7)', () =>
+    it('gets all of a stream and of sound, whatever the size', () =>
       withSettings({ maxResponseBytes: 1000 }, async () => {
         for (const [type, text] of [
           ['text/event-stream', `data: {"choices":[],"x":"${'y'.repeat(5000)}"}\n\ndata: [DONE]\n\n`],
@@ -120,7 +118,7 @@ describe('a chat request', () => {
       }));
   });
 
-  it('doubles no prefix (C5)', async () => {
+  it('gets no second prefix', async () => {
     served.answering = json({ model: 'hosted_vllm/served/model' });
     expect((await ask()).json()).toEqual({ model: 'hosted_vllm/served/model' });
   });
@@ -129,14 +127,14 @@ describe('a chat request', () => {
     ['upstream', 'served/model'],
     ['requested', 'public'],
     ['provider', 'hosted_vllm/served/model'],
-  ] as const)('with model_name_in_response %s is answered by %s (C5)', (modelNameInResponse, model) =>
+  ] as const)('with model_name_in_response %s has the model %s in its answer', (modelNameInResponse, model) =>
     withSettings({ modelNameInResponse }, async () => {
       served.answering = json({ id: 'a', model: 'served/model' });
       expect((await ask()).json()).toEqual({ id: 'a', model });
     }),
   );
 
-  it('gets the nullable fields that the upstream left out, where that is wanted (C5)', () =>
+  it('gets the missing nullable fields with fill_null_fields', () =>
     withSettings({ fillNullFields: true }, async () => {
       served.answering = json({ choices: [{ message: { content: 'x' } }], usage: { total_tokens: 1 } });
       expect((await ask()).json()).toEqual({
@@ -148,7 +146,7 @@ describe('a chat request', () => {
       });
     }));
 
-  it('of several megabytes goes through, both ways, in one piece (C6)', () =>
+  it('of several megabytes is forwarded unchanged in both directions', () =>
     withSettings({ maxRequestBytes: 10_000_000 }, async () => {
       const content = 'é"\\'.repeat(1_000_000);
       served.answering = (asked, response) => {
@@ -159,7 +157,7 @@ describe('a chat request', () => {
       expect((await ask(body)).json()).toEqual({ ...body, model: 'hosted_vllm/served/model' });
     }));
 
-  it('is asked of the model that the path names, whatever the body says (C4)', async () => {
+  it('goes to the model in the path, even if the body names another one', async () => {
     served.answering = json({ model: 'served/model' });
     const path = '/openai/deployments/public/chat/completions?api-version=2024-02-01';
     const { messages } = question;
@@ -188,7 +186,7 @@ describe('other endpoints', () => {
     ['/v1/tokenize', { prompt: 'Hi' }, '/tokenize'],
     ['/detokenize', { tokens: [1] }, '/detokenize'],
     ['//v1//score/', { text_1: 'a', text_2: 'b', reasoning_effort: 'unknown here' }, '/v1/score'],
-  ])('%s goes to its path with its own parameters (C4)', async (path, parameters, upstreamPath) => {
+  ])('%s goes to its path with its parameters', async (path, parameters, upstreamPath) => {
     served.answering = json({ model: 'served/model' });
     const { status, text } = await call(`${served.url}${path}`, { body: { model: 'public', ...parameters } });
     expect([status, text]).toEqual([200, '{"model":"hosted_vllm/served/model"}']);
@@ -209,13 +207,13 @@ describe('other endpoints', () => {
     '/collective_rpc',
     '/engines/public/sleep',
     '/openai/deployments/public/sleep',
-  ])('are not there unless they are listed or opened: %s', async (path) => {
+  ])('answer 404 unless they are implemented or configured: %s', async (path) => {
     const body = { model: 'public', lora_name: 'x', lora_path: '/' };
     const { status } = await call(`${served.url}${path}`, { body });
     expect([status, served.asked]).toEqual([404, []]);
   });
 
-  it('are there when the configuration opens them', async () => {
+  it('are served if forwarded_paths contains them', async () => {
     served.app.replaceSettings(
       settingsOf([deploymentAt(`http://127.0.0.1:${served.upstreamPort}/v1`)], { forwardedPaths: new Set(['ocr']) }),
     );
@@ -227,7 +225,7 @@ describe('other endpoints', () => {
     expect(routes.map(({ path }) => path)).toContain('/v1/ocr');
   });
 
-  it('pass on what is no JSON as it comes (C4)', async () => {
+  it('forward answers that are not JSON unchanged', async () => {
     const sound = Buffer.from([0, 1, 2, 253, 254, 255]);
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-disposition': 'attachment', 'x-extra': '1' });
@@ -252,13 +250,13 @@ describe('other endpoints', () => {
       'text/event-stream',
       'data: {"model":"hosted_vllm/served/model"}\n\ndata: [DONE]\n\n',
     ],
-  ])('take %j for what it is where the upstream does not say (C5, C7)', async (text, type, told) => {
+  ])('recognize %j without a content type', async (text, type, expected) => {
     served.answering = (_asked, response) => {
       response.writeHead(200);
       response.end(text);
     };
     const answer = await ask();
-    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, type, told]);
+    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, type, expected]);
   });
 
   it.each([
@@ -279,7 +277,7 @@ describe('other endpoints', () => {
     ['/v1/chat/completions', 'application/json', '{"a":"\\"NaN}', 'a body that is not JSON'],
     ['/v1/embeddings', 'application/json', '[oops]', 'a body that is not JSON: [oops]'],
     ['/v1/embeddings', 'text/html', ' ', 'a body that is not JSON'],
-  ])('at %s are a 502 where the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
+  ])('at %s are a 502 if the upstream answers 200, type %s, with %j', async (path, type, text, why) => {
     served.answering = (_asked, response) => {
       response.writeHead(200, {
         'content-length': text.length,
@@ -303,17 +301,17 @@ describe('other endpoints', () => {
     ['/v1/rerank', 'application/json', '{"NaN":[NaN,-Infinity,"\\"NaN"]}', '{"NaN":[NaN,-Infinity,"\\"NaN"]}'],
     ['/v1/audio/speech', undefined, 'sound', 'sound'],
     ['/v1/audio/speech', 'text/plain', '', ''],
-  ])('at %s are passed on where the upstream answers with type %s and %j', async (path, type, text, told) => {
+  ])('at %s forward an answer with type %s and %j', async (path, type, text, expected) => {
     served.answering = (_asked, response) => {
       response.writeHead(200, type === undefined ? {} : { 'content-type': type });
       response.end(text);
     };
     const body = { model: 'public', messages: [], input: 'Hi', query: 'Hi' };
     const answer = await call(`${served.url}${path}`, { body });
-    expect([answer.status, answer.text]).toEqual([200, told]);
+    expect([answer.status, answer.text]).toEqual([200, expected]);
   });
 
-  it('pass on an answer without a body (C4)', async () => {
+  it('forward an answer without a body', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(204);
       response.end();
@@ -324,7 +322,7 @@ describe('other endpoints', () => {
 });
 
 describe('the headers of an answer', () => {
-  it("are LiteLLM's, and the upstream's under a name of their own (C12)", async () => {
+  it("contain LiteLLM's headers, and the upstream's as llm_provider-…", async () => {
     served.answering = json({ model: 'served/model' }, 200, {
       'set-cookie': 'a=b',
       'x-request-id': 'of-the-upstream',
@@ -358,14 +356,14 @@ describe('the headers of an answer', () => {
     });
   });
 
-  it('have an id of ours where the client sent none that can be told (C12)', async () => {
+  it('contain a new id if the client sent an unsafe one', async () => {
     const { headers } = await ask(question, { 'x-request-id': 'no "id" <script>' });
     expect(headers['x-request-id']).toMatch(/^[\da-f-]{36}$/);
     expect(headers['x-litellm-call-id']).toBe(headers['x-request-id']);
     expect(served.asked[0]?.headers['x-request-id']).toBe(headers['x-request-id']);
   });
 
-  it('are there with errors, too (C12)', async () => {
+  it('are also in errors', async () => {
     served.answering = json({ error: { message: 'slow down' } }, 429, {
       'retry-after': '7',
       'x-ratelimit-limit-requests': '1',
@@ -417,7 +415,7 @@ describe('an error that never ends', () => {
 });
 
 describe("the client's headers", () => {
-  it('go upstream where that is wanted, but for keys and what is ours (C9)', () =>
+  it('go upstream if configured, except for keys and headers of the proxy', () =>
     withSettings({ forwardClientHeaders: true }, async () => {
       await ask(question, {
         'x-custom': '1',
@@ -456,7 +454,7 @@ describe('an upstream that fails', () => {
     [429, 'RateLimitError'],
     [500, 'InternalServerError'],
     [503, 'ServiceUnavailableError'],
-  ])('with %d is told as %s (C11)', async (status, name) => {
+  ])('with %d becomes %s', async (status, name) => {
     served.answering = json({ error: { message: 'because', type: 'some_error', param: null, code: status } }, status);
     const answer = await ask();
     expect(answer.status).toBe(status);
@@ -470,7 +468,7 @@ describe('an upstream that fails', () => {
     });
   });
 
-  it('by an answer that breaks off is a 500 in JSON (C11)', async () => {
+  it('in the middle of JSON is a 500 in JSON', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"model":', () => response.destroy());
@@ -484,7 +482,7 @@ describe('an upstream that fails', () => {
     [{ error: { message: 'because', code: 'overloaded' } }, 500, 'InternalServerError'],
     [{ error: 'because' }, 500, 'InternalServerError'],
     [{ object: 'error', message: 'because', code: 400 }, 400, 'BadRequestError'],
-  ])('with %j for an answer of 200 is told with status %d (C11)', async (value, status, name) => {
+  ])('with %j and status 200 gets status %d', async (value, status, name) => {
     served.answering = json(value);
     const answer = await ask();
     expect([answer.status, answer.headers['x-litellm-model-id']]).toEqual([status, 'deployment-1']);
@@ -496,7 +494,7 @@ describe('an upstream that fails', () => {
     '{"error":null,"id":"r"}',
     '{"choices":[],"error":{"message":"of one choice"}}',
     '["error"]',
-  ])('is not what answers with %s (C5)', async (text) => {
+  ])('is not assumed for %s', async (text) => {
     served.answering = json(text);
     const answer = await ask();
     expect([answer.status, answer.text]).toEqual([200, text]);
@@ -507,9 +505,9 @@ describe('an upstream that fails', () => {
     ['{"model":"served/model"}\n', 200],
     ['[]', 200],
     ['null', 200],
-  ])('by an answer that ends with its connection, after %s, is told with status %d (C11)', async (text, status) => {
+  ])('or ends its connection after %s: the client gets status %d', async (text, status) => {
     served.answering = (_asked, response) => {
-      // Neither length nor chunks, as of HTTP/1.0.
+      // Neither length nor chunks, as in HTTP/1.0.
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
       response.end(text);
@@ -519,7 +517,7 @@ describe('an upstream that fails', () => {
     if (status === 500) expect(answer.text).toContain('the answer ended in the middle of its JSON');
   });
 
-  it('in the middle of sound ends the connection, so that nobody takes it for whole (C11)', async () => {
+  it('in the middle of sound ends the connection, so that the client sees an incomplete answer', async () => {
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
       response.write('sound', () => response.destroy());
@@ -529,7 +527,7 @@ describe('an upstream that fails', () => {
 });
 
 describe('a reload', () => {
-  it('leaves requests under way with what they began with (C3)', async () => {
+  it('does not change requests in flight', async () => {
     let finish: (() => void) | undefined;
     const reached = new Promise<void>((resolve) => {
       served.answering = (_asked, response) => {

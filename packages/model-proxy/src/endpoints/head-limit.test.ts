@@ -6,18 +6,18 @@ const bytesOf = (headers: readonly string[]) =>
 const names = (headers: readonly string[]) => headers.filter((_text, index) => index % 2 === 0);
 
 describe('the headers of an answer', () => {
-  it('stay as they are while they are short', () => {
+  it('do not change while they are short', () => {
     const headers = ['x-litellm-version', '1', 'llm_provider-server', 'uvicorn', 'x-ratelimit-limit', '1'];
     const copy = [...headers];
     expect([dropLongHeaders(headers, 2), headers]).toEqual([0, copy]);
   });
 
-  it('lose the longest of the upstream first, and no other', () => {
+  it('lose the longest header of the upstream first, and no other', () => {
     const headers = ['ours', 'o'.repeat(1000), 'a', '1', 'long', 'x'.repeat(60_000), 'b', 'y'.repeat(1000), 'c', '3'];
     expect([dropLongHeaders(headers, 2), names(headers)]).toEqual([1, ['ours', 'a', 'b', 'c']]);
   });
 
-  it('keep what the body is read by, before many short ones', () => {
+  it('keep the headers that describe the body, rather than many short ones', () => {
     const many = Array.from({ length: 1000 }, (_, index) => [`x-many-${index}`, '1']).flat();
     const headers = ['ours', '1', ...many, 'content-encoding', 'gzip', 'location', '/'.repeat(600)];
     const dropped = dropLongHeaders(headers, 2);
@@ -25,7 +25,7 @@ describe('the headers of an answer', () => {
     expect([dropped + names(headers).length, bytesOf(headers) < 4096]).toEqual([1003, true]);
   });
 
-  it('lose even that where it alone is too long, and never those of this proxy', () => {
+  it('lose a header that describes the body if it alone is too long, and never headers of the proxy', () => {
     const headers = ['ours', 'o'.repeat(5000), 'content-type', 'x'.repeat(5000)];
     expect([dropLongHeaders(headers, 2), names(headers)]).toEqual([1, ['ours']]);
   });

@@ -11,14 +11,14 @@ afterEach(() => {
   served.asked.length = 0;
 });
 
-/** Bytes of every kind, a decoy of a field and of a delimiter among them. */
+/** All byte values, and text that looks like a field and a delimiter. */
 const sound = Buffer.concat([
   Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
   Buffer.from('\r\n--other\r\nContent-Disposition: form-data; name="model"\r\n\r\ndecoy\r\n'),
   Buffer.alloc(300_000, 7),
 ]);
 
-/** A form as a browser or the SDK writes it. */
+/** Makes a form as a browser or the SDK does. */
 async function formOf(
   ...fields: readonly (readonly [string, string | Buffer])[]
 ): Promise<{ type: string; body: Buffer }> {
@@ -32,7 +32,7 @@ async function formOf(
 }
 const send = (path: string, { type, body }: { readonly type: string; readonly body: Buffer }) =>
   call(`${served.url}${path}`, { body, headers: { 'content-type': type } });
-/** The same form with another value for its model; byte for byte, as that is what is asked for. */
+/** Returns the same bytes with another value for the model. */
 const withModel = (body: Buffer, model: string) =>
   Buffer.from(body.toString('latin1').replace('\r\n\r\npublic\r\n', `\r\n\r\n${model}\r\n`), 'latin1');
 
@@ -47,7 +47,7 @@ describe('a form', () => {
       ],
     ],
     [
-      'behind',
+      'after',
       [
         ['file', sound],
         ['language', 'de'],
@@ -55,7 +55,7 @@ describe('a form', () => {
       ],
     ],
   ] as [string, [string, string | Buffer][]][])(
-    "whose model stands %s the recording goes upstream with the upstream's name in it (C4, C5)",
+    "whose model comes %s the recording goes upstream with the upstream's model name",
     async (_where, fields) => {
       served.answering = json({ text: 'Hello', model: 'served/model' });
       const form = await formOf(...fields);
@@ -63,12 +63,12 @@ describe('a form', () => {
       expect([answer.status, answer.text]).toEqual([200, '{"text":"Hello","model":"hosted_vllm/served/model"}']);
       expect(served.asked[0]?.url).toBe('/v1/audio/transcriptions');
       expect(served.asked[0]?.headers['content-type']).toBe(form.type);
-      // jest would compare the bytes one by one.
+      // `equals` is faster than jest's comparison.
       expect(served.asked[0]?.body.equals(withModel(form.body, 'served/model'))).toBe(true);
     },
   );
 
-  it('gets a model where the path names it (C4)', async () => {
+  it('gets a model field if the path names the model', async () => {
     const form = await formOf(['file', sound]);
     await send('/openai/deployments/public/audio/transcriptions?api-version=1', form);
     const boundary = /boundary=(.*)$/.exec(form.type)?.[1] ?? '';
@@ -76,7 +76,7 @@ describe('a form', () => {
     expect(served.asked[0]?.body.equals(Buffer.concat([Buffer.from(part), form.body]))).toBe(true);
   });
 
-  it('may be answered by events (C4, C7)', async () => {
+  it('may get events as its answer', async () => {
     const text = 'data: {"type":"transcript.text.done","model":"served/model"}\n\n';
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -113,7 +113,7 @@ describe('a form', () => {
       "Invalid multipart payload: the form field 'model' is given more than once.",
       'model',
     ],
-  ])('with %s is refused (C11)', async (_what, fields, part, param) => {
+  ])('with %s is rejected', async (_what, fields, part, param) => {
     const answer = await send('/v1/audio/transcriptions', await formOf(...fields));
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -129,7 +129,7 @@ describe('a form', () => {
     expect(served.asked).toEqual([]);
   });
 
-  it('that is cut off is refused, and so is what is none (C11)', async () => {
+  it('that is incomplete is rejected, and so is a body that is no form', async () => {
     const { type, body } = await formOf(['model', 'public'], ['file', sound]);
     const cut = await send('/v1/audio/transcriptions', { type, body: body.subarray(0, -20) });
     expect([cut.status, cut.text]).toEqual([400, expect.stringContaining('the closing boundary is missing')]);
@@ -140,7 +140,7 @@ describe('a form', () => {
     expect(served.asked).toEqual([]);
   });
 
-  it('larger than allowed is refused (C6)', async () => {
+  it('larger than the limit is rejected', async () => {
     const answer = await send('/v1/audio/transcriptions', await formOf(['file', Buffer.alloc(1_100_000)]));
     expect(answer.status).toBe(413);
   });

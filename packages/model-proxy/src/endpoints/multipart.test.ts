@@ -10,7 +10,7 @@ const scan = (body: string | Buffer, piece = Infinity, boundary = 'xx'): Form =>
 const values = (body: string, form: Form) =>
   form.fields.map(({ name, valueStart, valueEnd }) => [name, body.slice(valueStart, valueEnd)]);
 
-/** Two parts and a decoy of each kind: text that looks like a field, a delimiter that is none. */
+/** Parts with text that looks like a field, and text that looks like a delimiter. */
 const sample = [
   '--xx',
   'Content-Disposition: form-data; name="file"; filename="name=\\"model\\".wav"',
@@ -30,7 +30,7 @@ const sample = [
 ].join('\r\n');
 
 describe('a form', () => {
-  it.each([Infinity, 1, 2, 3, 7, 16])('has its fields where they are, in pieces of %d bytes (C4)', (piece) => {
+  it.each([Infinity, 1, 2, 3, 7, 16])('has the same fields in chunks of %d bytes', (piece) => {
     const form = scan(sample, piece);
     expect(form.start).toBe(0);
     expect(values(sample, form)).toEqual([
@@ -40,7 +40,7 @@ describe('a form', () => {
     ]);
   });
 
-  it('may begin with a preamble, and a part may have no headers (C4)', () => {
+  it('may begin with a preamble, and a part may have no headers', () => {
     const body = 'preamble\r\n--xx\r\n\r\nvalue\r\n--xx--';
     const form = scan(body);
     expect([form.start, values(body, form)]).toEqual([10, [[null, 'value']]]);
@@ -52,7 +52,7 @@ describe('a form', () => {
       '--xx\r\nContent-Disposition: form-data; name="a"\r\n\r\nvalue\r\n--xx\r\n',
       'the closing boundary is missing',
     ],
-    ['nothing', '', 'the closing boundary is missing'],
+    ['an empty body', '', 'the closing boundary is missing'],
     ['another boundary', '--yy\r\n\r\nvalue\r\n--yy--\r\n', 'the closing boundary is missing'],
     ['a longer boundary', '--xx\r\n\r\nvalue\r\n--xxx--\r\n', 'something stands behind a boundary'],
     [
@@ -66,7 +66,7 @@ describe('a form', () => {
       'a part has two names',
     ],
     ['endless headers', `--xx\r\nX: ${'y'.repeat(20_000)}`, 'the headers of a part are too long'],
-  ])('with %s is refused (C11)', (_what, body, message) => {
+  ])('with %s is rejected', (_what, body, message) => {
     expect(() => scan(body)).toThrow(new MultipartError(message));
   });
 });
@@ -84,11 +84,11 @@ describe('a part', () => {
     ['; name="file"; filename="a; name=b; c.wav"', 'file', true],
     ['; name="a; filename=b"', 'a; filename=b', false],
     ['', null, false],
-  ])('with form-data%s is called %j; a file: %j (C4)', (text, name, isFile) => {
+  ])('with form-data%s has the name %j; file: %j', (text, name, isFile) => {
     expect(disposition(text)).toEqual({ name, isFile });
   });
 
-  it('that is a file has no value, whatever its name, and shows when it begins (C4)', () => {
+  it('that is a file has no value, and is listed as soon as it begins', () => {
     const head = '--xx\r\nContent-Disposition: form-data; name="model"; filename="a"\r\n\r\n';
     const scanner = new MultipartScanner('xx', new Set(['model']));
     scanner.push(Buffer.from(head));
@@ -109,7 +109,7 @@ describe('the boundary', () => {
     ['multipart/form-data; boundary=abc; charset=utf-8', 'abc'],
     ['multipart/form-data', undefined],
     ['multipart/form-data; boundary=', undefined],
-  ])('of %s is %s (C4)', (contentType, boundary) => {
+  ])('of %s is %s', (contentType, boundary) => {
     expect(boundaryOf(contentType)).toBe(boundary);
   });
 });

@@ -27,7 +27,7 @@ describe('the path of a request', () => {
     ['/engines/org/gpt%204/chat/completions', 'chat/completions', 'org/gpt 4'],
     ['/openai/deployments/gpt-4/chat/completions?api-version=2024-02-01', 'chat/completions', 'gpt-4'],
     ['/openai/deployments/e/embeddings', 'embeddings', 'e'],
-  ])('%s means %s (C4)', (url, path, model) => {
+  ])('%s is the endpoint %s', (url, path, model) => {
     expect(found(url)).toEqual([path, model]);
   });
 
@@ -42,18 +42,18 @@ describe('the path of a request', () => {
     '/v1/sleep',
     '/v1/fine_tuning/jobs',
     '*',
-  ])('%s is no endpoint with a literal (C4)', (url) => {
+  ])('%s is no endpoint', (url) => {
     expect(found(url)).toBeUndefined();
   });
 });
 
-describe('a path that the configuration opens', () => {
+describe('a path of forwarded_paths', () => {
   it.each([
     ['fim/completions', 'fim/completions'],
     ['/v1/fim/completions', 'fim/completions'],
     ['v1/ocr', 'ocr'],
     ['/v3/new-thing', 'v3/new-thing'],
-  ])('%s is %s below the api_base', (path, below) => {
+  ])('%s is %s below api_base', (path, below) => {
     expect(parseForwardedPath(path)).toBe(below);
   });
 
@@ -70,11 +70,11 @@ describe('a path that the configuration opens', () => {
     '/v1/a b',
     '/.env',
     '/v1/a?b',
-  ])('%j cannot be opened', (path) => {
+  ])('%j is rejected', (path) => {
     expect(parseForwardedPath(path)).toBeUndefined();
   });
 
-  it('is served with and without /v1, and no other path is', () => {
+  it('is served with and without /v1, and no other path is served', () => {
     const opened = new Set(['fim/completions']);
     for (const path of ['/fim/completions', '/v1/fim/completions'])
       expect(forwardedTarget(path, opened)?.endpoint.path).toBe('fim/completions');

@@ -27,14 +27,14 @@ const ask = (headers: Readonly<Record<string, string>>, stream = false) =>
 const TIMEOUT = 'x-litellm-timeout';
 const STREAM_TIMEOUT = 'x-litellm-stream-timeout';
 
-describe("a client's bound for one request", () => {
+describe("a client's timeout for a request", () => {
   it.each([
-    ['nothing', {}, '90.0', '80.5'],
+    ['no header', {}, '90.0', '80.5'],
     ['a timeout', { [TIMEOUT]: '7' }, '7.0', '7.0'],
-    ['one longer than the configured', { [TIMEOUT]: ' 1e5 ' }, '100000.0', '100000.0'],
+    ['a timeout longer than the configured one', { [TIMEOUT]: ' 1e5 ' }, '100000.0', '100000.0'],
     ['a timeout for streams', { [STREAM_TIMEOUT]: '.25' }, '90.0', '0.25'],
     ['both', { [TIMEOUT]: '7', [STREAM_TIMEOUT]: '0.0001' }, '7.0', '0.001'],
-  ])('by %s takes the place of the configured one, and is told (C11, C12)', async (_what, headers, plain, stream) => {
+  ])('%s: replaces the configured timeout, and is in the answer', async (_what, headers, plain, stream) => {
     expect((await ask(headers)).headers[TIMEOUT]).toBe(plain);
     expect((await ask(headers, true)).headers[TIMEOUT]).toBe(stream);
     for (const { headers: sent } of served.asked) expect(Object.keys(sent).join(' ')).not.toContain('litellm');
@@ -44,12 +44,12 @@ describe("a client's bound for one request", () => {
     [TIMEOUT, false, 'total timeout'],
     [TIMEOUT, true, 'first-byte timeout'],
     [STREAM_TIMEOUT, true, 'first-byte timeout'],
-  ])('by %s (stream: %s) ends it with 408 (C11)', async (name, stream, bound) => {
+  ])('%s (stream: %s) ends the request with 408', async (name, stream, bound) => {
     served.answering = () => undefined;
     const asked = ask({ [name]: '0.2' }, stream);
     await waitFor(
       () => served.asked[0],
-      () => 'the upstream was not asked',
+      () => 'the upstream got no request',
     );
     await passTime(300);
     const answer = await asked;
@@ -57,7 +57,7 @@ describe("a client's bound for one request", () => {
     expect(answer.text).toContain(`${bound} - timeout value=0.2`);
   });
 
-  it('of a stream does not end it once it has begun (C7)', async () => {
+  it('does not end a stream that has begun', async () => {
     let finish = (): unknown => undefined;
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -87,7 +87,7 @@ describe("a client's bound for one request", () => {
     [TIMEOUT, '1, 2'],
     [STREAM_TIMEOUT, 'inf'],
     [STREAM_TIMEOUT, '2000001'],
-  ])('of %s: %j is refused (C11)', async (name, value) => {
+  ])('%s: %j is rejected', async (name, value) => {
     const answer = await ask({ [name]: value });
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -104,16 +104,16 @@ describe("a client's bound for one request", () => {
   });
 });
 
-describe('what an answer cost', () => {
+describe('the cost of an answer', () => {
   const COST = 'x-litellm-response-cost';
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-  it('is told where there are prices and the upstream counts (C12)', async () => {
+  it('is a header if there are prices and the upstream counts tokens', async () => {
     served.answering = json({ model: 'served/model', usage });
     expect(Number((await ask({})).headers[COST])).toBeCloseTo(0.02, 10);
   });
 
-  it('is not told where the upstream does not count, nor of a stream, which ends behind its head (C12)', async () => {
+  it('is no header if the upstream counts no tokens, nor for a stream, whose usage comes after its head', async () => {
     expect((await ask({})).headers[COST]).toBeUndefined();
     served.answering = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -123,7 +123,7 @@ describe('what an answer cost', () => {
   });
 
   it.each([{}, { input_cost_per_token: 'much' }, { output_cost_per_token: -1 }, { input_cost_per_token: null }])(
-    'is not told by the prices %j (C12)',
+    'is no header with the prices %j',
     async (modelInfo) => {
       const unpriced = await serveApp({ deployment: { modelInfo } });
       try {

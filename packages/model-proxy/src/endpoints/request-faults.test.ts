@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 afterEach(() => {
-  // Whatever was refused never was upstream.
+  // Rejected requests never go upstream.
   served.asked.length = 0;
 });
 
@@ -32,7 +32,7 @@ describe('a body', () => {
     ['[1]', 'Invalid JSON payload: '],
     ['{"model":"public"} trailing', 'Invalid JSON payload: '],
     ['{"model":"\xff"}', 'Invalid JSON payload: '],
-  ])('%j is refused with the place of its fault (C6, C11)', async (text, begins) => {
+  ])('%j is rejected with the position of its fault', async (text, begins) => {
     const answer = await post(Buffer.from(text, 'latin1'));
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -48,7 +48,7 @@ describe('a body', () => {
       `{"model":"public","mod\\u0065l":"other",${messages}}`,
       "Invalid JSON payload: the key 'model' occurs more than once.",
     ],
-    // To an upstream in Go either of these is `model`.
+    // An upstream in Go reads all of these as `model`.
     [
       `{"model":"public","Model":"other",${messages}}`,
       "Invalid JSON payload: the key 'model' is spelled with capital letters.",
@@ -70,7 +70,7 @@ describe('a body', () => {
       `{"model":"Public",${messages}}`,
       '/chat/completions: Invalid model name passed in model=Public. Call `/v1/models` to view available models for your key. Known models: public.',
     ],
-  ])('%s is refused: %s (C6, C11)', async (text, message) => {
+  ])('%s is rejected: %s', async (text, message) => {
     const answer = await post(text);
     expect([answer.status, answer.json()]).toEqual([400, fault(message, 'model')]);
     expect(served.asked).toEqual([]);
@@ -80,7 +80,7 @@ describe('a body', () => {
     ['/v1/chat/completions', 'messages'],
     ['/v1/completions', 'prompt'],
     ['/v1/embeddings', 'input'],
-  ])('at %s without %s is refused (C11)', async (path, parameter) => {
+  ])('at %s without %s is rejected', async (path, parameter) => {
     const answer = await post('{"model":"public"}', {}, path);
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -100,20 +100,20 @@ describe('a body', () => {
       'multipart/form-data; boundary=x',
       "Unsupported content type 'multipart/form-data; boundary=x': send application/json.",
     ],
-  ])('with %s %s is refused with 415 (C6)', async (name, value, message) => {
+  ])('with %s %s is rejected with 415', async (name, value, message) => {
     const answer = await post(`{"model":"public",${messages}}`, { [name]: value });
     expect([answer.status, answer.json()]).toEqual([415, fault(message, null, '415')]);
     expect(served.asked).toEqual([]);
   });
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'text/plain', 'application/vnd.x+json'])(
-    'as %s is read (C6)',
+    'with content type %s is accepted',
     async (type) => {
       expect((await post(`{"model":"public",${messages}}`, { 'content-type': type })).status).toBe(200);
     },
   );
 
-  it('without a content type is read (C6)', async () => {
+  it('without a content type is accepted', async () => {
     const socket = connect(served.port, '127.0.0.1');
     const text = `{"model":"public",${messages}}`;
     socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
@@ -126,15 +126,15 @@ describe('a body', () => {
 describe('a body that is too large', () => {
   const tooLarge = (size: string) => fault(`Request size is too large.${size} Max size is 0.063 MB.`, null, '413');
 
-  it('is refused by its announced length, and its client reads that while it is still sending (C6)', async () => {
-    // Much more than fits into the buffers between: a client that was cut off would see a reset.
+  it('is rejected by its announced length, and its client gets the error while it is still sending', async () => {
+    // More than all buffers can store: after an early close, the client would see a reset.
     const body = Buffer.alloc(20_000_000, 0x20);
     const answer = await post(body);
     expect([answer.status, answer.json()]).toEqual([413, tooLarge(' Request size is 19.073 MB.')]);
     expect(answer.headers.connection).toBe('close');
   });
 
-  it('is refused when it grows, where no length is announced (C6)', async () => {
+  it('is rejected when it becomes too large without an announced length', async () => {
     const sent = request(`${served.url}/v1/chat/completions`, {
       method: 'POST',
       agent: false,
@@ -148,20 +148,20 @@ describe('a body that is too large', () => {
     expect([response.statusCode, JSON.parse(text)]).toEqual([413, tooLarge('')]);
   });
 
-  it('is not even sent by a client that asks first (C6)', async () => {
+  it('is not sent by a client that waits for 100 Continue', async () => {
     const socket = connect(served.port, '127.0.0.1');
     socket.write(
       'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n',
     );
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    // The server ends it: nothing more can come that it would read.
+    // The server ends the connection, because it would not read the body.
     await once(socket, 'end');
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
     expect(text).not.toContain('100 Continue');
   });
 
-  it('is sent on by a client that asked first where it is not too large (C6)', async () => {
+  it('is sent after 100 Continue if it is not too large', async () => {
     const text = `{"model":"public",${messages}}`;
     const sent = request(`${served.url}/v1/chat/completions`, {
       method: 'POST',
@@ -176,7 +176,7 @@ describe('a body that is too large', () => {
     expect(response.statusCode).toBe(200);
   });
 
-  it('keeps the connection of a client whose small body was refused (C11)', async () => {
+  it('does not close the connection if a small body was rejected', async () => {
     const socket = connect(served.port, '127.0.0.1');
     const text = '{"model":"public"}';
     const one = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
@@ -189,13 +189,13 @@ describe('a body that is too large', () => {
   });
 });
 
-describe('a client that goes away while it sends', () => {
-  it('is a line in the log and nothing upstream (C7)', async () => {
+describe('a client that closes its connection while it sends', () => {
+  it('makes a line in the log and no request upstream', async () => {
     served.lines();
     const socket = connect(served.port, '127.0.0.1');
     socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"model":');
     await once(socket, 'connect');
-    // Answered on another connection behind it: the first one's head has been read by then.
+    // After this answer on another connection, the proxy has read the first head.
     await post(`{"model":"public",${messages}}`);
     served.asked.length = 0;
     served.lines();

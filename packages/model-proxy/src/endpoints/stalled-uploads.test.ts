@@ -16,7 +16,7 @@ const upload = (name: string): Upload => ({
 });
 
 describe('a request that stops in its middle', () => {
-  it('is given up after two looks without a piece, once; others are left alone (C6, C11)', () => {
+  it('is ended once after two checks without a chunk; other requests continue', () => {
     const uploads = watchUploads(1000);
     const [asleep, awake, done] = [upload('asleep'), upload('awake'), upload('done')];
     for (const one of [asleep, awake, done]) uploads.add(one);
@@ -29,7 +29,7 @@ describe('a request that stops in its middle', () => {
     uploads.remove(awake);
     jest.advanceTimersByTime(1000);
     expect(stalled).toEqual(['asleep']);
-    // Nothing is left to look at, and so no timer.
+    // Without uploads, no timer runs.
     expect(jest.getTimerCount()).toBe(0);
   });
 });

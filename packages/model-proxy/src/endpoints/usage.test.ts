@@ -10,7 +10,7 @@ describe('findUsage', () => {
     ['{"usage":{"prompt_tokens_details":null,"prompt_tokens":9,"total_tokens":9}}', 9, 0, 9],
     ['data: {"response":{"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}}\n\ndata: [DONE]\n\n', 3, 4, 7],
     ['{"content":"{\\"usage\\":{\\"prompt_tokens\\":1}}","usage":{"prompt_tokens":2}}', 2, 0, 2],
-  ])('counts the tokens of %s (C12)', (text, inputTokens, outputTokens, totalTokens) => {
+  ])('counts the tokens of %s', (text, inputTokens, outputTokens, totalTokens) => {
     expect(found(text)).toEqual({ inputTokens, outputTokens, totalTokens });
   });
 
@@ -21,7 +21,7 @@ describe('findUsage', () => {
     '{"usage":"prompt_tokens"}',
     '{"text":"\\"usage\\":{\\"prompt_tokens\\":1}"}',
     '{"kind":"usage","prompt_tokens":1}',
-  ])('finds nothing in %s (C12)', (text) => {
+  ])('finds no usage in %s', (text) => {
     expect(found(text)).toBeNull();
   });
 });
