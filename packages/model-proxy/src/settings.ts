@@ -8,7 +8,7 @@ import type { Deployment } from './providers/deployment.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What the member `model` of answers contains: the name with its provider
+ * The content of the member `model` in answers: the name with its provider
  * (`hosted_vllm/gpt-oss-120b`), the upstream's name (`gpt-oss-120b`), or the name that the client
  * requested.
  */

@@ -2,7 +2,7 @@
 import type { Flags } from '../config/load.js';
 import type { Environment } from '../settings.js';
 
-/** What a command line and its environment say. */
+/** The start options of a command line and its environment. */
 export interface StartOptions {
   /** Path of the configuration file; undefined if none was given. */
   readonly file: string | undefined;

@@ -7,7 +7,7 @@ import { entryTable } from './settings.js';
 import { entryNames, reportUnknownKeys } from './unknown-keys.js';
 import type { KeyPath, YamlMapping, YamlNode } from './yaml-node.js';
 
-/** What entries inherit or refer to. */
+/** Settings and credentials that entries inherit or refer to. */
 interface ListInherited extends Inherited {
   /** The mapping `credential_values` by `credential_name`. */
   readonly credentials: ReadonlyMap<string, YamlMapping>;

@@ -16,7 +16,7 @@ import { reportUnknownKeys, paramsNames, type IgnoredSettings } from './unknown-
 import { readTarget, type TargetOptions, type UpstreamTarget } from './upstream-target.js';
 import { toPlain, type KeyPath, type YamlNode } from './yaml-node.js';
 
-/** What every deployment may inherit. */
+/** Settings that deployments inherit. */
 export interface Inherited extends TimeoutSources, TargetOptions {
   readonly tls: TlsResolver;
   readonly ignoredSettings: IgnoredSettings;

@@ -4,7 +4,7 @@ import { defaults } from './defaults.js';
 import type { Block } from './faults.js';
 import type { paramsTable, routerTable, settingsTable } from './settings.js';
 
-/** Where time limits may be set. */
+/** The places in a configuration that set time limits. */
 export interface TimeoutSources {
   readonly settings: Block<typeof settingsTable>;
   readonly router: Block<typeof routerTable>;

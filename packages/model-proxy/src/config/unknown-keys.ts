@@ -106,7 +106,7 @@ export class IgnoredSettings {
   }
 }
 
-/** Where findings about settings are collected. */
+/** Collects findings about settings. */
 export interface Notes {
   readonly findings: Findings;
   readonly ignoredSettings: IgnoredSettings;

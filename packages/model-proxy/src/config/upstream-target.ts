@@ -19,7 +19,7 @@ export interface UpstreamTarget {
   readonly apiKey: string | null;
 }
 
-/** What {@link readTarget} needs besides the entry. */
+/** Options of {@link readTarget}. */
 export interface TargetOptions {
   readonly environment: Environment;
   readonly findings: Findings;

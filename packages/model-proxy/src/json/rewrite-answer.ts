@@ -21,7 +21,7 @@ export interface NullableMembers {
   readonly usage: readonly string[];
 }
 
-/** What to change in an answer. */
+/** The changes to an answer. */
 export interface AnswerRewrite {
   /** Possible positions of the model's name; the first path that leads to a string counts. */
   readonly modelPaths: readonly (readonly string[])[];

@@ -20,7 +20,7 @@ interface HealthEntry {
   readonly model: string;
   readonly api_base: string;
   readonly model_id: string;
-  /** What is wrong; absent for a healthy deployment. */
+  /** The error; absent for a healthy deployment. */
   readonly error?: string;
 }
 

@@ -87,7 +87,7 @@ const answers: readonly [string, string, boolean, readonly string[], string][] =
 
 describe('an answer', () => {
   it.each(answers)(
-    'with %s is the same wherever it is cut, and held back after each piece (C7)',
+    'with %s is the same wherever it is cut, and held back after each piece',
     (_name, text, ends, told, body) => {
       for (let first = 0; first <= text.length; first += 1)
         for (const second of [first, first + 1, first + 2, text.length])
@@ -98,7 +98,7 @@ describe('an answer', () => {
     },
   );
 
-  it('in chunks of any size is what was sent (C7)', () => {
+  it('in chunks of any size is what was sent', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { maxLength: 8 });
     const property = fc.property(pieces, fc.array(fc.nat(), { maxLength: 6 }), fc.boolean(), (texts, places, rests) => {
       const sent = texts.map((text) => Buffer.from(text).toString('latin1'));
@@ -118,7 +118,7 @@ describe('an answer', () => {
     'HTTP/1.1 204 No\r\ncontent-length: 1\r\n\r\n',
     'HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n',
     'HTTP/1.1 304 No\r\ncontent-length: 1\r\n\r\n',
-  ])('behind which more may come than anybody expects is the last of its connection: %j (P1)', (text) => {
+  ])('behind which more may come than anybody expects is the last of its connection: %j', (text) => {
     const { told } = readAll([Buffer.from(text)]);
     expect([told[1]?.split(' ').at(-2), told.at(-1)]).toEqual(['false', 'end false']);
   });
@@ -130,7 +130,7 @@ describe('an answer', () => {
     expect(readAll(cutAt(text(MAX_INTERIM_ANSWERS + 1))).told).toEqual(['begun', 'head']);
   });
 
-  it('that something follows ends where it ends, and says so (P1)', () => {
+  it('that something follows ends where it ends, and says so', () => {
     for (const text of [`${ok}content-length: 1\r\n\r\na`, `${chunked}0\r\n\r\n`, 'HTTP/1.1 204 None\r\n\r\n'])
       expect(readAll([Buffer.from(`${text}HTTP/1.1 200 OK\r\n`)]).told.at(-1)).toBe('end true');
   });
@@ -179,7 +179,7 @@ describe('an answer', () => {
     ['http', `${chunked}1;a\0\r\n`],
     ['http', `${chunked}1;${'x'.repeat(20_000)}`],
     ['http', `${chunked}0\r\n${'a: b\r\n'.repeat(20_000)}`],
-  ])('that can be read in two ways, or in none, is a fault (%s) wherever it is cut: %j (C11, P1)', (kind, text) => {
+  ])('that can be read in two ways, or in none, is a fault (%s) wherever it is cut: %j', (kind, text) => {
     for (let at = 0; at <= Math.min(text.length, 120); at += 1) expect(readAll(cutAt(text, at)).told.at(-1)).toBe(kind);
   });
 
@@ -191,7 +191,7 @@ describe('an answer', () => {
     ['closed', `${chunked}3\r\nab`],
     ['closed', `${chunked}3\r\nabc\r\n`],
     ['closed', `${chunked}0\r\n`],
-  ])('that breaks off is one (%s): %j (C11, P1)', (kind, text) => {
+  ])('that breaks off is one (%s): %j', (kind, text) => {
     expect(readAll([Buffer.from(text)], { ends: true }).told.at(-1)).toBe(kind);
   });
 });

@@ -40,7 +40,7 @@ describe('an answer that is no success', () => {
     [529, 529, 'litellm.APIError: APIError: Hosted_vllmException - ', 'internal_server_error'],
     [302, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
     [999, 500, 'litellm.InternalServerError: InternalServerError: Hosted_vllmException - ', 'internal_server_error'],
-  ])("of status %i is LiteLLM's error of status %i (C11)", (status, answered, head, type) => {
+  ])("of status %i is LiteLLM's error of status %i", (status, answered, head, type) => {
     expect(error(status, { error: { message: 'why' } })).toEqual({
       status: answered,
       kind: 'upstreamStatus',
@@ -51,7 +51,7 @@ describe('an answer that is no success', () => {
     });
   });
 
-  it('keeps the message, the type, the parameter and the code of the upstream (C11)', () => {
+  it('keeps the message, the type, the parameter and the code of the upstream', () => {
     const told = { message: 'must be <= 2.', type: 'invalid_request', param: 'temperature', code: 'too_high' };
     expect(error(400, { error: told })).toEqual({
       status: 400,
@@ -89,7 +89,7 @@ describe('an answer that is no success', () => {
       'the upstream answered 404 without a message',
       'invalid_request_error',
     ],
-  ])('reads %s (C11)', (_name, body, message, type) => {
+  ])('reads %s', (_name, body, message, type) => {
     const told = error(404, body);
     expect([told.message, told.type, told.code]).toEqual([
       `litellm.NotFoundError: NotFoundError: Hosted_vllmException - ${message}${SUFFIX}`,
@@ -98,7 +98,7 @@ describe('an answer that is no success', () => {
     ]);
   });
 
-  it('shortens a page to what it says (C11)', () => {
+  it('shortens a page to what it says', () => {
     const nginx =
       '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>no</h1><hr>nginx/1.22</body></html>';
     expect(error(502, nginx).message).toContain('Hosted_vllmException - 502 Bad Gateway. Received');
@@ -107,7 +107,7 @@ describe('an answer that is no success', () => {
     expect(error(503, page).message.length).toBeLessThan(600);
   });
 
-  it('is bounded, however large its body (C11, P1)', () => {
+  it('is bounded, however large its body', () => {
     const told = error(400, { error: { message: 'x'.repeat(900_000) } });
     expect(told.message.length).toBeLessThan(4300);
     expect(error(400, `{"error":"${'x'.repeat(5_000_000)}"}`).message.length).toBeLessThan(600);
@@ -119,7 +119,7 @@ describe('an answer that is no success', () => {
       expect(error(502, tag.repeat(900_000 / tag.length)).message.length).toBeLessThan(600);
   });
 
-  it('names where a redirect leads, as nobody follows it (C11)', () => {
+  it('names where a redirect leads, as nobody follows it', () => {
     expect(error(301, '', ['content-type', 'text/html', 'location', 'https://host/v2/']).message).toContain(
       'the upstream answered 301, a redirect to https://host/v2/: redirects are not followed, api_base has to name the final address',
     );
@@ -131,7 +131,7 @@ describe('an answer that is no success', () => {
     ['the request exceeds the available context size (4096 tokens)', null],
     ['`inputs` tokens + `max_new_tokens` must be <= 4096', null],
     ['The prompt is longer than the maximum model length of 8192', null],
-  ])('is an error of the context window where it says %j (C11)', (message, code) => {
+  ])('is an error of the context window where it says %j', (message, code) => {
     const told = error(400, { error: { message, code } });
     expect(told.message).toBe(
       `litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - ${message.replace(/\.$/, '')}${SUFFIX}`,
@@ -139,7 +139,7 @@ describe('an answer that is no success', () => {
     expect([told.status, told.code]).toEqual([400, code ?? '400']);
   });
 
-  it('keeps what tells a client when to try again, and nothing else (C11, P1)', () => {
+  it('keeps what tells a client when to try again, and nothing else', () => {
     const headers = [
       'retry-after',
       '7',
@@ -158,7 +158,7 @@ describe('an answer that is no success', () => {
     });
   });
 
-  it('never repeats the key that was refused (C9)', () => {
+  it('never repeats the key that was refused', () => {
     expect(error(401, { error: { message: `Incorrect API key provided: ${KEY}, ${KEY}` } }).message).toContain(
       'Incorrect API key provided: ****, ****',
     );
@@ -192,7 +192,7 @@ describe('a key that the upstream repeats', () => {
 });
 
 describe('what else is a secret', () => {
-  it('is not repeated either: what the headers of the configuration hold (C9)', () => {
+  it('is not repeated either: what the headers of the configuration hold', () => {
     const extraHeaders = { 'x-api-key': 'geheimnis', authorization: 'Bearer other-key', 'x-team': 'blue' };
     const deployment = deploymentAt('https://host/v1', { apiKey: null, extraHeaders });
     const body = Buffer.from('{"error":{"message":"wrong: geheimnis, other-key, of blue"}}');
@@ -213,7 +213,7 @@ describe('what else is a secret', () => {
 });
 
 describe('an answer that ends in good order before its time', () => {
-  it('is an error of the upstream (C7, C11)', () => {
+  it('is an error of the upstream', () => {
     const fault = interruptionFault('answer', selection);
     expect([fault.status, fault.kind, fault.message]).toEqual([
       500,

@@ -3,7 +3,7 @@ import { CONNECTION_LIMITS } from './connection-life.js';
 import { ConnectionPool } from './connection-pool.js';
 
 describe('idle connections', () => {
-  it('are taken from the last one used on, but before they end (C8)', async () => {
+  it('are taken from the last one used on, but before they end', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);
@@ -28,7 +28,7 @@ describe('idle connections', () => {
     await pool.retire();
   });
 
-  it('are passed over when their time is over, however many there are (C8, P1)', async () => {
+  it('are passed over when their time is over, however many there are', async () => {
     let now = 0;
     const destination = { hostname: '127.0.0.1', port: 1, tls: null, tunnel: null };
     const pool = new ConnectionPool(destination, () => now);

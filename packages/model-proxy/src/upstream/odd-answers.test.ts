@@ -129,7 +129,7 @@ const answers = fc
   });
 
 describe('an answer that is nearly HTTP', () => {
-  it("is read as Node's own client reads it, or refused (C11, P1)", async () => {
+  it("is read as Node's own client reads it, or refused", async () => {
     let taken = 0;
     const property = fc.asyncProperty(answers, async ({ text, pieces }) => {
       const here = understoodHere(pieces);

@@ -27,7 +27,7 @@ describe('the ai SDK', () => {
     await upstream.close();
   });
 
-  it('generates a text (P2)', async () => {
+  it('generates a text', async () => {
     const { text, finishReason, usage } = await generateText({
       model: provider(PUBLIC_MODEL),
       prompt: 'three small words',
@@ -35,7 +35,7 @@ describe('the ai SDK', () => {
     expect([text, finishReason, usage.inputTokens, usage.outputTokens]).toEqual([SAID, 'stop', 3, 5]);
   });
 
-  it('streams a text, with its usage (P2)', async () => {
+  it('streams a text, with its usage', async () => {
     const result = streamText({ model: provider(PUBLIC_MODEL), prompt: 'three small words' });
     const parts = [];
     for await (const part of result.textStream) parts.push(part);
@@ -43,7 +43,7 @@ describe('the ai SDK', () => {
     expect((await result.usage).totalTokens).toBe(8);
   });
 
-  it('calls a tool and goes on with its result (P2)', async () => {
+  it('calls a tool and goes on with its result', async () => {
     const { text, steps } = await generateText({
       model: provider(PUBLIC_MODEL),
       prompt: 'three small words',
@@ -60,7 +60,7 @@ describe('the ai SDK', () => {
     expect(text).toContain('rain in sample');
   });
 
-  it('embeds texts (P2)', async () => {
+  it('embeds texts', async () => {
     const { embeddings } = await embedMany({
       model: provider.embeddingModel(PUBLIC_MODEL),
       values: ['one', 'two words'],
@@ -71,7 +71,7 @@ describe('the ai SDK', () => {
     ]);
   });
 
-  it('throws with the status and the words of the error (P2, C11)', async () => {
+  it('throws with the status and the words of the error', async () => {
     const asked = generateText({ model: provider('nobody'), prompt: 'x', maxRetries: 0 });
     await expect(asked).rejects.toBeInstanceOf(APICallError);
     await expect(asked).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe('the ai SDK', () => {
     });
   });
 
-  it('aborts a stream under way, and the upstream is told to stop (P2, C7)', async () => {
+  it('aborts a stream under way, and the upstream is told to stop', async () => {
     const abort = new AbortController();
     const slow = 'word '.repeat(5000);
     const result = streamText({ model: provider(PUBLIC_MODEL), prompt: slow, abortSignal: abort.signal });

@@ -68,7 +68,7 @@ describe('the openai SDK', () => {
       (error: unknown) => error,
     );
 
-  it('completes a chat (P2)', async () => {
+  it('completes a chat', async () => {
     const completion = await client.chat.completions.create(chat);
     expect(completion).toEqual({
       id: expect.stringMatching(/^chatcmpl-/),
@@ -95,14 +95,14 @@ describe('the openai SDK', () => {
     });
   });
 
-  it('gets headers and a request id with the answer (P2, C12)', async () => {
+  it('gets headers and a request id with the answer', async () => {
     const { data, response } = await client.chat.completions.create(chat).withResponse();
     expect(data.choices[0]?.message.content).toBe(SAID);
     expect(response.headers.get('x-litellm-model-group')).toBe(PUBLIC_MODEL);
     expect(response.headers.get('x-litellm-call-id')).toMatch(/^[\da-f-]{36}$/);
   });
 
-  it('streams a chat, token by token, with usage as it asked for (P2)', async () => {
+  it('streams a chat, token by token, with usage as it asked for', async () => {
     const stream = await client.chat.completions.create({
       ...chat,
       stream: true,
@@ -116,7 +116,7 @@ describe('the openai SDK', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('keeps fields and comments in a stream that OpenAI does not know (P2, C7)', async () => {
+  it('keeps fields and comments in a stream that OpenAI does not know', async () => {
     const stream = await client.chat.completions.create({
       ...scripted(
         { write: ': KEEP-ALIVE\n\n' },
@@ -136,12 +136,12 @@ describe('the openai SDK', () => {
     expect(deltas).toEqual([{ reasoning: 'hm…' }, { content: 'yes' }]);
   });
 
-  it('puts a stream together with its own helper (P2)', async () => {
+  it('puts a stream together with its own helper', async () => {
     const runner = client.chat.completions.stream({ model: PUBLIC_MODEL, messages });
     expect((await runner.finalChatCompletion()).choices[0]?.message.content).toBe(SAID);
   });
 
-  it('lets the model call a tool and answer with its result, plain and streamed (P2)', async () => {
+  it('lets the model call a tool and answer with its result, plain and streamed', async () => {
     const weather: { city: string }[] = [];
     const tools = [
       {
@@ -165,7 +165,7 @@ describe('the openai SDK', () => {
     expect(weather).toEqual([{ city: 'Oslo' }, { city: 'Oslo' }]);
   });
 
-  it('completes a text, plain and streamed (P2)', async () => {
+  it('completes a text, plain and streamed', async () => {
     const request = { model: PUBLIC_MODEL, prompt: 'three small words', max_tokens: 4, temperature: 0 };
     const completion = await client.completions.create(request);
     expect(completion.choices[0]).toMatchObject({
@@ -180,7 +180,7 @@ describe('the openai SDK', () => {
     expect(text).toBe('You said: three small');
   });
 
-  it('embeds texts, as numbers and as base64 (P2)', async () => {
+  it('embeds texts, as numbers and as base64', async () => {
     const request = { model: PUBLIC_MODEL, input: ['one', 'two words'] };
     const embedded = [
       [3, 1, 0.5],
@@ -195,7 +195,7 @@ describe('the openai SDK', () => {
     expect(numbers.data.map(({ embedding }) => embedding)).toEqual(embedded);
   });
 
-  it('lists models and retrieves one (P2)', async () => {
+  it('lists models and retrieves one', async () => {
     const models = [];
     for await (const model of client.models.list()) models.push(model);
     expect(models).toEqual([
@@ -205,7 +205,7 @@ describe('the openai SDK', () => {
     await expect(client.models.retrieve('nobody')).rejects.toBeInstanceOf(NotFoundError);
   });
 
-  it('creates responses, plain and streamed (P2)', async () => {
+  it('creates responses, plain and streamed', async () => {
     const request = { model: PUBLIC_MODEL, input: 'three small words' };
     const response = await client.responses.create(request);
     expect([response.output_text, response.model]).toEqual([SAID, ANSWERED_MODEL]);
@@ -218,12 +218,12 @@ describe('the openai SDK', () => {
     );
   });
 
-  it('moderates (P2)', async () => {
+  it('moderates', async () => {
     const moderation = await client.moderations.create({ model: PUBLIC_MODEL, input: 'harmless' });
     expect([moderation.results[0]?.flagged, moderation.model]).toEqual([false, ANSWERED_MODEL]);
   });
 
-  it('transcribes a file, byte for byte (P2, C4)', async () => {
+  it('transcribes a file, byte for byte', async () => {
     const bytes = Buffer.alloc(300_000, 'RIFF\r\n--');
     const file = await toFile(bytes, 'speech.wav');
     const { text } = await client.audio.transcriptions.create({ model: PUBLIC_MODEL, file });
@@ -232,7 +232,7 @@ describe('the openai SDK', () => {
     expect(upstream.last.url).toBe('/v1/audio/transcriptions');
   });
 
-  it('throws the exception of each status (P2, C11)', async () => {
+  it('throws the exception of each status', async () => {
     const code = 'context_length_exceeded';
     expect(
       await failure(refusal(400, { message: 'too long', type: 'invalid_request_error', param: 'messages', code })),
@@ -252,7 +252,7 @@ describe('the openai SDK', () => {
     }
   });
 
-  it('is told of a model that is not there, and of those that are (P2, C11)', async () => {
+  it('is told of a model that is not there, and of those that are', async () => {
     const error = await failure({ ...chat, model: 'nobody' });
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error).toMatchObject({
@@ -261,7 +261,7 @@ describe('the openai SDK', () => {
     });
   });
 
-  it('is told how long to wait, and by itself waits so long and asks again (P2)', async () => {
+  it('is told how long to wait, and by itself waits so long and asks again', async () => {
     const limited = refusal(429, { message: 'slow down' }, { 'retry-after': '17', 'retry-after-ms': '3' });
     const error = await failure(limited);
     expect(error).toBeInstanceOf(RateLimitError);
@@ -271,7 +271,7 @@ describe('the openai SDK', () => {
     expect(upstream.received).toHaveLength(3);
   });
 
-  it('throws its time-out, and the upstream is told to stop (P2, C7)', async () => {
+  it('throws its time-out, and the upstream is told to stop', async () => {
     // The SDK's own timer stands still until the upstream has the request.
     jest.useFakeTimers({ doNotFake: [...REAL_TURNS, 'setInterval', 'clearInterval', 'performance'] });
     try {
@@ -285,7 +285,7 @@ describe('the openai SDK', () => {
     }
   });
 
-  it('aborts before the first token, and the upstream is told to stop (P2, C7)', async () => {
+  it('aborts before the first token, and the upstream is told to stop', async () => {
     const abort = new AbortController();
     const asked = client.chat.completions.create(
       { ...scripted({ hang: true }), stream: true },
@@ -297,7 +297,7 @@ describe('the openai SDK', () => {
     expect(await upstream.ended(received)).toBe('aborted');
   });
 
-  it('aborts a stream under way, and the upstream is told to stop (P2, C7)', async () => {
+  it('aborts a stream under way, and the upstream is told to stop', async () => {
     const chunk =
       '{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}';
     const stream = await client.chat.completions.create({ ...scripted(event(chunk), { hang: true }), stream: true });
@@ -309,7 +309,7 @@ describe('the openai SDK', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('throws what goes wrong within a stream (P2, C7)', async () => {
+  it('throws what goes wrong within a stream', async () => {
     const chunk =
       '{"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}';
     const stream = await client.chat.completions.create({ ...scripted(event(chunk), { cut: 'reset' }), stream: true });
@@ -321,7 +321,7 @@ describe('the openai SDK', () => {
     expect(contents).toEqual(['a']);
   });
 
-  it('does not take an HTML page of a broken gateway for an answer (P2, C11)', async () => {
+  it('does not take an HTML page of a broken gateway for an answer', async () => {
     const page = scripted(
       { head: 502, headers: { 'content-type': 'text/html' } },
       { write: '<h1>Bad Gateway</h1>' },

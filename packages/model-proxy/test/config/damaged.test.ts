@@ -54,7 +54,7 @@ const pieces = fc.constantFrom(
 const damage = fc.record({ at: fc.nat(sample.length), remove: fc.nat(12), put: fc.option(pieces, { nil: '' }) });
 
 describe('a damaged configuration', () => {
-  it('is refused with its faults or taken, but nothing else goes wrong and no key is told (C3, P1)', () => {
+  it('is refused with its faults or taken, but nothing else goes wrong and no key is told', () => {
     fc.assert(
       fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
         const text = damages.reduce(

@@ -35,15 +35,15 @@ describe('whole configuration files', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(['spec-sample', 'everything'])('%s.yaml gives the settings of its golden file (C3)', (name) => {
+  it.each(['spec-sample', 'everything'])('%s.yaml gives the settings of its golden file', (name) => {
     expect(effective(name)).toBe(read(`${name}.effective`));
   });
 
-  it('no secret is among what is shown (C3)', () => {
+  it('no secret is among what is shown', () => {
     expect(effective('everything')).not.toMatch(/sk-|secret/);
   });
 
-  it('docs/reference/model-proxy-configuration.md is what the tables say: npm run generate makes it (C3)', () => {
+  it('docs/reference/model-proxy-configuration.md is what the tables say: npm run generate makes it', () => {
     expect(read('../../../../docs/reference/model-proxy-configuration.md')).toBe(renderConfigurationPage());
   });
 });
@@ -57,7 +57,7 @@ describe('the names that are known', () => {
     },
   );
 
-  it('among the params are no parameters of OpenAI but those that are not built (C10)', () => {
+  it('among the params are no parameters of OpenAI but those that are not built', () => {
     const { settings, groups } = paramsNames;
     expect([...openaiParameters].filter((name) => settings.includes(name))).toEqual(['extra_headers']);
     expect([...openaiParameters].filter((name) => groupOf(groups, name) !== undefined)).toEqual(['max_retries']);

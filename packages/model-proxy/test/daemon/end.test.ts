@@ -53,7 +53,7 @@ async function beginRequest(url: string, path: string): Promise<() => Promise<st
 }
 
 describe('SIGTERM', () => {
-  it('turns readiness off where connections are open already, lets the stream end, and ends with 0 (C2)', async () => {
+  it('turns readiness off where connections are open already, lets the stream end, and ends with 0', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const url = await proxy.address();
     const stream = await beginStream(url, 'readiness');
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('leaves the port open, unready, for as long as it is told to (C2)', async () => {
+  it('leaves the port open, unready, for as long as it is told to', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '600']);
     const url = await proxy.address();
     proxy.signal('SIGTERM');
@@ -84,14 +84,14 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(1);
   });
 
-  it('ends with 0 when the delay has passed (C2)', async () => {
+  it('ends with 0 when the delay has passed', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL, '--drain_delay', '0.2']);
     await proxy.address();
     proxy.signal('SIGTERM');
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('cuts off what lasts longer than the deadline, upstream too, and ends with 0 (C2)', async () => {
+  it('cuts off what lasts longer than the deadline, upstream too, and ends with 0', async () => {
     const file = write('config.yaml', sampleConfig(upstream));
     const proxy = start(['--config', file, ...LOCAL, '--drain_timeout', '0.3']);
     const url = await proxy.address();
@@ -103,7 +103,7 @@ describe('SIGTERM', () => {
     expect(await proxy.finished()).toBe(0);
   });
 
-  it('the second time ends at once (C2)', async () => {
+  it('the second time ends at once', async () => {
     const proxy = start(['--config', write('config.yaml', sampleConfig(upstream)), ...LOCAL]);
     const stream = await beginStream(await proxy.address(), 'never-second');
     proxy.signal('SIGTERM');
@@ -114,7 +114,7 @@ describe('SIGTERM', () => {
     expect(messages(proxy.output, 'warn')).toEqual(['SIGTERM again: exiting immediately']);
   });
 
-  it('is what SIGINT is, a kept-alive connection notwithstanding (C2)', async () => {
+  it('is what SIGINT is, a kept-alive connection notwithstanding', async () => {
     const proxy = start(['--config', write('config.yaml', NOWHERE), ...LOCAL]);
     const agent = new Agent({ keepAlive: true });
     await ask(`${await proxy.address()}/health/liveliness`, agent);
@@ -125,7 +125,7 @@ describe('SIGTERM', () => {
 });
 
 describe('systemd', () => {
-  it('is told that the proxy is ready, reloads and stops (C2, C14)', async () => {
+  it('is told that the proxy is ready, reloads and stops', async () => {
     const [socket, received] = [at('notify'), at('received')];
     // Node has no datagram sockets of the unix kind.
     const program =

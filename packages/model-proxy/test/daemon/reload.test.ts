@@ -35,7 +35,7 @@ const chat = (url: string) =>
   call(`${url}/v1/chat/completions`, { body: { model: PUBLIC_MODEL, messages: [{ role: 'user', content: 'Hello' }] } });
 
 describe('a changed configuration is served without a signal', () => {
-  it('when another file takes its place, time and again (C3)', async () => {
+  it('when another file takes its place, time and again', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     for (const name of ['one', 'two', 'three']) {
@@ -45,7 +45,7 @@ describe('a changed configuration is served without a signal', () => {
     }
   });
 
-  it('when Kubernetes swaps the link to a ConfigMap (C3)', async () => {
+  it('when Kubernetes swaps the link to a ConfigMap', async () => {
     for (const name of ['one', 'two']) {
       mkdirSync(at(`..${name}`));
       write(`..${name}/config.yaml`, named(name));
@@ -59,7 +59,7 @@ describe('a changed configuration is served without a signal', () => {
     await serves(url, 'two');
   });
 
-  it('when it includes another file, and that file changes (C3)', async () => {
+  it('when it includes another file, and that file changes', async () => {
     const file = write('config.yaml', NOWHERE);
     const url = await start(['--config', file, ...LOCAL]).address();
     write('more.yaml', named('one'));
@@ -69,7 +69,7 @@ describe('a changed configuration is served without a signal', () => {
     await serves(url, 'chat', 'two');
   });
 
-  it('when a CA bundle changes: what it trusts is trusted then (C3, C8)', async () => {
+  it('when a CA bundle changes: what it trusts is trusted then', async () => {
     const other = await TestUpstream.start();
     try {
       copyFileSync(other.caFile, at('ca.pem'));
@@ -89,7 +89,7 @@ describe('a changed configuration is served without a signal', () => {
 });
 
 describe('a broken configuration', () => {
-  it('is told with file, line and key, the old one stays, and mending it is enough (C3)', async () => {
+  it('is told with file, line and key, the old one stays, and mending it is enough', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -106,7 +106,7 @@ describe('a broken configuration', () => {
     await serves(url, 'bad');
   });
 
-  it('that is no YAML, or gone, is told once and not again and again (C3)', async () => {
+  it('that is no YAML, or gone, is told once and not again and again', async () => {
     const file = write('config.yaml', named('good'));
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -144,7 +144,7 @@ describe('a configuration that would remove every model', () => {
 });
 
 describe('a hundred signals', () => {
-  it('are few reloads, and hold up no request (C3)', async () => {
+  it('are few reloads, and hold up no request', async () => {
     const proxy = start(['--config', write('config.yaml', named('good')), ...LOCAL]);
     const url = await proxy.address();
     for (let count = 0; count < 100; count += 1) {
@@ -157,7 +157,7 @@ describe('a hundred signals', () => {
 });
 
 describe('what a reload says', () => {
-  it('is what is new: warnings that were said before are not repeated (C3)', async () => {
+  it('is what is new: warnings that were said before are not repeated', async () => {
     const file = write('config.yaml', `${NOWHERE}unknown_one: 1\n`);
     const proxy = start(['--config', file, ...LOCAL]);
     const url = await proxy.address();
@@ -171,7 +171,7 @@ describe('what a reload says', () => {
     expect(await models(url)).toEqual(['chat']);
   });
 
-  it('is a changed key of clients’, which holds at once (C3, C9)', async () => {
+  it('is a changed key of clients’, which holds at once', async () => {
     const withKey = (key: string) => `${NOWHERE}general_settings: {master_key: ${key}}\n`;
     const file = write('config.yaml', withKey('sk-1'));
     const proxy = start(['--config', file, ...LOCAL]);

@@ -13,7 +13,7 @@ const { run, start, write } = daemonFixture();
 const models = (url: string, headers = {}) => call(`${url}/v1/models`, { method: 'GET', headers });
 
 describe('the command line', () => {
-  it('prints help and version, and refuses what it does not know (C2)', async () => {
+  it('prints help and version, and refuses what it does not know', async () => {
     const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;
     };
@@ -62,7 +62,7 @@ describe('the command line', () => {
     expect(await run(args)).toEqual({ code: 78, stdout: '', stderr: `${line}\n` });
   });
 
-  it('starts with LiteLLM’s other flags, each with a line that says what it does: nothing (C2)', async () => {
+  it('starts with LiteLLM’s other flags, each with a line that says what it does: nothing', async () => {
     const file = write('config.yaml', NOWHERE);
     const others = [
       '--num_workers',
@@ -89,7 +89,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('says in one line that the port is in use (C2)', async () => {
+  it('says in one line that the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -104,7 +104,7 @@ describe('the command line', () => {
     await once(other, 'close');
   });
 
-  it('may stand in the environment, and one model needs no file (C2)', async () => {
+  it('may stand in the environment, and one model needs no file', async () => {
     const upstream = await TestUpstream.start({ secure: false });
     try {
       const proxy = start(
@@ -126,7 +126,7 @@ describe('the command line', () => {
     }
   });
 
-  it('finds the file in the environment, too (C2)', async () => {
+  it('finds the file in the environment, too', async () => {
     write('config.yaml', NOWHERE);
     const proxy = start(LOCAL, { env: { CONFIG_FILE_PATH: 'config.yaml' } });
     expect((await models(await proxy.address())).json()).toMatchObject({ data: [{ id: 'chat' }] });
@@ -157,7 +157,7 @@ describe('a configuration without models', () => {
 });
 
 describe('--validate_config', () => {
-  it('prints what holds, and warnings beside it, and ends with 0 (C2)', async () => {
+  it('prints what holds, and warnings beside it, and ends with 0', async () => {
     write('config.yaml', `${NOWHERE}litellm_settings: {drop_parms: true}\n`);
     const { code, stdout, stderr } = await run([
       '--config',
@@ -177,7 +177,7 @@ describe('--validate_config', () => {
   it.each([
     ['--validate_config', ['--validate_config'], 1],
     ['the start', [], 78],
-  ])('and the start say everything that is wrong at once: %s (C2, C3)', async (_what, more, expected) => {
+  ])('and the start say everything that is wrong at once: %s', async (_what, more, expected) => {
     write(
       'config.yaml',
       `${NOWHERE}  - model_name: 5\n    litellm_params: {model: hosted_vllm/x, api_base: x, api_key: os.environ/NOT_SET}\nlitellm_settings: {ssl_verify: /none.pem}\ngeneral_setings: {}\n`,
@@ -199,7 +199,7 @@ describe('--validate_config', () => {
 });
 
 describe('who may ask', () => {
-  it('is everybody where there is no key, with a warning where more than this machine can ask (C9)', async () => {
+  it('is everybody where there is no key, with a warning where more than this machine can ask', async () => {
     const file = write('config.yaml', NOWHERE);
     const proxy = start(['--config', file, '--host', '0.0.0.0', '--port', '0']);
     const url = await proxy.address();
@@ -210,7 +210,7 @@ describe('who may ask', () => {
     ]);
   });
 
-  it('is who has the master key where there is one, of the file or of the environment (C9)', async () => {
+  it('is who has the master key where there is one, of the file or of the environment', async () => {
     const file = write('config.yaml', `${NOWHERE}general_settings: {master_key: os.environ/KEY}\n`);
     const plain = write('plain.yaml', NOWHERE);
     for (const [args, env] of [

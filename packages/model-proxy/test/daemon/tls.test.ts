@@ -40,7 +40,7 @@ describe('HTTPS', () => {
     await install('one');
   });
 
-  it('is served with the certificate of the flags, and with a new one when its files change (C2, C3)', async () => {
+  it('is served with the certificate of the flags, and with a new one when its files change', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     expect(url).toMatch(/^https:/);
@@ -56,7 +56,7 @@ describe('HTTPS', () => {
     expect(second).not.toBe(first);
   });
 
-  it('keeps its certificate where the new pair does not fit (C3)', async () => {
+  it('keeps its certificate where the new pair does not fit', async () => {
     const proxy = start(args());
     const url = await proxy.address();
     const first = await serial(url);

@@ -51,7 +51,7 @@ describe('a client that leaves', () => {
     }
   }
 
-  it('while it is still sending its body: the upstream never hears of it (P1, C6)', async () => {
+  it('while it is still sending its body: the upstream never hears of it', async () => {
     const { proxy, upstream, works } = fixture();
     for (let round = 0; round < 20; round++) {
       const headers = { 'content-type': 'application/json', 'content-length': '100000' };
@@ -66,7 +66,7 @@ describe('a client that leaves', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('between two requests of a crowd harms no other (P1, C7)', async () => {
+  it('between two requests of a crowd harms no other', async () => {
     const { upstream, stream, works } = fixture();
     const crowd = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -86,7 +86,7 @@ describe('a client that leaves', () => {
     await works();
   });
 
-  it('is nobody’s failure: not an error in the log, and no request is in flight any more (P1, C12)', async () => {
+  it('is nobody’s failure: not an error in the log, and no request is in flight any more', async () => {
     const { proxy, upstream, works } = fixture();
     const { sent } = send([{ hang: true }], true, 'who-leaves');
     const received = await upstream.waitForRequest(({ body }) => body !== undefined);

@@ -100,7 +100,7 @@ describe('well-formed bytes of every kind', () => {
   const differ = (seed: number, got: string | undefined, wanted: string) =>
     got === wanted ? undefined : `RACKLESS_SEED=${seed}: ${JSON.stringify(got)} instead of ${JSON.stringify(wanted)}`;
 
-  it('reach the upstream as they were but for the model, in one piece or in many (P1, C6)', async () => {
+  it('reach the upstream as they were but for the model, in one piece or in many', async () => {
     const { proxy, upstream } = fixture();
     const faults = await rounds(async (random, seed) => {
       const mark = `"mark-${seed}"`;
@@ -123,7 +123,7 @@ describe('well-formed bytes of every kind', () => {
   const writes = (bytes: Buffer, random: Random, most: number): readonly Step[] =>
     cut(bytes, random, most).map((piece) => ({ base64: piece.toString('base64') }));
 
-  it('reach the client as they were but for the model, in one piece or in many (P1, C5)', async () => {
+  it('reach the client as they were but for the model, in one piece or in many', async () => {
     const faults = await rounds(async (random, seed) => {
       const text = objectText(random, [['"model"', '"the-reported-one"']]);
       const { text: got } = await asked([...writes(Buffer.from(text), random, 400), { end: true }], false);
@@ -132,7 +132,7 @@ describe('well-formed bytes of every kind', () => {
     expect(faults).toEqual([]);
   });
 
-  it('reach the client as they were but for the model of each event (P1, C7)', async () => {
+  it('reach the client as they were but for the model of each event', async () => {
     const faults = await rounds(async (random, seed) => {
       const line = random.pick(['\n', '\n', '\r\n']);
       const event = () => {

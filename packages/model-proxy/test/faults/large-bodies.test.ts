@@ -95,13 +95,13 @@ describe('the memory of a large body', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   };
 
-  it('is used by the next one once the first was sent (C6)', async () => {
+  it('is used by the next one once the first was sent', async () => {
     await call(url, { body: chat('quick', 'x', 10 * MEGABYTE) });
     const [next] = new BodyBlocks().copy(Buffer.from('y'));
     expect(Buffer.from(next?.buffer ?? new ArrayBuffer()).toString('latin1', 0, 8)).toBe('yxxxxxxx');
   });
 
-  it('is used by no other while the upstream has not read it (C6)', async () => {
+  it('is used by no other while the upstream has not read it', async () => {
     const expected = chat('theirs', 'a', 12 * MEGABYTE);
     const answer = call(url, { body: chat('reluctant', 'a', 12 * MEGABYTE) });
     await reluctant.begun();

@@ -59,7 +59,7 @@ describe('malformed requests', () => {
     expect(kinds.length * EACH).toBeGreaterThan(1000);
   });
 
-  it.each(kinds)('%s: refused, and the upstream never hears of it (P1, C6, C11)', async (kind, make) => {
+  it.each(kinds)('%s: refused, and the upstream never hears of it', async (kind, make) => {
     const random = seededRandom(SEED + kind.length);
     const requests = Array.from({ length: EACH }, () => make(random));
     const faults: string[] = [];
@@ -86,7 +86,7 @@ describe('malformed requests', () => {
 describe('malformed requests among others', () => {
   const fixture = useProxy();
 
-  it('on one connection spoil no other: each is answered, in its turn (P1, C6)', async () => {
+  it('on one connection spoil no other: each is answered, in its turn', async () => {
     const request = (body: string, last = false) =>
       [
         'POST /v1/chat/completions HTTP/1.1',

@@ -85,7 +85,7 @@ describe('a reload under load', () => {
     });
     afterEach(() => proxy.close());
 
-    it('of the same upstream loses none of 50 streams and 100 plain requests (P1, C3)', async () => {
+    it('of the same upstream loses none of 50 streams and 100 plain requests', async () => {
       const under = await load(proxy.url, 'same');
       for (let round = 0; round < 10; round++) {
         proxy.configure(
@@ -97,7 +97,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('to another upstream lets the old requests end at the old one, and sends new ones to the new (P1, C3)', async () => {
+    it('to another upstream lets the old requests end at the old one, and sends new ones to the new', async () => {
       const under = await load(proxy.url, 'other');
       proxy.configure(sampleConfig(other));
       proxy.reload();
@@ -107,7 +107,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('that takes the model away lets its requests end, and refuses new ones (P1, C3)', async () => {
+    it('that takes the model away lets its requests end, and refuses new ones', async () => {
       const under = await load(proxy.url, 'away');
       proxy.configure(sampleConfig(upstream).replace(PUBLIC_MODEL, 'another-model'));
       proxy.reload();
@@ -119,7 +119,7 @@ describe('a reload under load', () => {
       expect(await under.faults()).toEqual([]);
     });
 
-    it('of a broken file changes nothing and says what is broken (P1, C3)', async () => {
+    it('of a broken file changes nothing and says what is broken', async () => {
       const under = await load(proxy.url, 'broken');
       for (const broken of [
         'model_list: [',
@@ -139,7 +139,7 @@ describe('a reload under load', () => {
     });
   });
 
-  it('by SIGHUP, and by a changed file, of the command itself loses none either (P1, C3)', async () => {
+  it('by SIGHUP, and by a changed file, of the command itself loses none either', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-reload-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, sampleConfig(upstream));
@@ -159,7 +159,7 @@ describe('a reload under load', () => {
     }
   });
 
-  it('SIGTERM lets streams end, takes no new connections, and ends with 0 (P1, C2)', async () => {
+  it('SIGTERM lets streams end, takes no new connections, and ends with 0', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rackless-drain-'));
     const file = join(folder, 'config.yaml');
     writeFileSync(file, sampleConfig(upstream));

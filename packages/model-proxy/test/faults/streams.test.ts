@@ -18,7 +18,7 @@ describe('a stream', () => {
   stopTime();
   const fixture = useProxy({ params: ['stream_timeout: 1', 'idle_timeout: 1'] });
 
-  it('that is cut into single bytes arrives event by event as it was (P1, C7)', async () => {
+  it('that is cut into single bytes arrives event by event as it was', async () => {
     const text = `: ping\n\ndata: ${chunk('grüße 😀')}\r\n\r\nevent: x\nid: 7\nretry: 10\ndata:${chunk('b')}\n\ndata: [DONE]\n\n`;
     const bytes = [...Buffer.from(text)].map((byte): Step => ({ base64: Buffer.from([byte]).toString('base64') }));
     const answer = await fixture().stream(...bytes, end);
@@ -26,7 +26,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(text.replaceAll(`"${SAMPLE_MODEL}"`, `"${ANSWERED_MODEL}"`));
   });
 
-  it('is passed on event by event as it arrives, not at its end (P1, C7)', async () => {
+  it('is passed on event by event as it arrives, not at its end', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { gate: 'second' }, event(chunk('b')), { gate: 'third' }, done, end);
     const arrived = (count: number) =>
@@ -42,7 +42,7 @@ describe('a stream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that breaks off (${cut}) between events ends with an error event, after everything that came (P1, C7)`, async () => {
+    it(`that breaks off (${cut}) between events ends with an error event, after everything that came`, async () => {
       const answer = await fixture().stream(event(chunk('a')), event(chunk('b')), { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -53,7 +53,7 @@ describe('a stream', () => {
       await fixture().works();
     });
 
-    it(`that breaks off (${cut}) within an event never passes half an event for a whole one (P1, C7)`, async () => {
+    it(`that breaks off (${cut}) within an event never passes half an event for a whole one`, async () => {
       const answer = await fixture().stream(event(chunk('a')), { write: `data: ${chunk('b').slice(0, -9)}` }, { cut });
       await answer.ended;
       const data = eventData(answer.text);
@@ -61,7 +61,7 @@ describe('a stream', () => {
       expect(data.slice(1).map((text) => errorOf(text).code)).toEqual(['500']);
     });
 
-    it(`that breaks off (${cut}) before its first byte is an error with a status (P1, C7)`, async () => {
+    it(`that breaks off (${cut}) before its first byte is an error with a status`, async () => {
       const answer = await fixture().stream({ head: 200, headers: { 'content-type': 'text/event-stream' } }, { cut });
       expect(await answer.ended).toBe('whole');
       expect(answer.status).toBe(500);
@@ -70,27 +70,27 @@ describe('a stream', () => {
     });
   }
 
-  it('that ends without [DONE] ends so for the client where it has told why it finished: nothing is made up (P1, C7)', async () => {
+  it('that ends without [DONE] ends so for the client where it has told why it finished: nothing is made up', async () => {
     const last = chunk('a').replace('}]}', ',"finish_reason":"stop"}]}');
     const answer = await fixture().stream(event(last), end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${last.replace(SAMPLE_MODEL, ANSWERED_MODEL)}\n\n`);
   });
 
-  it('that ends in good order in the middle of an answer is not taken for a whole one (P1, C7)', async () => {
+  it('that ends in good order in the middle of an answer is not taken for a whole one', async () => {
     const answer = await fixture().stream(event(chunk('a')), end);
     expect(await answer.ended).toBe('whole');
     const [first, error = ''] = eventData(answer.text);
     expect([first, errorOf(error).code]).toEqual([answered('a'), '500']);
   });
 
-  it('that ends without an empty line after its last event loses nothing (P1, C7)', async () => {
+  it('that ends without an empty line after its last event loses nothing', async () => {
     const answer = await fixture().stream(event(chunk('a')), { write: 'data: [DONE]' }, end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${answered('a')}\n\ndata: [DONE]`);
   });
 
-  it('that goes silent ends with a time-out as an error event, and the upstream is left (P1, C11)', async () => {
+  it('that goes silent ends with a time-out as an error event, and the upstream is left', async () => {
     const { upstream, stream } = fixture();
     const answer = await stream(event(chunk('a')), { hang: true });
     await waitFor(
@@ -105,7 +105,7 @@ describe('a stream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('that never starts is a 408 in JSON, and the upstream is left (P1, C11)', async () => {
+  it('that never starts is a 408 in JSON, and the upstream is left', async () => {
     const { upstream, stream } = fixture();
     const answering = stream({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -116,7 +116,7 @@ describe('a stream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('that is slow, each event within the bound, lives longer than the bound (P1, C11)', async () => {
+  it('that is slow, each event within the bound, lives longer than the bound', async () => {
     const { upstream, stream } = fixture();
     const texts = ['0', '1', '2', '3'];
     const answer = await stream(...texts.flatMap((text) => [event(chunk(text)), { gate: text }]), done, end);
@@ -132,7 +132,7 @@ describe('a stream', () => {
     expect(eventData(answer.text)).toEqual([...texts.map(answered), '[DONE]']);
   });
 
-  it('of events that are no JSON passes as it is (P1, C7)', async () => {
+  it('of events that are no JSON passes as it is', async () => {
     const garbage =
       'data: {"model": "x\n\ndata: <html>\n\nnonsense without a colon\n\ndata: \n\n\n\n:\n\ndata: [DONE]\n\n';
     const answer = await fixture().stream({ write: garbage }, end);
@@ -140,7 +140,7 @@ describe('a stream', () => {
     expect(answer.text).toBe(garbage);
   });
 
-  it('of bytes that are no text passes as it is (P1, C7)', async () => {
+  it('of bytes that are no text passes as it is', async () => {
     const bytes = Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0a, 0x0a]);
     const answer = await fixture().stream({ base64: bytes.toString('base64') }, event(chunk('a')), done, end);
     expect(await answer.ended).toBe('whole');
@@ -148,20 +148,20 @@ describe('a stream', () => {
     expect(Buffer.concat(answer.pieces).equals(Buffer.concat([bytes, rest]))).toBe(true);
   });
 
-  it('with one event of megabytes arrives whole (P1, C7)', async () => {
+  it('with one event of megabytes arrives whole', async () => {
     const answer = await fixture().stream(event(chunk('x'.repeat(5_000_000))), done, end);
     expect(await answer.ended).toBe('whole');
     expect(answer.text).toBe(`data: ${answered('x'.repeat(5_000_000))}\n\ndata: [DONE]\n\n`);
   });
 
-  it('with an error among its events passes the error on (P1, C7)', async () => {
+  it('with an error among its events passes the error on', async () => {
     const error = '{"error":{"message":"out of memory","type":"server_error","param":null,"code":"oom"}}';
     const answer = await fixture().stream(event(chunk('a')), event(error), end);
     expect(await answer.ended).toBe('whole');
     expect(eventData(answer.text)).toEqual([answered('a'), error]);
   });
 
-  it('is held up by a client that does not read, and no proxy takes it all (P1, C7)', async () => {
+  it('is held up by a client that does not read, and no proxy takes it all', async () => {
     const { upstream, proxy, works } = fixture();
     // More than the systems' buffers of two connections hold: 37 MB each where they are large.
     const piece = { write: `data: ${chunk('y'.repeat(100_000))}\n\n`, times: 1500 };

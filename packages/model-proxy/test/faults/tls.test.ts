@@ -49,7 +49,7 @@ describe('TLS to an upstream', () => {
     [500, expect.stringMatching(message)],
   ];
 
-  it("of a deployment's own CA bundle holds for it alone, over the general one (P1, C8)", async () => {
+  it("of a deployment's own CA bundle holds for it alone, over the general one", async () => {
     const other = await serve();
     expect(await ask(await start(sampleConfig(other).replace(other.caFile, good.caFile)))).toEqual(
       refused(/certificate/),
@@ -61,13 +61,13 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(own))).toEqual(served);
   });
 
-  it('is not looked at where ssl_verify is false (P1, C8)', async () => {
+  it('is not looked at where ssl_verify is false', async () => {
     const old = await serve({ certificate: (_folder, authority) => authority.issue('old', { expired: true }) });
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: false'] })))).toEqual(served);
     expect(await ask(await start(sampleConfig(old, { params: ['ssl_verify: "False"'] })))).toEqual(served);
   });
 
-  it('shows a client certificate to who wants one, and says so where it has none (P1, C8)', async () => {
+  it('shows a client certificate to who wants one, and says so where it has none', async () => {
     const strict = await serve({ clientCertificates: true });
     const { certFile, keyFile } = await strict.authority.issue('client', { hosts: ['proxy.test'] });
     const shown = [`ssl_certificate: ${certFile}`, `ssl_certificate_key: ${keyFile}`];
@@ -78,7 +78,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(await start(sampleConfig(strict)))).toEqual(refused(/certificate|Connection error/));
   });
 
-  it('to a port that speaks plain HTTP is a 500, as is HTTP to one that speaks TLS (P1, C11)', async () => {
+  it('to a port that speaks plain HTTP is a 500, as is HTTP to one that speaks TLS', async () => {
     const plain = await serve({ secure: false });
     const encrypted = sampleConfig(plain).replace('http://', 'https://');
     expect(await ask(await start(encrypted))).toEqual(refused(/Connection error/));
@@ -88,7 +88,7 @@ describe('TLS to an upstream', () => {
     expect(plain.received).toEqual([]);
   });
 
-  it('trusts a new CA bundle after a reload, without losing a request (P1, C3, C8)', async () => {
+  it('trusts a new CA bundle after a reload, without losing a request', async () => {
     const bundle = join(good.folder, 'bundle.pem');
     const other = await serve();
     writeFileSync(bundle, readFileSync(other.caFile));
@@ -100,7 +100,7 @@ describe('TLS to an upstream', () => {
     expect(await ask(proxy)).toEqual(served);
   });
 
-  it('is agreed on once for many requests, one after the other (P1, C8)', async () => {
+  it('is agreed on once for many requests, one after the other', async () => {
     const upstream = await serve();
     const proxy = await start(sampleConfig(upstream));
     for (let round = 0; round < 20; round++) await ask(proxy);

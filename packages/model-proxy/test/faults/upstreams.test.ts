@@ -12,7 +12,7 @@ describe('an upstream', () => {
   stopTime();
   const fixture = useProxy({ settings: ['request_timeout: 1', 'idle_timeout: 1'] });
 
-  it('that limits requests is a 429 with its Retry-After, plain and streamed (P1, C11)', async () => {
+  it('that limits requests is a 429 with its Retry-After, plain and streamed', async () => {
     const { ask, stream } = fixture();
     const script: readonly Step[] = [
       { head: 429, headers: { ...JSON_TYPE, 'retry-after': '42', 'x-ratelimit-remaining-requests': '0' } },
@@ -46,7 +46,7 @@ describe('an upstream', () => {
     [503, '{"error":{"message":null}}'],
     [529, '['],
   ] as const) {
-    it(`that answers ${status} with ${JSON.stringify(body)} is told in OpenAI's shape with that status (P1, C11)`, async () => {
+    it(`that answers ${status} with ${JSON.stringify(body)} is told in OpenAI's shape with that status`, async () => {
       const answer = await fixture().ask(
         { head: status, headers: JSON_TYPE },
         ...(body === '' ? [] : [{ write: body }]),
@@ -58,14 +58,14 @@ describe('an upstream', () => {
   }
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that breaks off (${cut}) before its answer is a 500 (P1, C11)`, async () => {
+    it(`that breaks off (${cut}) before its answer is a 500`, async () => {
       const { ask, works } = fixture();
       const { status, text } = await ask({ cut });
       expect([status, errorOf(text).type]).toEqual([500, 'internal_server_error']);
       await works();
     });
 
-    it(`that breaks off (${cut}) within its answer is never taken for a whole one (P1, C11)`, async () => {
+    it(`that breaks off (${cut}) within its answer is never taken for a whole one`, async () => {
       const { ask, works } = fixture();
       const half = `{"model":"${SAMPLE_MODEL}","choices":[`;
       const answered = await ask(
@@ -82,7 +82,7 @@ describe('an upstream', () => {
     });
   }
 
-  it('that speaks no HTTP is a 500 (P1, C11)', async () => {
+  it('that speaks no HTTP is a 500', async () => {
     const { ask, works } = fixture();
     for (const raw of [
       'SSH-2.0-OpenSSH\r\n',
@@ -96,13 +96,13 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('whose chunked encoding is broken is a 500 (P1, C11)', async () => {
+  it('whose chunked encoding is broken is a 500', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { status, text } = await fixture().ask({ raw: `${head}5\r\n{"mod\r\nzz\r\n` }, { cut: 'close' });
     expect([status, errorOf(text).code]).toEqual([500, '500']);
   });
 
-  it('that answers more than it said does not spoil the next answer (P1, C11)', async () => {
+  it('that answers more than it said does not spoil the next answer', async () => {
     const { ask, works } = fixture();
     const surplus =
       'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen';
@@ -110,14 +110,14 @@ describe('an upstream', () => {
     for (let round = 0; round < 5; round++) await works();
   });
 
-  it('whose answer is JSON of another shape passes as it is (P1, C5)', async () => {
+  it('whose answer is JSON of another shape passes as it is', async () => {
     for (const text of ['[1,2]', '{"model": 5}', '{"a":{"model":"b"}}', 'null', '"text"', ' {} ']) {
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, { write: text }, end);
       expect([answer.status, answer.text]).toEqual([200, text]);
     }
   });
 
-  it('whose answer is empty or not JSON is a 502 (C5, C11)', async () => {
+  it('whose answer is empty or not JSON is a 502', async () => {
     for (const text of ['', 'plain text', '{"id": "m"', '[1,2', '}', '<html></html>']) {
       const written = text === '' ? [] : [{ write: text }];
       const answer = await fixture().ask({ head: 200, headers: JSON_TYPE }, ...written, end);
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     }
   });
 
-  it('that takes too long is a 408 that names the bound, and is left (P1, C11)', async () => {
+  it('that takes too long is a 408 that names the bound, and is left', async () => {
     const { ask, upstream, works } = fixture();
     const asked = ask({ hang: true });
     await upstream.waitForRequest(({ body }) => body !== undefined);
@@ -140,7 +140,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that stops within its answer is a 408 or a broken connection, never half an answer (P1, C11)', async () => {
+  it('that stops within its answer is a 408 or a broken connection, never half an answer', async () => {
     const { ask, upstream } = fixture();
     const asked = ask({ head: 200, headers: JSON_TYPE }, { write: '{"model":' }, { hang: true }).then(
       ({ status, text }) => [status, errorOf(text).code],
@@ -153,7 +153,7 @@ describe('an upstream', () => {
     expect(await upstream.ended(upstream.last)).toBe('aborted');
   });
 
-  it('with interim answers before its answer is answered once (P1, C11)', async () => {
+  it('with interim answers before its answer is answered once', async () => {
     const raw =
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
     const { status, text } = await fixture().ask({ raw }, { hang: true });
@@ -161,7 +161,7 @@ describe('an upstream', () => {
   });
 
   for (const cut of ['close', 'reset'] as const) {
-    it(`that ends (${cut}) a connection which it seemed to keep loses no request that came just then (P1, C8)`, async () => {
+    it(`that ends (${cut}) a connection which it seemed to keep loses no request that came just then`, async () => {
       const { ask, works } = fixture();
       const raw = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
       for (let round = 0; round < 40; round++) {
@@ -172,14 +172,14 @@ describe('an upstream', () => {
     });
   }
 
-  it('that redirects is not followed: its key goes to nobody else (P1, C9)', async () => {
+  it('that redirects is not followed: its key goes to nobody else', async () => {
     const { ask, upstream } = fixture();
     const { status } = await ask({ head: 307, headers: { location: `${upstream.apiBase}/chat/completions` } }, end);
     expect(status).toBeGreaterThanOrEqual(300);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('that is down is a 500 that names it, and serves again once it is back (P1, C11)', async () => {
+  it('that is down is a 500 that names it, and serves again once it is back', async () => {
     const { ask, stream, upstream, works } = fixture();
     await works();
     await upstream.stop();
@@ -192,7 +192,7 @@ describe('an upstream', () => {
     await works();
   });
 
-  it('that restarts under load fails only what it had begun (P1, C11)', async () => {
+  it('that restarts under load fails only what it had begun', async () => {
     const { ask, upstream, works } = fixture();
     await Promise.all(Array.from({ length: 20 }, works));
     const hanging = Array.from({ length: 20 }, () => ask({ hang: true }));

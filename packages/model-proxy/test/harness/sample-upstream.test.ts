@@ -34,7 +34,7 @@ describe('the sample upstream', () => {
   afterAll(() => upstream.close());
   const chat = { model: SAMPLE_MODEL, messages: [{ role: 'user', content: 'three small words' }] };
 
-  it("answers with the specification's chat completion object, null fields and all (C1)", async () => {
+  it("answers with the specification's chat completion object, null fields and all", async () => {
     const { status, text } = await ask(upstream, 'chat/completions', chat);
     expect(status).toBe(200);
     expect(JSON.parse(text)).toEqual({
@@ -62,7 +62,7 @@ describe('the sample upstream', () => {
     });
   });
 
-  it("answers with the specification's text completion object, null fields and all (C1)", async () => {
+  it("answers with the specification's text completion object, null fields and all", async () => {
     const { text } = await ask(upstream, 'completions', { model: SAMPLE_MODEL, prompt: 'one two', max_tokens: 3 });
     expect(JSON.parse(text)).toEqual({
       id: expect.stringMatching(/^cmpl-/),
@@ -89,7 +89,7 @@ describe('the sample upstream', () => {
     });
   });
 
-  it('lets nobody in without its key, and is believed by nobody without its authority (C1)', async () => {
+  it('lets nobody in without its key, and is believed by nobody without its authority', async () => {
     const { status, text } = await ask(upstream, 'chat/completions', chat, 'wrong');
     expect(status).toBe(401);
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'invalid_api_key' } });
@@ -101,7 +101,7 @@ describe('the sample upstream', () => {
     }
   });
 
-  it('streams tokens, usage where it is asked for, and the end (C1)', async () => {
+  it('streams tokens, usage where it is asked for, and the end', async () => {
     const { text } = await ask(upstream, 'chat/completions', {
       ...chat,
       stream: true,
@@ -113,7 +113,7 @@ describe('the sample upstream', () => {
     expect(events.at(-2)).toContain('"total_tokens":8');
   });
 
-  it('plays the script of a request and remembers what it received and sent (P1)', async () => {
+  it('plays the script of a request and remembers what it received and sent', async () => {
     const script: readonly Step[] = [{ write: ': hello\n\n' }, event('{"n": 1.0}'), done, { end: true }];
     const { text } = await ask(upstream, 'chat/completions', { ...chat, stream: true, script });
     expect(text).toBe(': hello\n\ndata: {"n": 1.0}\n\ndata: [DONE]\n\n');
@@ -123,7 +123,7 @@ describe('the sample upstream', () => {
     expect(await upstream.ended(last)).toBe('answered');
   });
 
-  it('resets a connection below TLS when it is told to (P1)', async () => {
+  it('resets a connection below TLS when it is told to', async () => {
     await expect(
       ask(upstream, 'chat/completions', { ...chat, script: [{ write: 'half' }, { cut: 'reset' }] }),
     ).rejects.toMatchObject({ code: 'ECONNRESET' });

@@ -44,7 +44,7 @@ function marked(mark: string): readonly string[] {
 }
 
 describe('scripts/start proxy', () => {
-  it('serves a sample, prints three lines that work, is harmless twice, and leaves nothing behind after Ctrl-C (C14)', async () => {
+  it('serves a sample, prints three lines that work, is harmless twice, and leaves nothing behind after Ctrl-C', async () => {
     const port = await freePort();
     const mark = `RACKLESS_START_TEST=${port}`;
     const env = { ...process.env, RACKLESS_START_TEST: String(port) };

@@ -22,7 +22,7 @@ const client = (baseURL: string) => new OpenAI({ baseURL, apiKey: 'client-key', 
 
 describe('files and batches', () => {
   it.each(['/v1', '', '/openai/v1', '/openai', '/hosted_vllm/v1'])(
-    'work with the openai SDK at %j, from upload to deletion (C13, P2)',
+    'work with the openai SDK at %j, from upload to deletion',
     async (base) => {
       const openai = client(fixture().proxy.url + base);
       const content = '{"custom_id":"1","body":{"model":"gpt"}}\n';
@@ -47,7 +47,7 @@ describe('files and batches', () => {
     },
   );
 
-  it('work with curl, which names the deployment in the form, in the query or in a header (C13, P2)', async () => {
+  it('work with curl, which names the deployment in the form, in the query or in a header', async () => {
     const { proxy, upstream } = fixture();
     const other = closing(await RawUpstream.start({ apiKey: 'sk-raw-upstream-0123456789' }));
     const both = closing(
@@ -92,7 +92,7 @@ describe('files and batches', () => {
     expect(proxy.url).not.toBe(both.url);
   });
 
-  it('that name their deployment behind the file are refused before all of it has gone to another one (C11, C13)', async () => {
+  it('that name their deployment behind the file are refused before all of it has gone to another one', async () => {
     const { upstream } = fixture();
     const oss = closedEntry('oss', 'hosted_vllm/x', upstream).replace('sk-raw', 'sk-other');
     const proxy = closing(await startTestProxy(configOf(upstream, [closedEntry('gpt', 'openai/x', upstream), oss])));
@@ -114,7 +114,7 @@ describe('files and batches', () => {
     expect(upstream.last.headers.authorization).toBe('Bearer sk-other-upstream-0123456789');
   });
 
-  it('name their deployment in JSON, too, and the upstream does not see it (C13)', async () => {
+  it('name their deployment in JSON, too, and the upstream does not see it', async () => {
     const { proxy, upstream } = fixture();
     const body = { input_file_id: 'f', custom_llm_provider: 'hosted_vllm', endpoint: '/v1/chat/completions' };
     const answer = await call(`${proxy.url}/v1/batches`, { body });
@@ -125,7 +125,7 @@ describe('files and batches', () => {
     });
   });
 
-  it('that could go to several places are a 400 that says how to choose (C11, C13)', async () => {
+  it('that could go to several places are a 400 that says how to choose', async () => {
     const { upstream } = fixture();
     const other = closing(await RawUpstream.start());
     const config = (more: readonly string[]) =>
@@ -155,7 +155,7 @@ describe('files and batches', () => {
 describe('a large upload', () => {
   const MEGABYTE = 1_048_576;
 
-  it('of 300 MB streams through: above max_request_size_mb, whole, and in little memory (C13)', async () => {
+  it('of 300 MB streams through: above max_request_size_mb, whole, and in little memory', async () => {
     const { upstream } = fixture();
     const config = join(upstream.folder, 'config.yaml');
     writeFileSync(config, bothProviders(upstream, [], ['general_settings:', '  max_request_size_mb: 1']), {

@@ -32,7 +32,7 @@ async function proxyWith(params: readonly string[], options: TestProxyOptions = 
 const messageOf = ({ text }: { text: string }) => errorOf(text).message;
 
 describe('an upstream of raw requests', () => {
-  it('that can not be reached is a 500 that says why (C11, C13)', async () => {
+  it('that can not be reached is a 500 that says why', async () => {
     const listening = createTcpServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo; // it listens at TCP
@@ -50,7 +50,7 @@ describe('an upstream of raw requests', () => {
     ]);
   });
 
-  it('is checked against the CA bundle of its deployment, by which the error goes (C8, C11, C13)', async () => {
+  it('is checked against the CA bundle of its deployment, by which the error goes', async () => {
     const { get: trusting } = await proxyWith(['ssl_verify: true']);
     const answer = await trusting();
     expect([answer.status, messageOf(answer)]).toEqual([500, expect.stringContaining('the built-in authorities')]);
@@ -60,7 +60,7 @@ describe('an upstream of raw requests', () => {
     expect((await byVariable.get()).status).toBe(200);
   });
 
-  it('is shown the client certificate of its deployment (C8, C13)', async () => {
+  it('is shown the client certificate of its deployment', async () => {
     const strict = closing(await RawUpstream.start({ clientCertificates: true }));
     const { certFile, keyFile } = await strict.authority.issue('client');
     const withIt = entry('gpt', 'openai/x', strict, [
@@ -73,7 +73,7 @@ describe('an upstream of raw requests', () => {
     expect(messageOf(await call(`${without.url}/openai/v1/x`, { method: 'GET' }))).toContain('client certificate');
   });
 
-  it('may have another certificate after a reload, and connections with the former one are not used (C3, C8, C13)', async () => {
+  it('may have another certificate after a reload, and connections with the former one are not used', async () => {
     const { upstream } = fixture();
     const bundle = join(upstream.folder, 'changing.pem');
     copyFileSync(upstream.caFile, bundle);
@@ -92,7 +92,7 @@ describe('an upstream of raw requests', () => {
   it.each([
     ['firstByteMs', 'first_byte_timeout: 0.2', 'within the first-byte timeout'],
     ['totalMs', 'timeout: 0.2', 'within the total timeout'],
-  ])('that does not answer is a 408 after %s (C11, C13)', async (_name, param, words) => {
+  ])('that does not answer is a 408 after %s', async (_name, param, words) => {
     const { upstream } = fixture();
     upstream.intercept = () => true;
     const { get: ask } = await proxyWith([param]);
@@ -125,25 +125,22 @@ describe('an upstream of raw requests', () => {
     ['x-litellm-timeout', {}, 'within the total timeout'],
     ['x-litellm-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
     ['x-litellm-stream-timeout', { accept: 'text/event-stream' }, 'within the first-byte timeout'],
-  ])(
-    'that does not answer is a 408 after %s of the client, where it accepts %j (C11, C13)',
-    async (name, more, words) => {
-      const { proxy, upstream } = fixture();
-      upstream.intercept = () => true;
-      const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
-      await upstream.asked();
-      await passTime(300);
-      const answer = await asked;
-      expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
-        408,
-        expect.stringContaining(words),
-        '0.2',
-      ]);
-      expect(upstream.last.headers[name]).toBeUndefined();
-    },
-  );
+  ])('that does not answer is a 408 after %s of the client, where it accepts %j', async (name, more, words) => {
+    const { proxy, upstream } = fixture();
+    upstream.intercept = () => true;
+    const asked = call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { [name]: '0.2', ...more } });
+    await upstream.asked();
+    await passTime(300);
+    const answer = await asked;
+    expect([answer.status, messageOf(answer), answer.headers['x-litellm-timeout']]).toEqual([
+      408,
+      expect.stringContaining(words),
+      '0.2',
+    ]);
+    expect(upstream.last.headers[name]).toBeUndefined();
+  });
 
-  it('is not asked where the client bounds it by no number (C11, C13)', async () => {
+  it('is not asked where the client bounds it by no number', async () => {
     const { proxy, upstream } = fixture();
     const answer = await call(`${proxy.url}/openai/v1/x`, { method: 'GET', headers: { 'x-litellm-timeout': 'soon' } });
     expect([answer.status, messageOf(answer)]).toEqual([
@@ -153,7 +150,7 @@ describe('an upstream of raw requests', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it('that does not finish its handshake is a 408 after connect_timeout (C8, C11, C13)', async () => {
+  it('that does not finish its handshake is a 408 after connect_timeout', async () => {
     const silent = createTcpServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const held: Socket[] = [];
@@ -172,7 +169,7 @@ describe('an upstream of raw requests', () => {
     silent.close();
   });
 
-  it('that falls silent in the middle of its answer is cut off after idle_timeout (C11, C13)', async () => {
+  it('that falls silent in the middle of its answer is cut off after idle_timeout', async () => {
     const { upstream } = fixture();
     upstream.intercept = (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/plain' }).write('half');
@@ -190,7 +187,7 @@ describe('an upstream of raw requests', () => {
     );
   });
 
-  it.each(['breaks off', 'is reset'])('whose answer %s is cut off at the client, not ended (C11, C13)', async (how) => {
+  it.each(['breaks off', 'is reset'])('whose answer %s is cut off at the client, not ended', async (how) => {
     const { upstream, proxy } = fixture();
     for (const headers of [{ 'content-length': '100' }, {}]) {
       upstream.intercept = (_request, response) => response.writeHead(200, headers).write('half');
@@ -207,7 +204,7 @@ describe('an upstream of raw requests', () => {
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'no HTTP/1.1'],
     ['nothing', '', 'closed the connection before it answered'],
     ['too large a head', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`, 'head of the answer'],
-  ])('that answers %s is a 500 that says so (C11, C13)', async (_what, bytes, words) => {
+  ])('that answers %s is a 500 that says so', async (_what, bytes, words) => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(bytes));
@@ -220,7 +217,7 @@ describe('an upstream of raw requests', () => {
     server.close();
   });
 
-  it('is reached by way of a forward proxy: a tunnel for https, whole URLs for http, each with its account (C8, C13)', async () => {
+  it('is reached by way of a forward proxy: a tunnel for https, whole URLs for http, each with its account', async () => {
     const asked: string[] = [];
     const forward = createServer((request, response) => {
       asked.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -262,7 +259,7 @@ describe('an upstream of raw requests', () => {
 });
 
 describe('a client of raw requests', () => {
-  it.each(['before the answer', 'in its middle'])('that goes %s ends the request upstream (C7, C13)', async (when) => {
+  it.each(['before the answer', 'in its middle'])('that goes %s ends the request upstream', async (when) => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (_request, response) => {
       if (when === 'in its middle')
@@ -283,7 +280,7 @@ describe('a client of raw requests', () => {
     );
   });
 
-  it('that goes in the middle of its upload ends it upstream (C7, C13)', async () => {
+  it('that goes in the middle of its upload ends it upstream', async () => {
     const { proxy, upstream } = fixture();
     const socket = connect(proxy.port, '127.0.0.1');
     const body = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
@@ -302,7 +299,7 @@ describe('a client of raw requests', () => {
     expect(seen.body).toBeUndefined();
   });
 
-  it('hears the answer of an upstream that does not want the rest of an upload (C13)', async () => {
+  it('hears the answer of an upstream that does not want the rest of an upload', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = (request, response) => {
       response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
@@ -317,7 +314,7 @@ describe('a client of raw requests', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*too large/i);
   });
 
-  it('that waits for leave gets it once it is clear that it may send, and not otherwise (C13)', async () => {
+  it('that waits for leave gets it once it is clear that it may send, and not otherwise', async () => {
     const { proxy, upstream } = fixture();
     const wait = (path: string, method: string) =>
       exchangeBytes(
@@ -332,7 +329,7 @@ describe('a client of raw requests', () => {
     expect(upstream.seen.every(({ headers }) => headers.expect === undefined)).toBe(true);
   });
 
-  it('that reads slowly holds its upstream up (C13)', async () => {
+  it('that reads slowly holds its upstream up', async () => {
     const { proxy, upstream } = fixture();
     let written = 0;
     const size = 64 * 1024 * 1024;
@@ -368,7 +365,7 @@ describe('a client of raw requests', () => {
 });
 
 describe('OpenAI by the environment', () => {
-  it('serves /openai/… where no model of it is configured (C13)', async () => {
+  it('serves /openai/… where no model of it is configured', async () => {
     const plain = closing(await RawUpstream.start({ secure: false, apiKey: 'sk-of-environment' }));
     const { upstream } = fixture();
     const environment = { OPENAI_API_KEY: 'sk-of-environment', OPENAI_API_BASE: plain.apiBase };

@@ -84,7 +84,7 @@ const lineOf = (part: string) =>
   );
 
 describe('a WebSocket', () => {
-  it('carries texts, binary and large frames in both directions, and the close with its code (C13)', async () => {
+  it('carries texts, binary and large frames in both directions, and the close with its code', async () => {
     const socket = await opened();
     socket.send('hello');
     expect(await message(socket)).toEqual({ data: Buffer.from('hello'), isBinary: false });
@@ -100,13 +100,13 @@ describe('a WebSocket', () => {
     expect(await atUpstream).toEqual({ code: 4001, reason: 'enough' });
   });
 
-  it('is closed by the upstream with its own code (C13)', async () => {
+  it('is closed by the upstream with its own code', async () => {
     const socket = await opened();
     (await upstreamEnd()).close(1011, 'session expired');
     expect(await closed(socket)).toEqual({ code: 1011, reason: 'session expired' });
   });
 
-  it('keeps pings, and what one side says before the other has said anything (C13)', async () => {
+  it('keeps pings, and what one side says before the other has said anything', async () => {
     const { upstream } = fixture();
     upstream.onWebSocket = (socket) => socket.send('{"type":"session.created"}');
     const socket = opening('/realtime?model=gpt');
@@ -123,7 +123,7 @@ describe('a WebSocket', () => {
     ['/openai/v1/realtime?model=gpt', '/v1/realtime?model=gpt-upstream'],
     ['/openai/realtime?model=gpt-realtime', '/v1/realtime?model=gpt-realtime'],
     ['/vllm/v1/realtime?model=oss', '/v1/realtime?model=org%2Foss'],
-  ])('at %s asks for %s, with the key of its deployment (C9, C13)', async (path, url) => {
+  ])('at %s asks for %s, with the key of its deployment', async (path, url) => {
     const socket = await opened(path, { headers: { ...withKey, 'OpenAI-Beta': 'realtime=v1', cookie: 'a=client' } });
     const { last } = fixture().upstream;
     expect([last.url, last.headers.authorization, last.headers['openai-beta'], last.headers.cookie]).toEqual([
@@ -136,7 +136,7 @@ describe('a WebSocket', () => {
     socket.terminate();
   });
 
-  it('takes the key of this proxy as browsers send it, and keeps it from the upstream (C9, C13)', async () => {
+  it('takes the key of this proxy as browsers send it, and keeps it from the upstream', async () => {
     const protocols = ['realtime', `openai-insecure-api-key.${MASTER}`, 'openai-beta.realtime-v1'];
     const socket = await opened('/v1/realtime?model=gpt', { protocols, headers: {} });
     expect(socket.protocol).toBe('realtime');
@@ -152,7 +152,7 @@ describe('a WebSocket', () => {
     { headers: { authorization: 'Bearer wrong' } },
     { headers: { 'api-key': 'wrong' } },
     { headers: {}, protocols: ['realtime', 'openai-insecure-api-key.wrong'] },
-  ])('needs the key of this proxy: %j is 401 (C9, C13)', async (options) => {
+  ])('needs the key of this proxy: %j is 401', async (options) => {
     const { status, headers, text } = await refused('/v1/realtime?model=gpt', options);
     expect([status, headers['www-authenticate'], headers.connection]).toEqual([401, 'Bearer', 'close']);
     expect(JSON.parse(text)).toMatchObject({ error: { code: '401' } });
@@ -164,7 +164,7 @@ describe('a WebSocket', () => {
     ['/v1/realtime?model=nobody', 400, 'Invalid model name passed in model=nobody'],
     ['/v1/files', 404, 'There is no WebSocket'],
     ['/nowhere', 404, 'There is no WebSocket'],
-  ])('at %s is refused with %d (C11, C13)', async (path, status, words) => {
+  ])('at %s is refused with %d', async (path, status, words) => {
     const answer = await refused(path);
     expect([answer.status, answer.headers['content-type'], answer.headers['x-request-id'] !== undefined]).toEqual([
       status,
@@ -175,7 +175,7 @@ describe('a WebSocket', () => {
     expect(fixture().upstream.seen).toEqual([]);
   });
 
-  it('that is asked for by another method than GET is 405 (C11, C13)', async () => {
+  it('that is asked for by another method than GET is 405', async () => {
     const { proxy } = fixture();
     const head = `POST /v1/realtime?model=gpt HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${MASTER}\r\n`;
     const asked = `${head}connection: upgrade\r\nupgrade: websocket\r\ncontent-length: 0\r\n\r\n`;
@@ -233,7 +233,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('that is asked for behind a request that is not answered yet costs this connection, and no other (C13)', async () => {
+  it('that is asked for behind a request that is not answered yet costs this connection, and no other', async () => {
     const { proxy, upstream } = fixture();
     upstream.intercept = () => true;
     const key = `host: a\r\nauthorization: Bearer ${MASTER}\r\n`;
@@ -243,7 +243,7 @@ describe('a WebSocket', () => {
     (await opened()).terminate();
   });
 
-  it('is refused as its upstream refuses it, with status, body and headers (C11, C13)', async () => {
+  it('is refused as its upstream refuses it, with status, body and headers', async () => {
     const { upstream } = fixture();
     const error = { error: { message: 'no such model', type: 'invalid_request_error', param: null, code: null } };
     for (const status of [401, 403, 404, 429, 503]) {
@@ -261,7 +261,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('whose upstream can not be reached is a 500 that says why (C11, C13)', async () => {
+  it('whose upstream can not be reached is a 500 that says why', async () => {
     const listening = createServer();
     listening.listen(0, '127.0.0.1');
     await once(listening, 'listening');
@@ -289,7 +289,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('whose upstream crashes ends at the client, too (C13)', async () => {
+  it('whose upstream crashes ends at the client, too', async () => {
     const socket = await opened();
     await upstreamEnd();
     const ended = closed(socket);
@@ -301,14 +301,14 @@ describe('a WebSocket', () => {
     again.terminate();
   });
 
-  it('whose client goes without a word ends at the upstream, too (C7, C13)', async () => {
+  it('whose client goes without a word ends at the upstream, too', async () => {
     const socket = await opened();
     const atUpstream = closed(await upstreamEnd());
     socket.terminate();
     expect((await atUpstream).code).toBe(1006);
   });
 
-  it('whose client goes before it is answered leaves no handshake behind (C7, C13)', async () => {
+  it('whose client goes before it is answered leaves no handshake behind', async () => {
     const { upstream } = fixture();
     const ended = new Promise<void>((resolve) => {
       upstream.onUpgrade = (_request, upstreamSocket) => {
@@ -330,7 +330,7 @@ describe('a WebSocket', () => {
     expect(await lineOf('/v1/realtime 499')).toContain('gone=true');
   });
 
-  it('waits for a handshake as long as it may, and no longer (C11, C13)', async () => {
+  it('waits for a handshake as long as it may, and no longer', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('slow', 'openai/x', upstream, ['stream_timeout: 0.2'])]),
@@ -347,7 +347,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('waits for a handshake as long as its client says (C11, C13)', async () => {
+  it('waits for a handshake as long as its client says', async () => {
     const { upstream } = fixture();
     upstream.onUpgrade = (_request, socket) => !socket.on('error', () => undefined).resume().destroyed;
     const headers = { ...withKey, 'x-litellm-stream-timeout': '0.2' };
@@ -358,7 +358,7 @@ describe('a WebSocket', () => {
     expect([status, text]).toEqual([408, expect.stringContaining('within the first-byte timeout')]);
   });
 
-  it('is cut after idle_timeout if its upstream refuses it with a body that has no end', async () => {
+  it('is cut after idle_timeout if its upstream rejects it with a body without end', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('slow', 'openai/x', upstream, ['idle_timeout: 0.3'])]),
@@ -376,7 +376,7 @@ describe('a WebSocket', () => {
         () => 'the upstream was not asked',
       );
       const ended = once(sent, 'close');
-      // Bytes begin the limit again.
+      // Bytes start the limit anew.
       for (let piece = 0; piece < 3; piece += 1) {
         sent.write('1\r\nx\r\n');
         await passTime(200);
@@ -390,7 +390,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  it('that nobody says anything in ends after idle_timeout (C11, C13)', async () => {
+  it('without frames ends after idle_timeout', async () => {
     const { upstream } = fixture();
     const proxy = await startTestProxy(
       configOf(upstream, [entry('idle', 'openai/x', upstream, ['idle_timeout: 0.3'])]),
@@ -398,7 +398,7 @@ describe('a WebSocket', () => {
     try {
       const socket = await opened('/v1/realtime?model=idle', { port: proxy.port });
       const [atClient, atUpstream] = [closed(socket), closed(await upstreamEnd())];
-      // Bytes begin the limit again.
+      // Bytes start the limit anew.
       await passTime(250);
       socket.send('hello');
       await message(socket);
@@ -426,7 +426,7 @@ describe('a WebSocket', () => {
       });
     };
 
-    it('tells both sides, with a close frame of 1001 (C2, C13)', async () => {
+    it('tells both sides, with a close frame of 1001', async () => {
       const proxy = await shortLived();
       const socket = await opened('/v1/realtime?model=gpt', { port: proxy.port });
       const ends = [closed(socket), closed(await upstreamEnd())];
@@ -436,7 +436,7 @@ describe('a WebSocket', () => {
       await ended;
     });
 
-    it('tells a client only when the frame that is on its way is whole (C2, C13)', async () => {
+    it('tells a client only when the frame that is on its way is whole', async () => {
       const sockets: Duplex[] = [];
       fixture().upstream.onUpgrade = (request, socket) => {
         const accept = createHash('sha1').update(`${request.headers['sec-websocket-key'] ?? ''}${WEBSOCKET_ID}`);
@@ -461,7 +461,7 @@ describe('a WebSocket', () => {
       for (const one of sockets) one.destroy();
     });
 
-    it('cuts what does not come to the end of its frame (C2, C13)', async () => {
+    it('cuts what does not come to the end of its frame', async () => {
       const proxy = await shortLived();
       const port = proxy.port;
       const head =
@@ -490,7 +490,7 @@ describe('a WebSocket', () => {
     });
   });
 
-  it('whose client reads slowly holds its upstream up, and loses nothing (C13)', async () => {
+  it('whose client reads slowly holds its upstream up, and loses nothing', async () => {
     const { upstream } = fixture();
     const frames = 64;
     const size = 1_048_576;
@@ -516,7 +516,7 @@ describe('a WebSocket', () => {
     expect(seen).toEqual(Array.from({ length: frames }, (_none, index) => [index, size]).flat());
   });
 
-  it('is one line in the log and one request in the metrics, when it is over (C12, C13)', async () => {
+  it('is one line in the log and one request in the metrics, when it is over', async () => {
     const socket = await opened('/v1/realtime?model=gpt&logged=1');
     socket.close();
     await closed(socket);

@@ -23,7 +23,7 @@ async function aborted({ socket }: Visit, abort: () => void): Promise<void> {
 }
 
 describe('an aborted request', () => {
-  it('ends the connection before the head of the answer, silently (C7)', async () => {
+  it('ends the connection before the head of the answer, silently', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const asked = send(upstream, deployment);
     const visit = await server.visited(1);
@@ -35,7 +35,7 @@ describe('an aborted request', () => {
     expect(asked.told).toEqual([]);
   });
 
-  it('ends the connection in the middle of the answer (C7)', async () => {
+  it('ends the connection in the middle of the answer', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
     );
@@ -46,7 +46,7 @@ describe('an aborted request', () => {
     expect(asked.told).toEqual(['head', 'data']);
   });
 
-  it('ends the connection while the body is still being written (C7)', async () => {
+  it('ends the connection while the body is still being written', async () => {
     let reads = false;
     const { server, deployment, upstream } = await start(({ socket }) => {
       if (!reads) socket.pause();
@@ -67,7 +67,7 @@ describe('an aborted request', () => {
     expect(asked.told).toEqual([]);
   });
 
-  it('is not begun when it was aborted while connecting (C7)', async () => {
+  it('is not begun when it was aborted while connecting', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     const asked = send(upstream, deployment);
     asked.call?.abort();
@@ -77,7 +77,7 @@ describe('an aborted request', () => {
     expect(asked.told).toEqual([]);
   });
 
-  it('may be aborted from its own callbacks, twice, and after its end (C7)', async () => {
+  it('may be aborted from its own callbacks, twice, and after its end', async () => {
     const { deployment, upstream } = await start(answering(() => answerOf('{"a":1}')));
     const asked = send(upstream, deployment, {}, () => {
       asked.call?.abort();
@@ -98,7 +98,7 @@ describe('an aborted request', () => {
 });
 
 describe('a client that does not read', () => {
-  it('holds the upstream back, and gets everything in the end (C7)', async () => {
+  it('holds the upstream back, and gets everything in the end', async () => {
     const total = 64 * 1024 * 1024;
     let written = 0;
     const piece = Buffer.alloc(65_536, 'x');
@@ -147,7 +147,7 @@ describe('a client that does not read', () => {
     expect(received).toBe(total);
   });
 
-  it('is told no more than what had been read when it paused (C7)', async () => {
+  it('is told no more than what had been read when it paused', async () => {
     const { server, deployment, upstream } = await start(
       answering(() => 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n'),
     );

@@ -78,7 +78,7 @@ const broken: readonly [string, string, string, string][] = [
 ];
 
 describe('an upstream that answers', () => {
-  it.each(broken)('%s is an error that says so, told once (C11, P1)', async (_name, text, kind, words) => {
+  it.each(broken)('%s is an error that says so, told once', async (_name, text, kind, words) => {
     const { deployment, upstream } = await start(({ socket }) => socket.end(text, 'latin1'));
     const { error, told } = await ask(upstream, deployment);
     expect([error?.status, error?.kind, told.filter((one) => one === 'error' || one === 'end')]).toEqual([
@@ -92,7 +92,7 @@ describe('an upstream that answers', () => {
     );
   });
 
-  it('without a length ends with its connection (C7)', async () => {
+  it('without a length ends with its connection', async () => {
     const { deployment, upstream } = await start(({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\nabc'));
     const asked = await ask(upstream, deployment);
     expect([asked.text, asked.told]).toEqual(['abc', ['head', 'data', 'end']]);
@@ -102,23 +102,20 @@ describe('an upstream that answers', () => {
     ['a length', 'content-length: 900000'],
     ['chunks', 'transfer-encoding: chunked'],
     ['no length', 'connection: close'],
-  ])(
-    'with %s and is reset while its client does not read breaks off, and nothing else does (P1)',
-    async (_name, header) => {
-      const { server, deployment, upstream } = await start(({ socket }) => {
-        socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
-        socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
-      });
-      const asked = send(upstream, deployment, {}, () => asked.call?.pause());
-      await asked.received(3);
-      server.visits[0]?.socket.resetAndDestroy();
-      await asked.over();
-      expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
-      expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
-    },
-  );
+  ])('with %s and is reset while its client does not read breaks off, and nothing else does', async (_name, header) => {
+    const { server, deployment, upstream } = await start(({ socket }) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n`);
+      socket.write(header.startsWith('transfer') ? '3\r\nabc\r\n' : 'abc');
+    });
+    const asked = send(upstream, deployment, {}, () => asked.call?.pause());
+    await asked.received(3);
+    server.visits[0]?.socket.resetAndDestroy();
+    await asked.over();
+    expect([asked.text, asked.error?.kind]).toEqual(['abc', 'malformedAnswer']);
+    expect(asked.error?.message).toContain('reset the connection in the middle of its answer');
+  });
 
-  it('whole, and is reset before its client has read it, is whole (P1)', async () => {
+  it('whole, and is reset before its client has read it, is whole', async () => {
     const { server, deployment, upstream } = await start(({ socket, index }) => {
       if (index === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 30003\r\n\r\nabc');
       else socket.end('HTTP/1.1 200 OK\r\n\r\n');
@@ -135,7 +132,7 @@ describe('an upstream that answers', () => {
     expect([asked.bytes.length, asked.error]).toEqual([30_003, undefined]);
   });
 
-  it('more than one answer to a request loses its connection, not the next request (P1)', async () => {
+  it('more than one answer to a request loses its connection, not the next request', async () => {
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
     const { deployment, upstream } = await start(({ socket }) =>
       socket.write(`${ok}HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n`),
@@ -148,7 +145,7 @@ describe('an upstream that answers', () => {
 });
 
 describe('an upstream that cannot be reached', () => {
-  it('is named with its port when it refuses (C11)', async () => {
+  it('is named with its port when it refuses', async () => {
     const { server, deployment, upstream } = await start(() => undefined);
     const { port } = server;
     await server.close();
@@ -160,7 +157,7 @@ describe('an upstream that cannot be reached', () => {
     expect([error?.status, error?.kind, told]).toEqual([500, 'connection', ['error']]);
   });
 
-  it('is named when there is no such host (C11)', async () => {
+  it('is named when there is no such host', async () => {
     const deployment = deploymentAt('http://no-such-host.invalid/v1');
     const { error } = await ask(closing(upstreamFor([deployment])), deployment);
     expect(error?.kind).toBe('connection');

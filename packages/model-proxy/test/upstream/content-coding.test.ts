@@ -35,7 +35,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     ['deflate', deflateSync(text)],
     ['br', brotliCompressSync(text)],
     ['identity', Buffer.from(text)],
-  ])('arrives decoded from %s, without the headers that are untrue then (C6)', async (coding, body) => {
+  ])('arrives decoded from %s, without the headers that are untrue then', async (coding, body) => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': coding, 'content-length': body.length }).end(body);
     });
@@ -47,7 +47,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     }
   });
 
-  it('arrives event by event (C6, C7)', async () => {
+  it('arrives event by event', async () => {
     const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH });
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -64,7 +64,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     expect((await asked.over()).text).toBe('data: {}\n\n'.repeat(3));
   });
 
-  it('is held back while the client does not read (C7)', async () => {
+  it('is held back while the client does not read', async () => {
     const large = Buffer.alloc(32 * 1024 * 1024);
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large, { level: 1 }));
@@ -86,7 +86,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     expect(received).toBe(large.length);
   });
 
-  it('is an error where it cannot be decoded (C11)', async () => {
+  it('is an error where it cannot be decoded', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
     });
@@ -95,7 +95,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     expect(error?.message).toContain('cannot be decoded: incorrect header check');
   });
 
-  it('is an error where it breaks off within the coding (C11)', async () => {
+  it('is an error where it breaks off within the coding', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text).subarray(0, 40));
     });
@@ -106,7 +106,7 @@ describe('an answer that is compressed though nobody asked for it', () => {
     ]);
   });
 
-  it('is an error before its head where the coding is unknown (C11)', async () => {
+  it('is an error before its head where the coding is unknown', async () => {
     const { deployment, upstream } = await start((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('?');
     });

@@ -40,7 +40,7 @@ const ROUNDS = 20;
 const body = Buffer.alloc(20_000_000, 'a');
 
 describe('an answer that comes before the request has been sent', () => {
-  it('is read though the connection is reset behind it (C7, C11)', async () => {
+  it('is read though the connection is reset behind it', async () => {
     const deployment = deploymentAt(apiBase);
     const upstream = upstreamFor([deployment]);
     const told: string[] = [];
@@ -52,7 +52,7 @@ describe('an answer that comes before the request has been sent', () => {
     expect(told).toEqual(Array(ROUNDS).fill(`413 ${REFUSAL}`));
   });
 
-  it('is read where the request is passed on raw while it comes, too (C11, C13)', async () => {
+  it('is read where the request is passed on raw while it comes, too', async () => {
     const told: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const { status, text } = await call(`${proxy.url}/openai/v1/x`, {

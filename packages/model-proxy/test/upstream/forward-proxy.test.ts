@@ -98,7 +98,7 @@ const trusting = () => ({ tls: { verify: authority.caFile, clientCertificate: nu
 
 describe('a forward proxy by environment', () => {
   it.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY'])(
-    'in %s tunnels TLS, which the deployment checks end to end (C8)',
+    'in %s tunnels TLS, which the deployment checks end to end',
     async (name) => {
       const proxy = await startForwardProxy();
       const apiBase = await startUpstream(true);
@@ -116,7 +116,7 @@ describe('a forward proxy by environment', () => {
     },
   );
 
-  it.each(['HTTP_PROXY', 'http_proxy'])('in %s is asked by absolute URL for plain HTTP (C8)', async (name) => {
+  it.each(['HTTP_PROXY', 'http_proxy'])('in %s is asked by absolute URL for plain HTTP', async (name) => {
     const proxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
@@ -125,7 +125,7 @@ describe('a forward proxy by environment', () => {
     expect(proxy.asked).toEqual([`POST ${apiBase}/chat/completions ${new URL(apiBase).host}`]);
   });
 
-  it('may have a certificate of its own, checked apart from the deployment (C8)', async () => {
+  it('may have a certificate of its own, checked apart from the deployment', async () => {
     const proxy = await startForwardProxy({ secure: true });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
@@ -136,7 +136,7 @@ describe('a forward proxy by environment', () => {
     expect(error?.message).toContain(`cannot be reached by way of the proxy localhost:${proxy.port}`);
   });
 
-  it('gets its account, which no message has (C8, C9)', async () => {
+  it('gets its account, which no message has', async () => {
     const proxy = await startForwardProxy({ account: 'me:s3cret/' });
     const deployment = deploymentAt(await startUpstream(true), trusting());
     const environment = { HTTPS_PROXY: `http://me:s3cret%2F@127.0.0.1:${proxy.port}` };
@@ -152,7 +152,7 @@ describe('a forward proxy by environment', () => {
     expect(error?.message).not.toContain('wr0ng');
   });
 
-  it('is left out for the hosts of NO_PROXY (C8)', async () => {
+  it('is left out for the hosts of NO_PROXY', async () => {
     const proxy = await startForwardProxy();
     const apiBase = await startUpstream(false);
     const deployment = deploymentAt(apiBase);
@@ -161,7 +161,7 @@ describe('a forward proxy by environment', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('that is not there is named, with the upstream behind it (C11)', async () => {
+  it('that is not there is named, with the upstream behind it', async () => {
     const gone = await ScriptedServer.start(() => undefined);
     const { port } = gone;
     await gone.close();
@@ -172,7 +172,7 @@ describe('a forward proxy by environment', () => {
     );
   });
 
-  it('of a kind that is not spoken is an error that names the variable, not its value (C8, C9)', async () => {
+  it('of a kind that is not spoken is an error that names the variable, not its value', async () => {
     const deployment = deploymentAt('https://upstream.example/v1', trusting());
     const upstream = closing(upstreamFor([deployment], { HTTPS_PROXY: 'socks5://me:s3cret@proxy.example' }));
     const { error } = await ask(upstream, deployment);

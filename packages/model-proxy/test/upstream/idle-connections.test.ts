@@ -27,7 +27,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
   it.each([
     ['FIN', ({ socket }: Visit) => void socket.end()],
     ['RST', ({ socket }: Visit) => void socket.resetAndDestroy()],
-  ])('costs nothing: the request is repeated over a new one after a %s (C7)', async (_name, end) => {
+  ])('costs nothing: the request is repeated over a new one after a %s', async (_name, end) => {
     const { server, deployment, upstream } = await start(endingSecond(end));
     for (let at = 0; at < 5; at += 1) {
       const asked = await ask(upstream, deployment, { body: `{"request":${at}}` });
@@ -36,7 +36,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(server.visits).toHaveLength(5);
   });
 
-  it('repeats a body of many chunks whole (C7)', async () => {
+  it('repeats a body of many chunks whole', async () => {
     const { server, deployment, upstream } = await start(endingSecond(({ socket }) => void socket.resetAndDestroy()));
     await ask(upstream, deployment);
     const body = Array.from({ length: 20 }, (_, at) => Buffer.alloc(65_536, 65 + at));
@@ -44,7 +44,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     expect(requestBody(server.visits[1]?.text ?? '') === Buffer.concat(body).toString()).toBe(true);
   });
 
-  it('costs nothing where it was closed while nobody used it (C7)', async () => {
+  it('costs nothing where it was closed while nobody used it', async () => {
     const { server, deployment, upstream } = await start(answering(() => answerOf('{}')));
     await ask(upstream, deployment);
     for (let at = 1; at < 4; at += 1) {
@@ -59,7 +59,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
     }
   });
 
-  it('is repeated once: a server that always does so is a fault of the connection (C11)', async () => {
+  it('is repeated once: a server that always does so is a fault of the connection', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, visit, request) => {
         if (visit.index === 0 && request === 0) return answerOf('{}');
@@ -76,7 +76,7 @@ describe('a connection that the upstream closes as the next request arrives', ()
 });
 
 describe('a request that must not be repeated', () => {
-  it('is one on a fresh connection: the upstream had it (C7)', async () => {
+  it('is one on a fresh connection: the upstream had it', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }) => (socket.resetAndDestroy(), null)),
     );
@@ -90,7 +90,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one whose answer had begun (C7)', async () => {
+  it('is one whose answer had begun', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }, request) => {
         if (request === 0) return answerOf('{}');
@@ -103,7 +103,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one that the upstream had worked on for more than a second (C7)', async () => {
+  it('is one that the upstream had worked on for more than a second', async () => {
     let reset: (() => unknown) | undefined;
     const { server, deployment, upstream } = await start(
       answering((_body, { socket }, request) => {
@@ -124,7 +124,7 @@ describe('a request that must not be repeated', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('is one that was aborted meanwhile (C7)', async () => {
+  it('is one that was aborted meanwhile', async () => {
     const { server, deployment, upstream } = await start(
       answering((_body, _visit, request) => (request === 0 ? answerOf('{}') : null)),
     );

@@ -86,7 +86,7 @@ function causeOf({ error }: { error?: Error | undefined }): string | undefined {
 }
 
 describe('ssl_verify', () => {
-  it('with a path trusts what that bundle issued, for a name and for an address (C8)', async () => {
+  it('with a path trusts what that bundle issued, for a name and for an address', async () => {
     const { port, counted } = await startHttps();
     for (const host of ['127.0.0.1', 'localhost']) {
       expect((await open(port, tlsOf(authority.caFile), host).ask()).text).toBe('{"ok":true}');
@@ -95,7 +95,7 @@ describe('ssl_verify', () => {
     expect(counted.serverNames).toEqual([false, 'localhost']);
   });
 
-  it('with a path trusts nothing else: the bundle takes the place of the roots (C8)', async () => {
+  it('with a path trusts nothing else: the bundle takes the place of the roots', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'other-bundle.pem');
     copyFileSync(other.caFile, bundle);
@@ -107,14 +107,14 @@ describe('ssl_verify', () => {
     );
   });
 
-  it('with a bundle of several authorities trusts each of them (C8)', async () => {
+  it('with a bundle of several authorities trusts each of them', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'both.pem');
     writeFileSync(bundle, readFileSync(other.caFile, 'utf8') + readFileSync(authority.caFile, 'utf8'));
     expect((await open(port, tlsOf(bundle)).ask()).error).toBeUndefined();
   });
 
-  it('true trusts the built-in roots only, and says what to set (C8, C11)', async () => {
+  it('true trusts the built-in roots only, and says what to set', async () => {
     const { port } = await startHttps();
     const asked = await open(port, tlsOf(true)).ask();
     expect(asked.error?.kind).toBe('tls');
@@ -124,7 +124,7 @@ describe('ssl_verify', () => {
     );
   });
 
-  it('true with SSL_CERT_FILE trusts that file, and the error names the variable (C8)', async () => {
+  it('true with SSL_CERT_FILE trusts that file, and the error names the variable', async () => {
     const { port } = await startHttps();
     const named = (file: string) => ({ SSL_CERT_FILE: file });
     expect((await open(port, tlsOf(true), '127.0.0.1', named(authority.caFile)).ask()).error).toBeUndefined();
@@ -134,13 +134,13 @@ describe('ssl_verify', () => {
     expect((await open(port, tlsOf(authority.caFile), '127.0.0.1', named(other.caFile)).ask()).error).toBeUndefined();
   });
 
-  it('false trusts everybody (C8)', async () => {
+  it('false trusts everybody', async () => {
     const files = await other.issue('foreign', { hosts: ['elsewhere.example'], expired: true });
     const { port } = await startHttps({ files });
     expect((await open(port, tlsOf(false)).ask()).text).toBe('{"ok":true}');
   });
 
-  it('holds for each deployment by itself, though their addresses are the same (C8)', async () => {
+  it('holds for each deployment by itself, though their addresses are the same', async () => {
     const { port } = await startHttps();
     const trusting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(authority.caFile));
     const doubting = deploymentAt(`https://127.0.0.1:${port}/v1`, tlsOf(other.caFile));
@@ -152,7 +152,7 @@ describe('ssl_verify', () => {
 });
 
 describe('a certificate that will not do', () => {
-  it('is said to have expired (C11)', async () => {
+  it('is said to have expired', async () => {
     const { port } = await startHttps({ files: await authority.issue('late', { expired: true }) });
     expect(causeOf(await open(port, tlsOf(authority.caFile)).ask())).toBe(
       `The certificate of 127.0.0.1:${port}, or of its authority, has expired ` +
@@ -160,7 +160,7 @@ describe('a certificate that will not do', () => {
     );
   });
 
-  it('is said to be for another host, with the names that it has (C11)', async () => {
+  it('is said to be for another host, with the names that it has', async () => {
     const { port } = await startHttps({ files: await authority.issue('elsewhere', { hosts: ['elsewhere.example'] }) });
     for (const host of ['localhost', '127.0.0.1']) {
       const cause = causeOf(await open(port, tlsOf(authority.caFile), host).ask());
@@ -169,7 +169,7 @@ describe('a certificate that will not do', () => {
     }
   });
 
-  it('is said to be self-signed (C11)', async () => {
+  it('is said to be self-signed', async () => {
     const files = { certFile: join(folder, 'self.pem'), keyFile: join(folder, 'self.key') };
     await promisify(execFile)('openssl', [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'],
@@ -182,7 +182,7 @@ describe('a certificate that will not do', () => {
     );
   });
 
-  it('is none at all where plain HTTP is spoken, and a request in the clear meets TLS (C11)', async () => {
+  it('is none at all where plain HTTP is spoken, and a request in the clear meets TLS', async () => {
     const plain = closing(await ScriptedServer.start(({ socket }) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     expect(causeOf(await open(plain.port, tlsOf(authority.caFile)).ask())).toBe(
       `127.0.0.1:${plain.port} does not speak TLS (ERR_SSL_WRONG_VERSION_NUMBER): is api_base http:// instead of https://?`,
@@ -193,7 +193,7 @@ describe('a certificate that will not do', () => {
     expect(['connection', 'malformedAnswer']).toContain(error?.kind);
   });
 
-  it('comes over TLS 1.2 at least (C8)', async () => {
+  it('comes over TLS 1.2 at least', async () => {
     const server = createTlsServer({
       cert: readFileSync(certificate.certFile),
       key: readFileSync(certificate.keyFile),
@@ -211,7 +211,7 @@ describe('a certificate that will not do', () => {
     expect(causeOf(asked)).toContain(`127.0.0.1:${port} speaks no version of TLS from 1.2 on`);
   });
 
-  it('may break off the handshake (C11)', async () => {
+  it('may break off the handshake', async () => {
     const server = closing(await ScriptedServer.start(({ socket }) => socket.resetAndDestroy()));
     const asked = await open(server.port, tlsOf(authority.caFile)).ask();
     expect([asked.error?.kind, causeOf(asked)]).toEqual([
@@ -223,7 +223,7 @@ describe('a certificate that will not do', () => {
 
 describe('a client certificate', () => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'is shown over %s, and asked for by the error where there is none (C8)',
+    'is shown over %s, and asked for by the error where there is none',
     async (maxVersion) => {
       const { port } = await startHttps({ clientCa: authority.caFile, maxVersion });
       const client = await authority.issue('client', { hosts: ['client'] });
@@ -240,7 +240,7 @@ describe('a client certificate', () => {
     },
   );
 
-  it('goes with its own key, wherever in the key file that stands (D1)', async () => {
+  it('goes with its own key, wherever in the key file that stands', async () => {
     const { port } = await startHttps({ clientCa: authority.caFile });
     const client = await authority.issue('renewed', { hosts: ['client'] });
     const keyFile = join(folder, 'two.key');
@@ -251,7 +251,7 @@ describe('a client certificate', () => {
 });
 
 describe('connections with TLS', () => {
-  it('make one handshake for many requests one after the other, streams too (C8)', async () => {
+  it('make one handshake for many requests one after the other, streams too', async () => {
     const { port, counted } = await startHttps({
       answer: (request, response) => {
         request.resume();
@@ -267,7 +267,7 @@ describe('connections with TLS', () => {
     expect([counted.handshakes, upstream.handshakes]).toEqual([1, 1]);
   });
 
-  it('make no handshake more than there are requests at a time, however near the upstream is (C8)', async () => {
+  it('make no handshake more than there are requests at a time, however near the upstream is', async () => {
     // In a process of its own: within ours an answer never comes before Node has told of the write of its request.
     const near = `
       import { readFileSync } from 'node:fs';
@@ -294,7 +294,7 @@ describe('connections with TLS', () => {
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'resume their session when a new one is needed over %s (C8)',
+    'resume their session when a new one is needed over %s',
     async (maxVersion) => {
       const { port, counted, sockets } = await startHttps({ maxVersion });
       const { upstream, deployment } = open(port, tlsOf(authority.caFile));
@@ -306,7 +306,7 @@ describe('connections with TLS', () => {
     },
   );
 
-  it('break off alone when they are reset while a client does not read (P1)', async () => {
+  it('break off alone when they are reset while a client does not read', async () => {
     const { port, sockets } = await startHttps({
       answer: (request, response) => {
         request.resume();
@@ -321,7 +321,7 @@ describe('connections with TLS', () => {
     expect((await asked.over()).error?.kind).toBe('malformedAnswer');
   });
 
-  it('end at once when the client goes during the handshake (C7)', async () => {
+  it('end at once when the client goes during the handshake', async () => {
     const server = closing(await ScriptedServer.start(() => undefined));
     const { upstream, deployment } = open(server.port, tlsOf(authority.caFile));
     const asked = send(upstream, deployment);
@@ -336,7 +336,7 @@ describe('connections with TLS', () => {
 });
 
 describe('a reload', () => {
-  it('keeps the connections of deployments whose address and certificates are the same (C3)', async () => {
+  it('keeps the connections of deployments whose address and certificates are the same', async () => {
     const { port, counted } = await startHttps();
     const { upstream, deployment } = open(port, tlsOf(authority.caFile));
     await ask(upstream, deployment);
@@ -346,7 +346,7 @@ describe('a reload', () => {
     expect(counted.handshakes).toBe(1);
   });
 
-  it('reads CA files again, and lets answers under way finish (C3)', async () => {
+  it('reads CA files again, and lets answers under way finish', async () => {
     const answers: (() => void)[] = [];
     const { port, counted } = await startHttps({
       answer: (request, response) => {
@@ -374,7 +374,7 @@ describe('a reload', () => {
     expect(counted.handshakes).toBe(2);
   });
 
-  it('keeps the former certificates where the new ones cannot be read, and logs it (C3)', async () => {
+  it('keeps the former certificates where the new ones cannot be read, and logs it', async () => {
     const { port } = await startHttps();
     const bundle = join(folder, 'breaking.pem');
     copyFileSync(authority.caFile, bundle);
@@ -387,7 +387,7 @@ describe('a reload', () => {
     ]);
   });
 
-  it('ends the connections of deployments that are gone (C3)', async () => {
+  it('ends the connections of deployments that are gone', async () => {
     const server = closing(await ScriptedServer.start(answering(() => answerOf('{}'))));
     const deployment = deploymentAt(server.apiBase);
     const upstream = closing(upstreamFor([deployment]));
@@ -403,7 +403,7 @@ describe('a reload', () => {
 });
 
 describe('certificates that cannot be read', () => {
-  it('are logged at the start and the error of every request, by their file (C3, C11)', async () => {
+  it('are logged at the start and the error of every request, by their file', async () => {
     const missing = join(folder, 'missing.pem');
     const { upstream, deployment } = open(443, tlsOf(missing));
     const asked = await ask(upstream, deployment);

@@ -19,7 +19,7 @@ async function start() {
 const unasked = answerOf('"to nobody"');
 
 describe('a kept connection', () => {
-  it('does not give an answer that nobody asked for to the next request, though it comes at that moment (P1)', async () => {
+  it('does not give an answer that nobody asked for to the next request, though it comes at that moment', async () => {
     const { server, deployment, upstream } = await start();
     const texts: string[] = [];
     for (let round = 0; round < 20; round += 1) {
@@ -32,7 +32,7 @@ describe('a kept connection', () => {
     expect(texts).toEqual(Array.from({ length: 20 }, (_, round) => `"to ${round}"`));
   });
 
-  it('ends with an answer that nobody asked for (P1)', async () => {
+  it('ends with an answer that nobody asked for', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const visit = await server.visited(1);
@@ -44,7 +44,7 @@ describe('a kept connection', () => {
     expect((await ask(upstream, deployment, { body: 'x' })).text).toBe('"to x"');
   });
 
-  it('that the upstream has closed at that moment is not written to (C8)', async () => {
+  it('that the upstream has closed at that moment is not written to', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const first = await server.visited(1);
@@ -54,7 +54,7 @@ describe('a kept connection', () => {
     expect([first.text.match(/POST/g)?.length, server.visits.length]).toEqual([1, 2]);
   });
 
-  it('is not written to by a request that is given up at once (C7)', async () => {
+  it('is not written to by a request that is given up at once', async () => {
     const { server, deployment, upstream } = await start();
     await ask(upstream, deployment);
     const asked = send(upstream, deployment, { body: 'given up' });
@@ -98,7 +98,7 @@ async function askTwice(port: number, path: string, between: () => void): Promis
 }
 
 describe('a client whose request comes together with an answer that nobody asked for', () => {
-  it.each(['/v1/chat/completions', '/openai/v1/x'])('gets the answer to its request at %s (C13, P1)', async (path) => {
+  it.each(['/v1/chat/completions', '/openai/v1/x'])('gets the answer to its request at %s', async (path) => {
     const name = (body: string) => /"name":"(\w+)"/.exec(body)?.[1] ?? '';
     const server = closing(await ScriptedServer.start(answering((body) => answerOf(`"to ${name(body)}"`))));
     const proxy = closing(
