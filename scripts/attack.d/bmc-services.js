@@ -1,7 +1,9 @@
 /** Attacks on what clients share: rights, places for streams and consoles, the state folder, and the browser of an operator. */
 import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolder, PASSWORD } from './daemons.js';
 import { PATIENCE } from './wire.js';
@@ -205,4 +207,39 @@ const pageAttack = {
   },
 };
 
-export const services = [rightsAttack, streamAttack, folderAttack, consoleAttack, pageAttack];
+const storedAttack = {
+  name: 'an Operator fills all places with subscriptions of up to 1 MiB, an administrator makes roles without end',
+  holds: '413 and 400; the state folder stays below 8 MiB, and memory grows by less than 150 MiB',
+  seconds: 180,
+  run: async (arena) => {
+    const folder = makeFolder();
+    const daemon = await startGuarded(arena, { folder });
+    await create(daemon, 'operator', 'Operator');
+    const before = daemon.memoryMiB();
+    const path = `${root}/EventService/Subscriptions`;
+    const statuses = new Set();
+    for (const headersOfOne of [4, 200]) {
+      const names = Array.from({ length: headersOfOne }, (_, index) => `X-${index}`);
+      const HttpHeaders = [Object.fromEntries(names.map((name) => [name, 'x'.repeat(3900)]))];
+      const body = { Destination: 'http://127.0.0.1:9/', Protocol: 'Redfish', HttpHeaders };
+      for (let count = 0; count < 190; count += 1) {
+        const { status } = await daemon.ask({ method: 'POST', path, body, headers: basic('operator') });
+        statuses.add(status);
+        if (status !== 201) break;
+      }
+    }
+    for (let count = 0; count < 110; count += 1) {
+      const body = { RoleId: `Role${count}`, AssignedPrivileges: ['Login'] };
+      statuses.add((await daemon.ask({ method: 'POST', path: roles, body, headers: basic('admin') })).status);
+    }
+    const seen = [...statuses].sort((left, right) => left - right).join(' ');
+    if (seen !== '201 400 413 503') throw new Error(`statuses ${seen}`);
+    const state = join(folder, 'state');
+    const bytes = readdirSync(state).reduce((sum, name) => sum + statSync(join(state, name)).size, 0);
+    if (bytes > 8 * 1024 * 1024) throw new Error(`the state folder has ${bytes} bytes`);
+    const grown = Math.round(daemon.memoryMiB() - before);
+    if (grown > 150) throw new Error(`memory grew by ${grown} MiB`);
+  },
+};
+
+export const services = [storedAttack, rightsAttack, streamAttack, folderAttack, consoleAttack, pageAttack];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Log } from '@rackless/daemon/log.js';
 import { maskUrl } from '@rackless/daemon/mask-url.js';
 import { RedfishError, refuse } from '../redfish/errors.js';
-import { message } from '../redfish/messages.js';
+import { message, withDetail } from '../redfish/messages.js';
 import { resourceEventRegistry } from '../redfish/resource-event-registry.js';
 import type { StreamSource } from '../redfish/stream.js';
 import type { StateFile } from '../state-file.js';
@@ -122,10 +122,10 @@ export interface Subscriptions {
   find(id: string): Subscription | undefined;
   /**
    * @param isAdministrator see {@link Asker}.
-   * @throws {RedfishError} EventSubscriptionLimitExceeded. @throws {StateFileError}
+   * @throws {RedfishError} EventSubscriptionLimitExceeded, PayloadTooLarge. @throws {StateFileError}
    */
   create(record: NewSubscription, requester: { readonly isAdministrator: boolean }): PushSubscription;
-  /** @throws {StateFileError} */
+  /** @throws {RedfishError} PayloadTooLarge. @throws {StateFileError} */
   change(id: string, change: PushChange): void;
   suspend(id: string): void;
   resume(id: string): void;
@@ -171,6 +171,19 @@ export const subscriptionUri = (id: string): string => `/redfish/v1/EventService
 
 /** A client without a place may ask again then, in seconds. */
 const RETRY_AFTER_S = '30';
+
+/**
+ * The JSON of one listener. All of them are written with each change of one, before the answer: 200 of this size take some milliseconds,
+ * and with headers of 1 MiB each they took seconds.
+ */
+const LONGEST_RECORD = 16 * 1024;
+
+/** @throws {RedfishError} PayloadTooLarge. */
+function checkSize(record: NewSubscription): void {
+  if (JSON.stringify(record).length <= LONGEST_RECORD) return;
+  const detail = `A subscription has ${LONGEST_RECORD} characters of JSON at most.`;
+  throw new RedfishError(413, [withDetail(message('PayloadTooLarge'), detail)]);
+}
 
 /** A client that takes nothing for so long does not come back to it. */
 const STALLED_MS = 120_000;
@@ -331,6 +344,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       ]),
     find: (id) => pushes.get(id)?.subscription ?? streams.get(id)?.subscription,
     create(record, { isAdministrator }) {
+      checkSize(record);
       checkRoom({ kind: 'push', owner: record.owner, address: null, isAdministrator });
       const push = start({ machine: null, ...record, id: randomUUID(), suspended: false });
       try {
@@ -343,7 +357,9 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     },
     change(id, change) {
       const push = pushes.get(id);
-      if (push !== undefined) keep(push, change);
+      if (push === undefined) return;
+      checkSize({ ...push.subscription.record, ...change });
+      keep(push, change);
     },
     suspend(id) {
       const push = pushes.get(id);

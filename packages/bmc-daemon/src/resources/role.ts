@@ -11,6 +11,9 @@ import { defineResource, type Services } from './services.js';
 
 const rolesUri = '/redfish/v1/AccountService/Roles';
 
+/** Roles that administrators made. They are in one file with all accounts, which is written as a whole with each change. */
+const MOST_ROLES = 100;
+
 const assignedPrivileges = z.array(z.enum(privilegeNames)).max(privilegeNames.length);
 /** There are none. */
 const oemPrivileges = z.array(z.never()).max(0).optional();
@@ -69,6 +72,8 @@ const roleCollection = defineResource({
     run: (_roles, { RoleId: roleId, AssignedPrivileges }, { services, requester }) =>
       telling({ roleId }, () => {
         checkGrant(AssignedPrivileges, services, requester);
+        const own = services.access.roles.list().filter(({ predefined }) => !predefined);
+        if (own.length >= MOST_ROLES) throw refuse('CreateLimitReachedForResource');
         services.access.roles.create(roleId, [...new Set(AssignedPrivileges)]);
         return { created: { location: `${rolesUri}/${roleId}` } };
       }),

@@ -56,6 +56,14 @@ describe('roles', () => {
     expect(outcome(await fixture.client.get(uri, as('admin')))).toBe('404 ResourceNotFound');
   });
 
+  it('are 100 at most: the state file is written as a whole with each account that changes', async () => {
+    const create = (index: number) => send('POST', roles, { RoleId: `Role${index}`, AssignedPrivileges: ['Login'] });
+    for (let index = 0; index < 100; index += 1) await create(index);
+    expect(outcome(await create(100))).toBe('400 CreateLimitReachedForResource');
+    for (let index = 0; index < 100; index += 1)
+      expect((await send('DELETE', `${roles}/Role${index}`)).status).toBe(204);
+  });
+
   it('take only privileges that the requester has, so that ConfigureManager does not lead to ConfigureUsers', async () => {
     const deployer = ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager'];
     const uri = `${roles}/Deployer`;

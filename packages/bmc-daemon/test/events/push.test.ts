@@ -153,6 +153,18 @@ describe('push subscriptions', () => {
     expect(answer.text).toContain(pointer);
   });
 
+  it('are refused above 16 KiB, also by a change: all of them are written with each', async () => {
+    // Each part is allowed; the body is far below 1 MiB.
+    const headers = Array.from({ length: 5 }, (_, index) => ({ [`X-${index}`]: 'x'.repeat(4_000) }));
+    const refused = await lab.post(collection, body({ HttpHeaders: headers }));
+    expect([refused.status, messages(refused)]).toEqual([413, ['PayloadTooLarge']]);
+    const uri = await subscribe({ HttpHeaders: headers.slice(0, 3) });
+    const grown = await lab.client.send('PATCH', uri, { body: { HttpHeaders: headers } });
+    expect([grown.status, messages(grown)]).toEqual([413, ['PayloadTooLarge']]);
+    const { status } = await lab.client.send('PATCH', uri, { body: { HttpHeaders: headers.slice(1, 4) } });
+    expect(status).toBe(200);
+  });
+
   it('are refused without what they need, every fault at once', async () => {
     const answer = await lab.post(collection, { Context: 'mine' });
     expect([answer.status, messages(answer)]).toEqual([400, ['PropertyMissing', 'PropertyMissing']]);
